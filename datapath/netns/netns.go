@@ -1,0 +1,120 @@
+//go:build linux
+
+package netns
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// NS is an open network namespace. It lives as long as a descriptor, a process
+// or a mount refers to it; netlab uses descriptors only.
+type NS struct {
+	fd atomic.Int64 // -1 once closed
+}
+
+// newNS takes over fd.
+func newNS(fd int) *NS {
+	ns := &NS{}
+	ns.fd.Store(int64(fd))
+	return ns
+}
+
+// Current opens the network namespace of the calling thread.
+func Current() (*NS, error) {
+	h, err := netns.Get()
+	if err != nil {
+		return nil, fmt.Errorf("open current network namespace: %w", err)
+	}
+	return newNS(int(h)), nil
+}
+
+// FD is the descriptor, or -1 after Close.
+func (ns *NS) FD() int { return int(ns.fd.Load()) }
+
+// Close gives the descriptor back. The kernel removes the namespace, with all
+// that is in it, some time after its last user is gone.
+func (ns *NS) Close() error {
+	if fd := ns.fd.Swap(-1); fd >= 0 {
+		return unix.Close(int(fd))
+	}
+	return nil
+}
+
+// Do runs fn on a thread of its own inside ns. Descriptors that fn opens stay in
+// ns, and programs that it starts run there; goroutines that it starts do not.
+func (ns *NS) Do(fn func() error) error {
+	t := NewThread()
+	defer t.Close()
+	return t.Run(func(h Here) error {
+		if err := h.Enter(ns); err != nil {
+			return err
+		}
+		return fn()
+	})
+}
+
+// Thread is one OS thread that hops between network namespaces. The thread is
+// never given back to the Go scheduler; Close ends it.
+type Thread struct {
+	work chan func()
+	done chan struct{}
+}
+
+// NewThread starts a thread. The caller must Close it.
+func NewThread() *Thread {
+	t := &Thread{work: make(chan func()), done: make(chan struct{})}
+	go func() {
+		defer close(t.done)
+		// Not unlocked on purpose: when the goroutine ends, the runtime
+		// discards the thread, which may sit in any namespace by then.
+		runtime.LockOSThread()
+		for fn := range t.work {
+			fn()
+		}
+	}()
+	return t
+}
+
+// Run calls fn on the thread and returns what it returns. One Run at a time.
+func (t *Thread) Run(fn func(Here) error) error {
+	var err error
+	ran := make(chan struct{})
+	t.work <- func() {
+		defer close(ran)
+		err = fn(Here{})
+	}
+	<-ran
+	return err
+}
+
+// Close ends the thread after the current Run.
+func (t *Thread) Close() {
+	close(t.work)
+	<-t.done
+}
+
+// Here is the right to move the current thread, given to functions that run on a
+// Thread. It must not be used elsewhere.
+type Here struct{}
+
+// Enter moves the thread into ns.
+func (Here) Enter(ns *NS) error {
+	if err := netns.Set(netns.NsHandle(ns.FD())); err != nil {
+		return fmt.Errorf("enter network namespace: %w", err)
+	}
+	return nil
+}
+
+// Create makes a new network namespace and moves the thread into it.
+func (Here) Create() (*NS, error) {
+	h, err := netns.New()
+	if err != nil {
+		return nil, fmt.Errorf("create network namespace: %w", err)
+	}
+	return newNS(int(h)), nil
+}

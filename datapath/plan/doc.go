@@ -1,0 +1,10 @@
+// Package plan is the vocabulary of desired kernel state: network namespaces
+// with their links, addresses, routes, neighbours, forwarding entries, sysctls,
+// iptables rules and agents.
+//
+// A Plan is a value. Its text form (text.go) is in the words of ip, bridge,
+// sysctl and iptables-restore and is the same bytes on every machine; diff.go
+// turns two plans into changes; requires.go says which kernel features a plan
+// needs. The package knows neither scenarios nor the kernel, and imports the
+// standard library only. Start reading at plan.go, then rule.go.
+package plan

@@ -1,0 +1,151 @@
+package plan
+
+import "net/netip"
+
+// Origin is the place in a scenario that an element of the plan serves.
+type Origin struct {
+	File string
+	Line int
+}
+
+// Kind says what a network namespace stands for.
+type Kind string
+
+// The kinds of network namespaces.
+const (
+	Wire   Kind = "wire" // the link between the nodes
+	Node   Kind = "node"
+	Client Kind = "client"
+	Pod    Kind = "pod"
+)
+
+// Plan is the desired state of one lab: the wire first, then nodes, clients and
+// pods, each sorted by name.
+type Plan struct {
+	Lab   string
+	Netns []Netns
+}
+
+// Netns is the desired state of one network namespace. Its lists are in
+// canonical order (see Sort); Links in the order in which they must be created.
+type Netns struct {
+	Name    string // wire, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
+	Kind    Kind
+	IPv6    bool // off: the namespace has IPv6 disabled
+	Links   []Link
+	Addrs   []Addr
+	Routes  []Route
+	Neighs  []Neigh
+	FDB     []FDB
+	Sysctls []Sysctl
+	Tables  []Table
+	Agents  []Agent
+	Execs   []Exec
+	Origin  Origin
+}
+
+// LinkType is a kind of network device, as ip link names it.
+type LinkType string
+
+// The link types that plans use.
+const (
+	Veth   LinkType = "veth"
+	Bridge LinkType = "bridge"
+	VXLAN  LinkType = "vxlan"
+)
+
+// Link is a network device. The loopback device is not listed: it is up in
+// every namespace. Every link of a plan is up and has one queue.
+type Link struct {
+	Name    string
+	Type    LinkType
+	MTU     int
+	MAC     [6]byte
+	Master  string // name of the bridge in the same namespace; empty: none
+	Hairpin bool   // bridge port sends frames back to where they came from
+	// Peer is the other end of a veth. Both ends are listed, each in its own
+	// namespace, and refer to each other.
+	Peer   Peer
+	VXLAN  VXLANAttrs
+	Origin Origin
+}
+
+// Peer names the other end of a veth pair.
+type Peer struct {
+	Netns string
+	Link  string
+}
+
+// VXLANAttrs are the attributes of a vxlan link.
+type VXLANAttrs struct {
+	ID       int
+	Port     int // UDP destination port
+	Local    netip.Addr
+	Dev      string
+	Learning bool
+}
+
+// Addr is an address on a link. An address with the full prefix length is
+// written without broadcast.
+type Addr struct {
+	Link   string
+	Prefix netip.Prefix // address and prefix length, not masked
+	Origin Origin
+}
+
+// Route is a route of the main table. Routes that the kernel adds with an
+// address are not listed.
+type Route struct {
+	To     netip.Prefix // 0.0.0.0/0: default
+	Via    netip.Addr   // invalid: none
+	Dev    string
+	OnLink bool
+	// Scope link when Via is invalid, else global.
+	Origin Origin
+}
+
+// Neigh is a permanent neighbour entry.
+type Neigh struct {
+	Link   string
+	Addr   netip.Addr
+	MAC    [6]byte
+	Origin Origin
+}
+
+// FDB is a permanent forwarding entry of a vxlan link: frames for MAC go to the
+// VTEP at Dst.
+type FDB struct {
+	Link   string
+	MAC    [6]byte
+	Dst    netip.Addr
+	Origin Origin
+}
+
+// Sysctl is one kernel setting of the namespace, in dotted form.
+type Sysctl struct {
+	Key   string // net.ipv4.ip_forward
+	Value string
+}
+
+// Agent is a set of sockets that answer inside a namespace, on every address of
+// it, with who they are and whom they saw.
+type Agent struct {
+	Name   string // who answers: web-0, laptop; in another namespace than default: db/web-0
+	Node   string // the node that it runs on; empty for clients
+	Listen []Listen
+	Origin Origin
+}
+
+// Listen is one listening socket of an agent.
+type Listen struct {
+	Protocol string // tcp or udp
+	Port     uint16
+}
+
+// Exec is a program that runs as long as the lab does, in the namespace.
+type Exec struct {
+	Name   string
+	Argv   []string
+	Env    []string // KEY=value, sorted
+	Origin Origin
+}

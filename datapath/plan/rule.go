@@ -1,0 +1,109 @@
+package plan
+
+import "net/netip"
+
+// Table is one iptables table of one IP family, with every chain that the plan
+// owns: all user-defined chains of the table, and the rules of built-in chains.
+type Table struct {
+	IPv6   bool
+	Name   string // nat, filter, mangle
+	Chains []Chain
+}
+
+// Chain is an iptables chain.
+type Chain struct {
+	Name   string
+	Policy string // ACCEPT or DROP for a built-in chain; empty for a user-defined one
+	Rules  []Rule
+}
+
+// Rule is one iptables rule: matches in the order in which they are written, and
+// a target. A rule without a target only counts.
+type Rule struct {
+	Matches []Match
+	Target  Target
+	Origin  Origin // of the object that the rule serves
+	// Raw is the rule as iptables-save printed it, after the chain's name; rules
+	// that were read from the kernel have only this.
+	Raw string
+}
+
+// Match is one condition of a rule. The types below implement it.
+type Match interface {
+	// args returns the match in the words of iptables-restore.
+	args() []string
+}
+
+// The conditions that rules use.
+type (
+	// Src matches the packet's source address.
+	Src struct {
+		Prefix netip.Prefix
+		Not    bool
+	}
+	// Dst matches the packet's destination address.
+	Dst struct {
+		Prefix netip.Prefix
+		Not    bool
+	}
+	// InIf matches the interface that the packet came in on.
+	InIf struct {
+		Name string
+		Not  bool
+	}
+	// OutIf matches the interface that the packet leaves by.
+	OutIf struct {
+		Name string
+		Not  bool
+	}
+	// Proto matches the transport protocol, and loads its extension (-m tcp -p tcp).
+	Proto struct{ Name string }
+	// DPort matches the destination port; a Proto must come before it.
+	DPort struct{ Port uint16 }
+	// AddrType matches the type of an address (LOCAL) in this namespace's routing
+	// table; empty fields match anything.
+	AddrType struct{ Src, Dst string }
+	// Mark matches the packet's mark under a mask.
+	Mark struct {
+		Value, Mask uint32
+		Not         bool
+	}
+	// CTState matches the connection tracking state: NEW, ESTABLISHED, RELATED, INVALID, DNAT.
+	CTState struct {
+		States []string
+		Not    bool
+	}
+	// Random matches with a probability between 0 and 1.
+	Random struct{ Probability float64 }
+	// Comment says what the rule serves. It matches every packet.
+	Comment struct{ Text string }
+)
+
+// Target is what happens to a packet that a rule matches. The types below
+// implement it.
+type Target interface {
+	args() []string
+}
+
+// The targets that rules use.
+type (
+	// Jump continues in a chain and comes back after it.
+	Jump struct{ Chain string }
+	// Return goes back to the calling chain.
+	Return struct{}
+	// Accept ends the table's evaluation: the packet passes.
+	Accept struct{}
+	// Drop discards the packet without a word.
+	Drop struct{}
+	// Reject discards the packet and says so. With is icmp-port-unreachable when empty.
+	Reject struct{ With string }
+	// DNAT rewrites the destination of the connection.
+	DNAT struct{ To netip.AddrPort }
+	// Masquerade rewrites the source of the connection to the address of the
+	// interface that it leaves by.
+	Masquerade struct{ RandomFully bool }
+	// OrMark sets bits of the packet's mark.
+	OrMark struct{ Bits uint32 }
+	// XorMark flips bits of the packet's mark.
+	XorMark struct{ Bits uint32 }
+)

@@ -1,0 +1,215 @@
+package topology
+
+import "net/netip"
+
+// Lab is a lab as resolved: every list is sorted by name, every default is
+// filled and every address decided.
+type Lab struct {
+	Name        string
+	Description string
+	Network     Network
+	Proxy       Proxy
+	Nodes       []*Node
+	Clients     []*Client
+	Namespaces  []*Namespace
+	Pods        []*Pod // by namespace, then name
+	Services    []*Service
+}
+
+// Network is the network between and inside the nodes. Slices of prefixes hold
+// one entry per IP family, IPv4 first.
+type Network struct {
+	Mode         string
+	PodCIDRs     []netip.Prefix
+	ServiceCIDRs []netip.Prefix
+	NodeCIDRs    []netip.Prefix
+	Gateways     []netip.Addr // the wire's own addresses: the default route of nodes and clients
+	MTU          int          // of the wire, in bytes
+	VXLAN        VXLAN
+	Origin       Origin
+}
+
+// VXLAN holds the options of the vxlan mode.
+type VXLAN struct {
+	VNI           int
+	Port          int // UDP destination port
+	DirectRouting bool
+}
+
+// Proxy says who programs the services, and how.
+type Proxy struct {
+	Mode              string // iptables or none
+	MasqueradeAll     bool
+	DetectLocal       string // cluster_cidr or none
+	NodePortMin       int
+	NodePortMax       int
+	NodePortAddresses []netip.Prefix
+	LocalNodePorts    bool
+	Layout            string // current
+	Origin            Origin
+}
+
+// Node is a machine of the cluster.
+type Node struct {
+	Name     string
+	Labels   map[string]string
+	Zone     string
+	Addrs    []netip.Addr // on the wire, one per family
+	PodCIDRs []netip.Prefix
+	MAC      MAC // of eth0
+	VTEPMAC  MAC // of the vxlan device
+	Routes   []Route
+	Pods     []*Pod // sorted by name
+	Origin   Origin
+}
+
+// Client is a host outside the cluster, on the nodes' network.
+type Client struct {
+	Name    string
+	Addrs   []netip.Addr
+	MAC     MAC
+	Gateway netip.Addr
+	Routes  []Route
+	Ports   []Port
+	Origin  Origin
+}
+
+// Route is an extra route of a node or client.
+type Route struct {
+	To     netip.Prefix
+	Via    netip.Addr
+	Origin Origin
+}
+
+// Namespace is a Kubernetes namespace.
+type Namespace struct {
+	Name   string
+	Labels map[string]string
+	Origin Origin
+}
+
+// Pod is a pod. A host-network pod has its node's addresses and no MAC.
+type Pod struct {
+	Name        string
+	Block       string
+	Key         string
+	Namespace   string
+	Node        *Node
+	Addrs       []netip.Addr
+	MAC         MAC
+	HostLink    string // name of the veth end on the node, at most 15 bytes
+	Labels      map[string]string
+	HostNetwork bool
+	Ready       bool
+	Serving     bool
+	Terminating bool
+	Ports       []Port
+	Command     []string
+	Env         map[string]string
+	Origin      Origin
+}
+
+// Protocol is a transport protocol, in lower case as the kernel's tools write it.
+type Protocol string
+
+// The transport protocols of services and ports.
+const (
+	TCP  Protocol = "tcp"
+	UDP  Protocol = "udp"
+	SCTP Protocol = "sctp"
+)
+
+// Port is a port on which a pod or client answers.
+type Port struct {
+	Name     string
+	Number   uint16
+	Protocol Protocol
+	Origin   Origin
+}
+
+// MAC is an Ethernet address.
+type MAC [6]byte
+
+// ServiceType is a Kubernetes service type.
+type ServiceType string
+
+// The service types that are supported.
+const (
+	ClusterIP ServiceType = "ClusterIP"
+	NodePort  ServiceType = "NodePort"
+)
+
+// TrafficPolicy is an external or internal traffic policy.
+type TrafficPolicy string
+
+// The traffic policies.
+const (
+	PolicyCluster TrafficPolicy = "Cluster"
+	PolicyLocal   TrafficPolicy = "Local"
+)
+
+// Service is a Kubernetes service.
+type Service struct {
+	Name                  string
+	Namespace             string
+	Type                  ServiceType
+	Selector              map[string]string
+	ClusterIPs            []netip.Addr // one per family; empty: headless
+	ExternalTrafficPolicy TrafficPolicy
+	InternalTrafficPolicy TrafficPolicy
+	Ports                 []*ServicePort
+	Origin                Origin
+}
+
+// ServicePort is one port of a service with its endpoints.
+type ServicePort struct {
+	Name       string
+	Protocol   Protocol
+	Port       uint16
+	TargetPort string // as written: a number or a name
+	NodePort   uint16 // 0: none
+	Endpoints  []*Endpoint
+	Origin     Origin
+}
+
+// Endpoint is one address that serves a service port, in the terms of an
+// EndpointSlice. Terminating endpoints are never Ready.
+type Endpoint struct {
+	Addr        netip.AddrPort
+	Pod         *Pod   // nil: not a pod of this lab
+	Node        string // name of the node that it runs on
+	Ready       bool
+	Serving     bool
+	Terminating bool
+}
+
+// Netns is the name of the network namespace of the node in a plan.
+func (n *Node) Netns() string { return "node." + n.Name }
+
+// Netns is the name of the network namespace of the client in a plan.
+func (c *Client) Netns() string { return "client." + c.Name }
+
+// Netns is the name of the network namespace of the pod in a plan: its node's
+// when the pod uses the host's network.
+func (p *Pod) Netns() string {
+	switch {
+	case p.HostNetwork:
+		return p.Node.Netns()
+	case p.Namespace == DefaultNamespace:
+		return "pod." + p.Name
+	default:
+		return "pod." + p.Namespace + "." + p.Name
+	}
+}
+
+// AgentName is how the pod names itself when it answers: web-0, or db/web-0 in
+// another namespace than default.
+func (p *Pod) AgentName() string {
+	if p.Namespace == DefaultNamespace {
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
+
+// DefaultNamespace is the namespace of pods and services that name none.
+const DefaultNamespace = "default"

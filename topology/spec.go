@@ -1,0 +1,172 @@
+package topology
+
+import "net/netip"
+
+// Origin is the place in a scenario where something was written. Lines and
+// columns count from 1; the zero Origin means "not written, a default".
+type Origin struct {
+	File      string
+	Line      int
+	Column    int
+	EndLine   int
+	EndColumn int
+}
+
+// Opt is an attribute that the scenario may leave out, with the place where it
+// was written.
+type Opt[T any] struct {
+	Value  T
+	Set    bool
+	Origin Origin
+}
+
+// Or returns the written value, or def when the attribute was left out.
+func (o Opt[T]) Or(def T) T {
+	if o.Set {
+		return o.Value
+	}
+	return def
+}
+
+// Spec is a lab as written. Every element carries its Origin; nothing is
+// defaulted and names are not yet resolved.
+type Spec struct {
+	Name        string // the scenario's base name
+	Description Opt[string]
+	Network     NetworkSpec
+	Proxy       ProxySpec
+	Nodes       []NodeSpec
+	Clients     []ClientSpec
+	Namespaces  []NamespaceSpec
+	Pods        []PodSpec
+	Services    []ServiceSpec
+}
+
+// NetworkSpec is the network block.
+type NetworkSpec struct {
+	Mode         Opt[string]
+	PodCIDRs     Opt[[]netip.Prefix]
+	ServiceCIDRs Opt[[]netip.Prefix]
+	NodeCIDRs    Opt[[]netip.Prefix]
+	NodePrefix   Opt[int] // length of a node's share of the IPv4 pod CIDR
+	NodePrefix6  Opt[int]
+	MTU          Opt[int] // of the link between the nodes, in bytes
+	VXLAN        VXLANSpec
+	Origin       Origin
+}
+
+// VXLANSpec is the vxlan block inside network.
+type VXLANSpec struct {
+	VNI           Opt[int]
+	Port          Opt[int]
+	DirectRouting Opt[bool]
+	Origin        Origin
+}
+
+// ProxySpec is the proxy block.
+type ProxySpec struct {
+	Mode          Opt[string] // iptables (default) or none
+	MasqueradeAll Opt[bool]
+	// DetectLocal says how pod traffic is told from other traffic: "cluster_cidr"
+	// (kube-proxy's --cluster-cidr, the default) or "none".
+	DetectLocal       Opt[string]
+	NodePortMin       Opt[int]
+	NodePortMax       Opt[int]
+	NodePortAddresses Opt[[]netip.Prefix]
+	LocalNodePorts    Opt[bool] // node ports answer on 127.0.0.1, as kube-proxy's --iptables-localhost-nodeports
+	Layout            Opt[string]
+	Origin            Origin
+}
+
+// NodeSpec is a node block.
+type NodeSpec struct {
+	Name    string
+	Labels  map[string]string
+	Zone    Opt[string]
+	Address Opt[netip.Addr]
+	Routes  []RouteSpec
+	Origin  Origin
+}
+
+// ClientSpec is a client block: a host outside the cluster.
+type ClientSpec struct {
+	Name    string
+	Address Opt[netip.Addr]
+	Gateway Opt[netip.Addr] // default route; the wire's own address when left out
+	Routes  []RouteSpec
+	Ports   []PortSpec
+	Origin  Origin
+}
+
+// RouteSpec is one extra route of a node or client.
+type RouteSpec struct {
+	To     netip.Prefix
+	Via    netip.Addr
+	Origin Origin
+}
+
+// NamespaceSpec is a Kubernetes namespace.
+type NamespaceSpec struct {
+	Name   string
+	Labels map[string]string
+	Origin Origin
+}
+
+// PodSpec is one pod: one instance where the block has count or for_each.
+type PodSpec struct {
+	Block       string // the label of the block
+	Key         string // the instance's key; "" without count and for_each
+	Index       int    // the instance's place among its siblings, from 0
+	Node        Opt[string]
+	Namespace   Opt[string]
+	Address     Opt[netip.Addr]
+	Labels      map[string]string
+	HostNetwork Opt[bool]
+	Ready       Opt[bool]
+	Terminating Opt[bool]
+	Ports       []PortSpec
+	Command     []string
+	Env         map[string]string
+	Origin      Origin
+}
+
+// Name is the pod's name: the block's label, then the key after a hyphen.
+func (p PodSpec) Name() string {
+	if p.Key == "" {
+		return p.Block
+	}
+	return p.Block + "-" + p.Key
+}
+
+// PortSpec is a named port on which an agent listens.
+type PortSpec struct {
+	Name     string
+	Port     Opt[int]
+	Protocol Opt[string]
+	Origin   Origin
+}
+
+// ServiceSpec is a service block.
+type ServiceSpec struct {
+	Name                  string
+	Namespace             Opt[string]
+	Type                  Opt[string]
+	Selector              map[string]string // nil: no selector
+	SelectorOrigin        Origin
+	ClusterIP             Opt[string] // an address, or "None"
+	ExternalTrafficPolicy Opt[string]
+	InternalTrafficPolicy Opt[string]
+	Ports                 []ServicePortSpec
+	Origin                Origin
+}
+
+// ServicePortSpec is one port of a service. TargetPort is a number or a name,
+// as text; left out it is Port.
+type ServicePortSpec struct {
+	Name       string
+	Port       Opt[int]
+	TargetPort Opt[string]
+	NodePort   Opt[int]
+	Protocol   Opt[string]
+	Origin     Origin
+}
