@@ -1,0 +1,138 @@
+package topology
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// selects reports whether a service selects a pod: same namespace, labels match.
+// A service without a selector selects nothing.
+func (sv *Service) selects(p *Pod) bool {
+	return len(sv.Selector) > 0 && p.Namespace == sv.Namespace && Matches(sv.Selector, p.Labels)
+}
+
+// endpoints fills the endpoints of a service port, as the EndpointSlice controller
+// does: every selected pod, on the port that the target port means in that pod.
+func (r *resolver) endpoints(sv *Service, p *ServicePort, s ServicePortSpec) {
+	number, err := strconv.Atoi(p.TargetPort)
+	byName := err != nil
+	if !byName && (number < 1 || number > 65535) {
+		r.errorf(at(s.TargetPort.Origin, s.Origin), "Port out of range",
+			"The target port of port %q is %d. Use a number from 1 to 65535, or the name of a pod's port.", p.Name, number)
+		return
+	}
+	var known []string
+	selected, named, listening := 0, 0, false
+	for _, pod := range r.lab.Pods {
+		if !sv.selects(pod) {
+			continue
+		}
+		selected++
+		target := uint16(number)
+		for _, pp := range pod.Ports {
+			if pp.Protocol != p.Protocol {
+				continue
+			}
+			known = append(known, pp.Name)
+			if byName && pp.Name == p.TargetPort {
+				target = pp.Number
+				named++
+			}
+			listening = listening || pp.Number == target
+		}
+		listening = listening || len(pod.Command) > 0
+		if target != 0 {
+			p.Endpoints = append(p.Endpoints, endpointsOf(pod, target)...)
+		}
+	}
+	slices.SortFunc(p.Endpoints, func(a, b *Endpoint) int { return a.Addr.Compare(b.Addr) })
+	if selected == 0 {
+		return
+	}
+	where := at(s.TargetPort.Origin, s.Port.Origin, s.Origin)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	switch {
+	case byName && named == 0:
+		r.errorf(where, "No pod has that port",
+			"None of the pods that service %q selects has a %s port named %q.%s Name one of their ports, or give a number.",
+			sv.Name, p.Protocol, shorten(p.TargetPort), hintPorts(p.TargetPort, known))
+	case !byName && !listening:
+		r.warnf(where, "Nobody listens there",
+			"None of the pods that service %q selects listens on %s port %d, so connections will be refused. Set target_port to a port of the pods.",
+			sv.Name, p.Protocol, number)
+	}
+}
+
+func hintPorts(name string, known []string) string {
+	if hint := didYouMean(name, known); hint != "" || len(known) == 0 {
+		return hint
+	}
+	return fmt.Sprintf(" They have %s.", strings.Join(known, ", "))
+}
+
+func endpointsOf(p *Pod, port uint16) []*Endpoint {
+	var out []*Endpoint
+	for _, a := range p.Addrs {
+		out = append(out, &Endpoint{
+			Addr: netip.AddrPortFrom(a, port), Pod: p, Node: p.Node.Name,
+			Ready: p.Ready, Serving: p.Serving, Terminating: p.Terminating,
+		})
+	}
+	return out
+}
+
+// checkSelector warns of a selector that no pod matches: a scenario may want that,
+// but a slip looks the same.
+func (r *resolver) checkSelector(sv *Service, s ServiceSpec) {
+	if len(sv.Selector) == 0 || slices.ContainsFunc(r.lab.Pods, sv.selects) {
+		return
+	}
+	hint := "Give a pod these labels, or leave it if no endpoint is what you want."
+	if near := r.nearestLabels(sv); near != "" {
+		hint = fmt.Sprintf("The nearest labels are %s. Use those, or leave it if no endpoint is what you want.", near)
+	}
+	r.warnf(at(s.SelectorOrigin, s.Origin), "Selector selects nothing",
+		"No pod of namespace %q has the labels %s. %s", sv.Namespace, formatLabels(sv.Selector), hint)
+}
+
+// nearestLabels is what a selector probably meant: for every key and value that no
+// pod has, the nearest that one has.
+func (r *resolver) nearestLabels(sv *Service) string {
+	var pairs []string
+	elsewhere := ""
+	for _, p := range r.lab.Pods {
+		if p.Namespace != sv.Namespace {
+			if Matches(sv.Selector, p.Labels) {
+				elsewhere = fmt.Sprintf("%s, of pod %q in namespace %q", formatLabels(sv.Selector), p.Name, p.Namespace)
+			}
+			continue
+		}
+		for k, v := range p.Labels {
+			pairs = append(pairs, k+"="+v)
+		}
+	}
+	if elsewhere != "" {
+		return elsewhere
+	}
+	near, found := map[string]string{}, false
+	for k, v := range sv.Selector {
+		n := k + "=" + v
+		if !slices.Contains(pairs, n) {
+			if n = Nearest(n, pairs); n == "" {
+				return ""
+			}
+			found = true
+		}
+		nk, nv, _ := strings.Cut(n, "=")
+		near[nk] = nv
+	}
+	if !found || maps.Equal(near, sv.Selector) {
+		return ""
+	}
+	return formatLabels(near)
+}

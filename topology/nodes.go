@@ -1,0 +1,269 @@
+package topology
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// nodeOffset leaves the first addresses of the wire to routers and people:
+// node1 is 192.168.0.11.
+const nodeOffset = 10
+
+func (r *resolver) resolveNodes() {
+	seen := map[string]Origin{}
+	owners := map[*Node]NodeSpec{}
+	for _, s := range r.spec.Nodes {
+		r.checkName("node", s.Name, s.Origin)
+		if !r.unique(seen, "node", s.Name, s.Origin) {
+			continue
+		}
+		n := &Node{Name: s.Name, Labels: maps.Clone(s.Labels), Zone: s.Zone.Value, Origin: s.Origin}
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		owners[n] = s
+		r.nodes[n.Name] = n
+		r.declared = append(r.declared, n)
+	}
+	r.lab.Nodes = slices.Clone(r.declared)
+	r.nodeAddresses(owners)
+	r.nodePodCIDRs()
+	for _, n := range r.declared {
+		if len(n.Addrs) > 0 {
+			n.MAC = macFor(macEther, n.Addrs[0])
+			n.VTEPMAC = macFor(macVTEP, n.Addrs[0])
+		}
+		n.Routes = r.routes(fmt.Sprintf("node %q", n.Name), owners[n].Routes, n.PodCIDRs)
+	}
+}
+
+// nodeAddresses gives every node one address per family: the written one, else
+// the one that its number asks for, else one of the third quarter of the prefix,
+// where neither numbered nodes nor clients usually are.
+func (r *resolver) nodeAddresses(specs map[*Node]NodeSpec) {
+	for _, pool := range r.wire {
+		given := map[*Node]netip.Addr{}
+		for _, n := range r.declared {
+			if s := specs[n]; s.Address.Set && sameFamily(s.Address.Value, pool.prefix) {
+				r.claim(pool, "node_cidr", s.Address, fmt.Sprintf("node %q", n.Name))
+				given[n] = s.Address.Value
+			}
+		}
+		for _, n := range r.declared {
+			a, ok := given[n], true
+			if !a.IsValid() {
+				a, ok = r.nodeAddress(pool, n)
+			}
+			if !ok {
+				r.errorf(at(n.Origin), "No node address left",
+					"node_cidr %s has no address left for node %q. Use a larger node_cidr.", pool.prefix, n.Name)
+				continue
+			}
+			n.Addrs = append(n.Addrs, a)
+		}
+	}
+	for _, n := range r.declared {
+		r.addressFamily(specs[n].Address, r.lab.Network.NodeCIDRs, "node_cidr")
+	}
+}
+
+func (r *resolver) nodeAddress(pool addrPool, n *Node) (netip.Addr, bool) {
+	owner := fmt.Sprintf("node %q", n.Name)
+	if slot, ok := numberedSlot(n.Name, nodeOffset, pool.pool); ok {
+		if _, ok := pool.reserve(slot, owner); ok {
+			return pool.at(slot), true
+		}
+	}
+	return pool.assign("node/"+n.Name, pool.part(2, 3, 4), owner)
+}
+
+// nodePodCIDRs gives every node its share of the pod CIDRs: the one with its
+// number, else one of the upper half.
+func (r *resolver) nodePodCIDRs() {
+	r.podPools = map[*Node][]addrPool{}
+	for _, whole := range r.lab.Network.PodCIDRs {
+		bits, ok := r.nodePrefix(whole)
+		if !ok {
+			continue
+		}
+		blocks := newPool(blockCount(whole, bits))
+		for _, n := range r.declared {
+			slot, ok := numberedSlot(n.Name, 0, blocks)
+			if ok {
+				_, ok = blocks.reserve(slot, n.Name)
+			}
+			if !ok {
+				slot, ok = blocks.take("pods/"+n.Name, blocks.part(1, 2, 2), n.Name)
+			}
+			if !ok {
+				r.errorf(at(n.Origin), "No pod CIDR left",
+					"pod_cidr %s has only %d blocks of /%d, and none is left for node %q. Use a larger pod_cidr or a longer node_prefix.",
+					whole, blocks.size, bits, n.Name)
+				continue
+			}
+			share := nthBlock(whole, bits, slot)
+			pool := newAddrPool(share)
+			pool.claim(share.Addr().Next(), fmt.Sprintf("the bridge of node %q", n.Name))
+			n.PodCIDRs = append(n.PodCIDRs, share)
+			r.podPools[n] = append(r.podPools[n], pool)
+		}
+	}
+}
+
+// nodePrefix is the prefix length of a node's share of a pod CIDR.
+func (r *resolver) nodePrefix(whole netip.Prefix) (bits int, ok bool) {
+	s := &r.spec.Network
+	o, bits, longest := s.NodePrefix, s.NodePrefix.Or(defaultPrefix4), 29
+	if whole.Addr().Is6() {
+		o, bits, longest = s.NodePrefix6, s.NodePrefix6.Or(defaultPrefix6), 125
+	}
+	if bits < whole.Bits() || bits > longest {
+		r.errorf(at(o.Origin, s.PodCIDRs.Origin, s.Origin), "Node prefix does not fit",
+			"A share of /%d for each node does not fit into pod_cidr %s. Use a node_prefix from %d to %d.",
+			bits, whole, whole.Bits(), longest)
+		return 0, false
+	}
+	return bits, true
+}
+
+func (r *resolver) resolveClients() {
+	seen := map[string]Origin{}
+	specs := map[*Client]ClientSpec{}
+	for _, s := range r.spec.Clients {
+		r.checkName("client", s.Name, s.Origin)
+		if !r.unique(seen, "client", s.Name, s.Origin) {
+			continue
+		}
+		c := &Client{Name: s.Name, Origin: s.Origin}
+		specs[c] = s
+		r.lab.Clients = append(r.lab.Clients, c)
+	}
+	r.clientAddresses(specs)
+	for _, c := range r.lab.Clients {
+		s := specs[c]
+		who := fmt.Sprintf("client %q", c.Name)
+		if len(c.Addrs) > 0 {
+			c.MAC = macFor(macEther, c.Addrs[0])
+		}
+		if len(r.lab.Network.Gateways) > 0 {
+			c.Gateway = r.lab.Network.Gateways[0]
+		}
+		if s.Gateway.Set {
+			c.Gateway = s.Gateway.Value
+			r.onLink(s.Gateway.Value, s.Gateway.Origin, who, "gateway", nil)
+		}
+		c.Routes = r.routes(who, s.Routes, nil)
+		c.Ports = r.ports(who, s.Ports, s.Origin)
+		r.listeners(map[listenKey]listener{}, who, c.Netns(), c.Ports)
+	}
+}
+
+// clientAddresses gives every client one address per family: the written one,
+// else one of the last quarter of the prefix.
+func (r *resolver) clientAddresses(specs map[*Client]ClientSpec) {
+	for _, pool := range r.wire {
+		given := map[*Client]netip.Addr{}
+		for _, c := range r.lab.Clients {
+			if s := specs[c]; s.Address.Set && sameFamily(s.Address.Value, pool.prefix) {
+				r.claim(pool, "node_cidr", s.Address, fmt.Sprintf("client %q", c.Name))
+				given[c] = s.Address.Value
+			}
+		}
+		for _, c := range r.lab.Clients {
+			a, ok := given[c], true
+			if !a.IsValid() {
+				a, ok = pool.assign("client/"+c.Name, pool.part(3, 4, 4), fmt.Sprintf("client %q", c.Name))
+			}
+			if !ok {
+				r.errorf(at(c.Origin), "No client address left",
+					"node_cidr %s has no address left for client %q. Use a larger node_cidr.", pool.prefix, c.Name)
+				continue
+			}
+			c.Addrs = append(c.Addrs, a)
+		}
+	}
+	for _, c := range r.lab.Clients {
+		r.addressFamily(specs[c].Address, r.lab.Network.NodeCIDRs, "node_cidr")
+	}
+}
+
+// claim takes a written address out of a pool, or reports why it cannot be had.
+func (r *resolver) claim(pool addrPool, cidr string, o Opt[netip.Addr], owner string) {
+	if !pool.prefix.Contains(o.Value) {
+		r.errorf(at(o.Origin), "Address outside its CIDR",
+			"The address %s of %s is not in %s %s. Use an address of that prefix, or leave it out.", o.Value, owner, cidr, pool.prefix)
+		return
+	}
+	if other, ok := pool.claim(o.Value, owner); !ok {
+		r.errorf(at(o.Origin), "Address taken twice",
+			"The address %s of %s already belongs to %s. Use another one, or leave it out.", o.Value, owner, other)
+	}
+}
+
+// addressFamily reports a written address of a family that the lab does not have.
+func (r *resolver) addressFamily(o Opt[netip.Addr], prefixes []netip.Prefix, cidr string) {
+	if o.Set && !slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return sameFamily(o.Value, p) }) {
+		r.errorf(at(o.Origin), "Address outside its CIDR",
+			"The address %s is not in %s. Use an address of that prefix, or leave it out.", o.Value, cidr)
+	}
+}
+
+func sameFamily(a netip.Addr, p netip.Prefix) bool {
+	return a.IsValid() && a.Is4() == p.Addr().Is4()
+}
+
+// routes checks extra routes: each destination once, each next hop on the link.
+func (r *resolver) routes(who string, specs []RouteSpec, linked []netip.Prefix) []Route {
+	var out []Route
+	seen := map[netip.Prefix]bool{}
+	for _, s := range specs {
+		switch to := s.To.Masked(); {
+		case !s.To.IsValid() || !s.Via.IsValid() || s.To.Addr().Is4() != s.Via.Is4():
+			r.errorf(at(s.Origin), "Invalid route",
+				"A route of %s needs a destination and a next hop of the same IP family. Write { to = \"10.0.0.0/8\", via = node.node1.ip }.", who)
+		case seen[to]:
+			r.errorf(at(s.Origin), "Route given twice", "%s has two routes to %s. Remove one of them.", who, to)
+		case to.Bits() == 0 && strings.HasPrefix(who, "client"):
+			r.errorf(at(s.Origin), "Default route given twice", "%s has a default route already. Set gateway = %q instead.", who, s.Via)
+		default:
+			seen[to] = true
+			r.onLink(s.Via, s.Origin, who, "next hop", linked)
+			out = append(out, Route{To: to, Via: s.Via, Origin: s.Origin})
+		}
+	}
+	return out
+}
+
+// onLink reports a next hop that is not a neighbour: the kernel refuses it.
+func (r *resolver) onLink(hop netip.Addr, origin Origin, who, what string, more []netip.Prefix) {
+	for _, p := range append(slices.Clone(r.lab.Network.NodeCIDRs), more...) {
+		if p.Contains(hop) {
+			return
+		}
+	}
+	r.errorf(at(origin), "Next hop not on link",
+		"The %s %s of %s is not on the nodes' network. Use an address of node_cidr, such as a node's.", what, hop, who)
+}
+
+// unique reports a second object of the same kind and name.
+func (r *resolver) unique(seen map[string]Origin, kind, name string, origin Origin) bool {
+	if first, ok := seen[name]; ok {
+		r.errorf(at(origin), "Duplicate "+kind,
+			"The %s %q was already declared %s. Rename or remove one of them.", kind, shorten(name), first.where())
+		return false
+	}
+	seen[name] = origin
+	return true
+}
+
+// numberedSlot is the slot that the number at the end of a name asks for, if the
+// pool has it: 1 for node1, counted from first.
+func numberedSlot(name string, first uint64, p *pool) (uint64, bool) {
+	digits := name[len(strings.TrimRight(name, "0123456789")):]
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return first + n, err == nil && first+n < p.size
+}
