@@ -2,10 +2,13 @@ package plan
 
 import "net/netip"
 
-// Origin is the place in a scenario that an element of the plan serves.
+// Origin is what an element of the plan serves: an object of the scenario and
+// the place where it is written. File is as the user named it, never an absolute
+// path made up by netlab, so that a plan is the same on every machine.
 type Origin struct {
-	File string
-	Line int
+	Object string // service default/web, node node1
+	File   string
+	Line   int
 }
 
 // Kind says what a network namespace stands for.

@@ -30,8 +30,9 @@ type Rule struct {
 
 // Match is one condition of a rule. The types below implement it.
 type Match interface {
-	// args returns the match in the words of iptables-restore.
-	args() []string
+	// appendRestore appends the match in the words of iptables-restore, after
+	// a space.
+	appendRestore(b []byte) []byte
 }
 
 // The conditions that rules use.
@@ -56,14 +57,15 @@ type (
 		Name string
 		Not  bool
 	}
-	// Proto matches the transport protocol, and loads its extension (-m tcp -p tcp).
+	// Proto matches the transport protocol, and for tcp, udp and sctp loads its
+	// extension (-m tcp -p tcp).
 	Proto struct{ Name string }
 	// DPort matches the destination port; a Proto must come before it.
 	DPort struct{ Port uint16 }
 	// AddrType matches the type of an address (LOCAL) in this namespace's routing
 	// table; empty fields match anything.
 	AddrType struct{ Src, Dst string }
-	// Mark matches the packet's mark under a mask.
+	// Mark matches the packet's mark under a mask; a zero mask is all 32 bits.
 	Mark struct {
 		Value, Mask uint32
 		Not         bool
@@ -82,7 +84,9 @@ type (
 // Target is what happens to a packet that a rule matches. The types below
 // implement it.
 type Target interface {
-	args() []string
+	// appendTarget appends the target, from -j on, after a space. As
+	// iptables-save prints it when save is set.
+	appendTarget(b []byte, save bool) []byte
 }
 
 // The targets that rules use.
@@ -95,7 +99,8 @@ type (
 	Accept struct{}
 	// Drop discards the packet without a word.
 	Drop struct{}
-	// Reject discards the packet and says so. With is icmp-port-unreachable when empty.
+	// Reject discards the packet and says so. With is icmp-port-unreachable when
+	// empty; rules of IPv6 tables must say icmp6-port-unreachable.
 	Reject struct{ With string }
 	// DNAT rewrites the destination of the connection.
 	DNAT struct{ To netip.AddrPort }

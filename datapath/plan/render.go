@@ -1,0 +1,326 @@
+package plan
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Restore returns the rule as input for iptables-restore, appended to chain: the
+// matches in the order in which they were written.
+func (r *Rule) Restore(chain string) string {
+	return string(r.appendRestore(nil, chain))
+}
+
+func (r *Rule) appendRestore(b []byte, chain string) []byte {
+	b = append(append(b, "-A "...), chain...)
+	if r.Raw != "" {
+		return append(append(b, ' '), r.Raw...)
+	}
+	for _, m := range r.Matches {
+		b = m.appendRestore(b)
+	}
+	if r.Target != nil {
+		b = r.Target.appendTarget(b, false)
+	}
+	return b
+}
+
+// Save returns the rule as iptables-save prints it after the chain's name, so
+// that it can be compared with what the kernel holds. The form is the same for
+// the nft and the legacy variant of iptables 1.8: addresses, interfaces and
+// protocol come first in a fixed order, the other matches as written.
+func (r *Rule) Save() string {
+	if r.Raw != "" {
+		return r.Raw
+	}
+	return string(r.appendSave(nil))
+}
+
+func (r *Rule) appendSave(b []byte) []byte {
+	if r.Raw != "" {
+		return append(b, r.Raw...)
+	}
+	start := len(b)
+	b = r.appendSaveHeader(b)
+	for _, m := range r.Matches {
+		switch m := m.(type) {
+		case Src, Dst, InIf, OutIf, DPort:
+		case Proto:
+			b = r.appendSaveProto(b, m)
+		case AddrType:
+			b = m.appendRestore(b)
+		case CTState:
+			b = m.appendSave(b)
+		case Comment:
+			b = appendSaveQuoted(append(b, " -m comment --comment "...), m.Text)
+		case Random:
+			b = m.appendSave(b)
+		default:
+			b = m.appendRestore(b)
+		}
+	}
+	if r.Target != nil {
+		b = r.Target.appendTarget(b, true)
+	}
+	if len(b) > start { // every part begins with a space
+		b = append(b[:start], b[start+1:]...)
+	}
+	return b
+}
+
+// appendSaveHeader appends the conditions that are part of every iptables rule
+// rather than of an extension.
+func (r *Rule) appendSaveHeader(b []byte) []byte {
+	for _, m := range r.Matches {
+		if m, ok := m.(Src); ok {
+			b = appendSavePrefix(b, "-s", m.Prefix, m.Not)
+		}
+	}
+	for _, m := range r.Matches {
+		if m, ok := m.(Dst); ok {
+			b = appendSavePrefix(b, "-d", m.Prefix, m.Not)
+		}
+	}
+	for _, m := range r.Matches {
+		if m, ok := m.(InIf); ok {
+			b = m.appendRestore(b)
+		}
+	}
+	for _, m := range r.Matches {
+		if m, ok := m.(OutIf); ok {
+			b = m.appendRestore(b)
+		}
+	}
+	for _, m := range r.Matches {
+		if m, ok := m.(Proto); ok {
+			b = append(append(b, " -p "...), m.saveName()...)
+		}
+	}
+	return b
+}
+
+func (r *Rule) appendSaveProto(b []byte, p Proto) []byte {
+	if !p.hasExtension() {
+		return b
+	}
+	b = append(append(b, " -m "...), p.Name...)
+	for _, m := range r.Matches {
+		if m, ok := m.(DPort); ok {
+			b = m.appendRestore(b)
+		}
+	}
+	return b
+}
+
+func appendSavePrefix(b []byte, flag string, p netip.Prefix, not bool) []byte {
+	if p.Bits() == 0 && !not {
+		return b // matches everything; iptables-save leaves it out
+	}
+	b = append(appendFlag(b, flag, not), ' ')
+	return p.Masked().AppendTo(b)
+}
+
+func appendPrefix(b []byte, flag string, p netip.Prefix, not bool) []byte {
+	b = append(appendFlag(b, flag, not), ' ')
+	if p.IsSingleIP() {
+		return p.Addr().AppendTo(b)
+	}
+	return p.AppendTo(b)
+}
+
+func appendFlag(b []byte, flag string, not bool) []byte {
+	b = append(b, ' ')
+	if not {
+		b = append(b, "! "...)
+	}
+	return append(b, flag...)
+}
+
+func (m Src) appendRestore(b []byte) []byte { return appendPrefix(b, "-s", m.Prefix, m.Not) }
+func (m Dst) appendRestore(b []byte) []byte { return appendPrefix(b, "-d", m.Prefix, m.Not) }
+
+func (m InIf) appendRestore(b []byte) []byte {
+	return append(append(appendFlag(b, "-i", m.Not), ' '), m.Name...)
+}
+
+func (m OutIf) appendRestore(b []byte) []byte {
+	return append(append(appendFlag(b, "-o", m.Not), ' '), m.Name...)
+}
+
+func (m Proto) hasExtension() bool {
+	return m.Name == "tcp" || m.Name == "udp" || m.Name == "sctp"
+}
+
+// saveName is the protocol's name in /etc/protocols, which iptables-save uses.
+func (m Proto) saveName() string {
+	if m.Name == "icmpv6" {
+		return "ipv6-icmp"
+	}
+	return m.Name
+}
+
+func (m Proto) appendRestore(b []byte) []byte {
+	if m.hasExtension() {
+		b = append(append(b, " -m "...), m.Name...)
+	}
+	return append(append(b, " -p "...), m.Name...)
+}
+
+func (m DPort) appendRestore(b []byte) []byte {
+	return strconv.AppendUint(append(b, " --dport "...), uint64(m.Port), 10)
+}
+
+func (m AddrType) appendRestore(b []byte) []byte {
+	b = append(b, " -m addrtype"...)
+	if m.Src != "" {
+		b = append(append(b, " --src-type "...), m.Src...)
+	}
+	if m.Dst != "" {
+		b = append(append(b, " --dst-type "...), m.Dst...)
+	}
+	return b
+}
+
+func (m Mark) appendRestore(b []byte) []byte {
+	b = append(appendFlag(append(b, " -m mark"...), "--mark", m.Not), ' ')
+	b = appendHex(b, m.Value)
+	if m.Mask != 0 && m.Mask != math.MaxUint32 {
+		b = appendHex(append(b, '/'), m.Mask)
+	}
+	return b
+}
+
+func (m CTState) appendRestore(b []byte) []byte { return m.appendStates(b, m.States) }
+
+func (m CTState) appendStates(b []byte, states []string) []byte {
+	b = append(appendFlag(append(b, " -m conntrack"...), "--ctstate", m.Not), ' ')
+	for i, s := range states {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, s...)
+	}
+	return b
+}
+
+// appendSave lists the states in the order in which xt_conntrack prints its bits.
+func (m CTState) appendSave(b []byte) []byte {
+	var states []string
+	for _, s := range []string{"INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT"} {
+		if slices.Contains(m.States, s) {
+			states = append(states, s)
+		}
+	}
+	return m.appendStates(b, states)
+}
+
+const randomMatch = " -m statistic --mode random --probability "
+
+func (m Random) appendRestore(b []byte) []byte {
+	return strconv.AppendFloat(append(b, randomMatch...), m.Probability, 'f', 10, 64)
+}
+
+// appendSave prints what is left of the probability after its way through the
+// tool, which reads ten decimals, and the kernel, which holds it in 31 bits.
+func (m Random) appendSave(b []byte) []byte {
+	return strconv.AppendFloat(append(b, randomMatch...), m.Effective(), 'f', 11, 64)
+}
+
+// Effective is the probability that the kernel applies: the written one with ten
+// decimals, rounded to a multiple of 2^-31 (struct xt_statistic_info).
+func (m Random) Effective() float64 {
+	const one = 1 << 31
+	written := math.Round(m.Probability*1e10) / 1e10
+	return math.Round(written*one) / one
+}
+
+func (m Comment) appendRestore(b []byte) []byte {
+	b = append(b, " -m comment --comment "...)
+	if strings.ContainsAny(m.Text, " \t\"'\\") || m.Text == "" {
+		return appendQuoted(b, m.Text)
+	}
+	return append(b, m.Text...)
+}
+
+func appendSaveQuoted(b []byte, s string) []byte {
+	for i := range len(s) {
+		if !isWordByte(s[i]) {
+			return appendQuoted(b, s)
+		}
+	}
+	if s == "" {
+		return appendQuoted(b, s)
+	}
+	return append(b, s...)
+}
+
+// isWordByte reports whether iptables-save prints c without quoting the string
+// that holds it.
+func isWordByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
+
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		if c := s[i]; c == '"' || c == '\\' || c == '\'' {
+			b = append(b, '\\')
+		}
+		b = append(b, s[i])
+	}
+	return append(b, '"')
+}
+
+func appendHex(b []byte, v uint32) []byte {
+	return strconv.AppendUint(append(b, "0x"...), uint64(v), 16)
+}
+
+func (t Jump) appendTarget(b []byte, _ bool) []byte {
+	return append(append(b, " -j "...), t.Chain...)
+}
+
+func (Return) appendTarget(b []byte, _ bool) []byte { return append(b, " -j RETURN"...) }
+func (Accept) appendTarget(b []byte, _ bool) []byte { return append(b, " -j ACCEPT"...) }
+func (Drop) appendTarget(b []byte, _ bool) []byte   { return append(b, " -j DROP"...) }
+
+func (t Reject) appendTarget(b []byte, save bool) []byte {
+	b = append(b, " -j REJECT"...)
+	switch {
+	case t.With == "" && save:
+		b = append(b, " --reject-with icmp-port-unreachable"...)
+	case t.With != "":
+		b = append(append(b, " --reject-with "...), t.With...)
+	}
+	return b
+}
+
+func (t DNAT) appendTarget(b []byte, _ bool) []byte {
+	return t.To.AppendTo(append(b, " -j DNAT --to-destination "...))
+}
+
+func (t Masquerade) appendTarget(b []byte, _ bool) []byte {
+	b = append(b, " -j MASQUERADE"...)
+	if t.RandomFully {
+		b = append(b, " --random-fully"...)
+	}
+	return b
+}
+
+func (t OrMark) appendTarget(b []byte, save bool) []byte {
+	if !save {
+		return appendHex(append(b, " -j MARK --or-mark "...), t.Bits)
+	}
+	b = appendHex(append(b, " -j MARK --set-xmark "...), t.Bits)
+	return appendHex(append(b, '/'), t.Bits)
+}
+
+func (t XorMark) appendTarget(b []byte, save bool) []byte {
+	if !save {
+		return appendHex(append(b, " -j MARK --xor-mark "...), t.Bits)
+	}
+	b = appendHex(append(b, " -j MARK --set-xmark "...), t.Bits)
+	return append(b, "/0x0"...)
+}

@@ -1,0 +1,81 @@
+package plan
+
+// Edits returns the edits that make whole tables from nothing.
+func Edits(tables []Table) []TableEdit {
+	edits := make([]TableEdit, 0, len(tables))
+	for _, t := range tables {
+		edits = append(edits, TableEdit{IPv6: t.IPv6, Name: t.Name, Set: t.Chains})
+	}
+	return edits
+}
+
+// RestoreText returns the input of one "iptables-restore --noflush" (or
+// ip6tables-restore) that carries out the edits of one IP family: chains in Set
+// hold exactly their rules afterwards, chains in Delete are gone, all others are
+// as they were. Each table is replaced in one step by the kernel. It is empty
+// when no edit is of that family.
+//
+// Running it again changes nothing. A chain that is deleted must not be jumped to
+// from a chain outside the edit.
+func RestoreText(edits []TableEdit, ipv6 bool) string {
+	const ruleBytes = 128 // roughly; growing the buffer costs more than writing it
+	size := 0
+	for _, e := range edits {
+		for _, c := range e.Set {
+			size += (len(c.Rules) + 2) * ruleBytes
+		}
+	}
+	return string(appendEdits(make([]byte, 0, size), edits, ipv6, false))
+}
+
+func appendEdits(b []byte, edits []TableEdit, ipv6, annotate bool) []byte {
+	for i := range edits {
+		if edits[i].IPv6 == ipv6 {
+			b = edits[i].appendRestore(b, annotate)
+		}
+	}
+	return b
+}
+
+// appendRestore writes the edit of one table. With --noflush, declaring a
+// user-defined chain creates or flushes it, but a built-in chain keeps its rules
+// and has to be flushed by name. Chains to delete are declared as well: a chain
+// must be empty to be deleted, and one that is missing already is no error then.
+func (e *TableEdit) appendRestore(b []byte, annotate bool) []byte {
+	b = append(append(append(b, '*'), e.Name...), '\n')
+	for i := range e.Set {
+		b = appendDeclaration(b, e.Set[i].Name, e.Set[i].Policy)
+	}
+	for _, name := range e.Delete {
+		b = appendDeclaration(b, name, "")
+	}
+	for i := range e.Set {
+		if e.Set[i].Policy != "" {
+			b = append(append(append(b, "-F "...), e.Set[i].Name...), '\n')
+		}
+	}
+	var last Origin
+	for i := range e.Set {
+		c := &e.Set[i]
+		for j := range c.Rules {
+			if r := &c.Rules[j]; annotate && r.Origin != last {
+				last = r.Origin
+				b = r.Origin.appendComment(b)
+			}
+			b = append(c.Rules[j].appendRestore(b, c.Name), '\n')
+		}
+	}
+	for _, name := range e.Delete {
+		b = append(append(append(b, "-X "...), name...), '\n')
+	}
+	return append(b, "COMMIT\n"...)
+}
+
+func appendDeclaration(b []byte, name, policy string) []byte {
+	if policy == "" {
+		policy = "-"
+	}
+	b = append(append(b, ':'), name...)
+	b = append(append(b, ' '), policy...)
+	return append(b, " [0:0]\n"...)
+}
