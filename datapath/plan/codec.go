@@ -1,0 +1,267 @@
+package plan
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+)
+
+// Encode writes the plan so that Decode reads an equal one. Rules, of which there
+// may be a hundred thousand, are written by hand: gob spends microseconds on
+// every value of an interface type.
+func Encode(w io.Writer, p *Plan) error {
+	bare := Plan{Lab: p.Lab, Netns: make([]Netns, len(p.Netns))}
+	copy(bare.Netns, p.Netns)
+	for i := range bare.Netns {
+		bare.Netns[i].Tables = nil
+	}
+	e := encoder{strings: map[string]uint64{}, origins: map[Origin]uint64{}}
+	for i := range p.Netns {
+		e.tables(p.Netns[i].Tables)
+	}
+	if e.err != nil {
+		return e.err
+	}
+	if err := gob.NewEncoder(w).Encode(&bare); err != nil {
+		return fmt.Errorf("encode plan: %w", err)
+	}
+	if err := binary.Write(w, binary.BigEndian, uint64(len(e.b))); err != nil {
+		return fmt.Errorf("encode plan: %w", err)
+	}
+	if _, err := w.Write(e.b); err != nil {
+		return fmt.Errorf("encode plan: %w", err)
+	}
+	return nil
+}
+
+// Decode reads a plan that Encode wrote. Unless r is a *bufio.Reader, it may read
+// beyond the plan.
+func Decode(r io.Reader) (*Plan, error) {
+	in := bufio.NewReader(r) // gob reads no further than its value from a byte reader
+	p := &Plan{}
+	if err := gob.NewDecoder(in).Decode(p); err != nil {
+		return nil, fmt.Errorf("decode plan: %w", err)
+	}
+	var size uint64
+	if err := binary.Read(in, binary.BigEndian, &size); err != nil {
+		return nil, fmt.Errorf("decode plan: %w", err)
+	}
+	b, err := io.ReadAll(io.LimitReader(in, int64(min(size, math.MaxInt64))))
+	if err == nil && uint64(len(b)) != size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode plan: %w", err)
+	}
+	d := decoder{b: b}
+	for i := range p.Netns {
+		p.Netns[i].Tables = d.tables()
+	}
+	if d.err != nil {
+		return nil, fmt.Errorf("decode plan: %w", d.err)
+	}
+	return p, nil
+}
+
+// Tags of the matches and targets.
+const (
+	tagNone = iota
+	tagSrc
+	tagDst
+	tagInIf
+	tagOutIf
+	tagProto
+	tagDPort
+	tagAddrType
+	tagMark
+	tagCTState
+	tagRandom
+	tagComment
+	tagJump
+	tagReturn
+	tagAccept
+	tagDrop
+	tagReject
+	tagDNAT
+	tagMasquerade
+	tagOrMark
+	tagXorMark
+)
+
+// encoder writes numbers as varints, and every string and origin once: later ones
+// are references.
+type encoder struct {
+	b       []byte
+	strings map[string]uint64
+	origins map[Origin]uint64
+	err     error
+}
+
+func (e *encoder) uint(v uint64) { e.b = binary.AppendUvarint(e.b, v) }
+
+func (e *encoder) bool(v bool) {
+	if v {
+		e.b = append(e.b, 1)
+		return
+	}
+	e.b = append(e.b, 0)
+}
+
+func (e *encoder) string(s string) {
+	if id, ok := e.strings[s]; ok {
+		e.uint(id)
+		return
+	}
+	id := uint64(len(e.strings) + 1)
+	e.strings[s] = id
+	e.uint(id)
+	e.uint(uint64(len(s)))
+	e.b = append(e.b, s...)
+}
+
+func (e *encoder) origin(o Origin) {
+	if id, ok := e.origins[o]; ok {
+		e.uint(id)
+		return
+	}
+	id := uint64(len(e.origins) + 1)
+	e.origins[o] = id
+	e.uint(id)
+	e.string(o.Object)
+	e.string(o.File)
+	e.uint(uint64(o.Line))
+}
+
+func (e *encoder) addr(a netip.Addr) {
+	s := a.AsSlice()
+	e.b = append(append(e.b, byte(len(s))), s...)
+}
+
+func (e *encoder) prefix(p netip.Prefix) {
+	e.addr(p.Addr())
+	e.uint(uint64(p.Bits() + 1))
+}
+
+func (e *encoder) tables(list []Table) {
+	e.uint(uint64(len(list)))
+	for i := range list {
+		t := &list[i]
+		e.bool(t.IPv6)
+		e.string(t.Name)
+		e.uint(uint64(len(t.Chains)))
+		for j := range t.Chains {
+			c := &t.Chains[j]
+			e.string(c.Name)
+			e.string(c.Policy)
+			e.uint(uint64(len(c.Rules)))
+			for k := range c.Rules {
+				e.rule(&c.Rules[k])
+			}
+		}
+	}
+}
+
+func (e *encoder) rule(r *Rule) {
+	e.origin(r.Origin)
+	e.string(r.Raw)
+	e.uint(uint64(len(r.Matches)))
+	for _, m := range r.Matches {
+		e.match(m)
+	}
+	e.target(r.Target)
+}
+
+func (e *encoder) tag(t byte) { e.b = append(e.b, t) }
+
+func (e *encoder) match(m Match) {
+	switch m := m.(type) {
+	case Src:
+		e.tag(tagSrc)
+		e.prefix(m.Prefix)
+		e.bool(m.Not)
+	case Dst:
+		e.tag(tagDst)
+		e.prefix(m.Prefix)
+		e.bool(m.Not)
+	case InIf:
+		e.tag(tagInIf)
+		e.string(m.Name)
+		e.bool(m.Not)
+	case OutIf:
+		e.tag(tagOutIf)
+		e.string(m.Name)
+		e.bool(m.Not)
+	case Proto:
+		e.tag(tagProto)
+		e.string(m.Name)
+	case DPort:
+		e.tag(tagDPort)
+		e.uint(uint64(m.Port))
+	case AddrType:
+		e.tag(tagAddrType)
+		e.string(m.Src)
+		e.string(m.Dst)
+	case Mark:
+		e.tag(tagMark)
+		e.uint(uint64(m.Value))
+		e.uint(uint64(m.Mask))
+		e.bool(m.Not)
+	case CTState:
+		e.tag(tagCTState)
+		e.uint(uint64(len(m.States)))
+		for _, s := range m.States {
+			e.string(s)
+		}
+		e.bool(m.Not)
+	case Random:
+		e.tag(tagRandom)
+		e.uint(math.Float64bits(m.Probability))
+	case Comment:
+		e.tag(tagComment)
+		e.string(m.Text)
+	default:
+		e.err = fmt.Errorf("encode plan: unknown match %T", m)
+	}
+}
+
+func (e *encoder) target(t Target) {
+	switch t := t.(type) {
+	case nil:
+		e.tag(tagNone)
+	case Jump:
+		e.tag(tagJump)
+		e.string(t.Chain)
+	case Return:
+		e.tag(tagReturn)
+	case Accept:
+		e.tag(tagAccept)
+	case Drop:
+		e.tag(tagDrop)
+	case Reject:
+		e.tag(tagReject)
+		e.string(t.With)
+	case DNAT:
+		e.tag(tagDNAT)
+		e.addr(t.To.Addr())
+		e.uint(uint64(t.To.Port()))
+	case Masquerade:
+		e.tag(tagMasquerade)
+		e.bool(t.RandomFully)
+	case OrMark:
+		e.tag(tagOrMark)
+		e.uint(uint64(t.Bits))
+	case XorMark:
+		e.tag(tagXorMark)
+		e.uint(uint64(t.Bits))
+	default:
+		e.err = fmt.Errorf("encode plan: unknown target %T", t)
+	}
+}
+
+// errBroken says that the input was not written by Encode.
+var errBroken = errors.New("broken rule encoding")

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"testing"
+)
+
+func TestPlansSurviveEncoding(t *testing.T) {
+	p := pair()
+	chain := Chain{Name: "ALL", Rules: []Rule{{Matches: []Match{Src{prefix("fd00::/64"), true}}}}}
+	for _, row := range ruleRows {
+		chain.Rules = append(chain.Rules, row.rule)
+	}
+	p.Netns[0].Tables = append(p.Netns[0].Tables, Table{IPv6: true, Name: "filter", Chains: []Chain{chain, {Name: "INPUT", Policy: "DROP"}}})
+	p.Netns[1].Execs = []Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Origin: Origin{"pod x", "a.hcl", 3}}}
+	var buf bytes.Buffer
+	if err := Encode(&buf, p); err != nil {
+		t.Fatal(err)
+	}
+	whole := buf.Bytes()
+	got, err := Decode(&buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, p) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, p)
+	}
+	for n := range whole {
+		if _, err := Decode(bytes.NewReader(whole[:n])); err == nil {
+			t.Fatalf("no error for the first %d of %d bytes", n, len(whole))
+		}
+	}
+}
+
+func TestDecodeOfDamagedRulesIsAnError(t *testing.T) {
+	var buf bytes.Buffer
+	if err := Encode(&buf, pair()); err != nil {
+		t.Fatal(err)
+	}
+	b := buf.Bytes()
+	for i := len(b) - 100; i < len(b); i++ {
+		damaged := bytes.Clone(b)
+		damaged[i] ^= 0x80
+		_, _ = Decode(bytes.NewReader(damaged)) // must not panic
+	}
+}
+
+// manyRules is a plan of about 60,000 rules.
+func manyRules() *Plan {
+	nat := Table{Name: "nat"}
+	for i := range 10_000 {
+		o := Origin{fmt.Sprintf("service default/s%d", i), "many.hcl", i}
+		c := Chain{Name: fmt.Sprintf("KUBE-SVC-%016d", i)}
+		for j := range 3 {
+			c.Rules = append(c.Rules, Rule{Matches: []Match{Comment{fmt.Sprintf("default/s%d -> 10.0.0.%d:80", i, j)},
+				Random{1 / float64(3-j)}}, Target: Jump{fmt.Sprintf("KUBE-SEP-%013d-%d", i, j)}, Origin: o},
+				Rule{Matches: []Match{Comment{fmt.Sprintf("default/s%d", i)}, Proto{"tcp"}}, Origin: o,
+					Target: DNAT{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)}), 80)}})
+		}
+		nat.Chains = append(nat.Chains, c)
+	}
+	return &Plan{Netns: []Netns{{Name: "node.a", Tables: []Table{nat}}}}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	p := manyRules()
+	for b.Loop() {
+		var buf bytes.Buffer
+		if err := Encode(&buf, p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	var buf bytes.Buffer
+	if err := Encode(&buf, manyRules()); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Decode(bytes.NewReader(buf.Bytes())); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDiffOfEqualPlans(b *testing.B) {
+	x, y := manyRules(), manyRules()
+	for b.Loop() {
+		Diff(x, y)
+	}
+}

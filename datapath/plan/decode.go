@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/netip"
+)
+
+// decoder reads what encoder wrote. After an error all reads yield zero values.
+type decoder struct {
+	b       []byte
+	strings []string
+	origins []Origin
+	err     error
+}
+
+func (d *decoder) fail() {
+	d.b, d.err = nil, errBroken
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+// len reads the length of a list, each element of which takes at least a byte.
+func (d *decoder) len() int {
+	n := d.uint()
+	if n > uint64(len(d.b)) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if n > len(d.b) {
+		d.fail()
+		return nil
+	}
+	s := d.b[:n]
+	d.b = d.b[n:]
+	return s
+}
+
+func (d *decoder) byte() byte {
+	if s := d.bytes(1); len(s) == 1 {
+		return s[0]
+	}
+	return 0
+}
+
+func (d *decoder) bool() bool { return d.byte() == 1 }
+
+func (d *decoder) string() string {
+	id := d.uint()
+	switch {
+	case d.err != nil:
+		return ""
+	case id >= 1 && id <= uint64(len(d.strings)):
+		return d.strings[id-1]
+	case id != uint64(len(d.strings)+1):
+		d.fail()
+		return ""
+	}
+	s := string(d.bytes(d.len()))
+	d.strings = append(d.strings, s)
+	return s
+}
+
+func (d *decoder) origin() Origin {
+	id := d.uint()
+	switch {
+	case d.err != nil:
+		return Origin{}
+	case id >= 1 && id <= uint64(len(d.origins)):
+		return d.origins[id-1]
+	case id != uint64(len(d.origins)+1):
+		d.fail()
+		return Origin{}
+	}
+	o := Origin{Object: d.string(), File: d.string(), Line: int(d.uint())}
+	d.origins = append(d.origins, o)
+	return o
+}
+
+func (d *decoder) addr() netip.Addr {
+	a, _ := netip.AddrFromSlice(d.bytes(int(d.byte())))
+	return a
+}
+
+func (d *decoder) prefix() netip.Prefix {
+	return netip.PrefixFrom(d.addr(), int(d.uint())-1)
+}
+
+func (d *decoder) tables() []Table {
+	n := d.len()
+	if n == 0 {
+		return nil
+	}
+	list := make([]Table, n)
+	for i := range list {
+		t := &list[i]
+		t.IPv6, t.Name = d.bool(), d.string()
+		if n := d.len(); n > 0 {
+			t.Chains = make([]Chain, n)
+		}
+		for j := range t.Chains {
+			c := &t.Chains[j]
+			c.Name, c.Policy = d.string(), d.string()
+			if n := d.len(); n > 0 {
+				c.Rules = make([]Rule, n)
+			}
+			for k := range c.Rules {
+				c.Rules[k] = d.rule()
+			}
+		}
+	}
+	return list
+}
+
+func (d *decoder) rule() Rule {
+	r := Rule{Origin: d.origin(), Raw: d.string()}
+	if n := d.len(); n > 0 {
+		r.Matches = make([]Match, n)
+	}
+	for i := range r.Matches {
+		r.Matches[i] = d.match()
+	}
+	r.Target = d.target()
+	return r
+}
+
+func (d *decoder) match() Match {
+	switch tag := d.byte(); tag {
+	case tagSrc:
+		return Src{Prefix: d.prefix(), Not: d.bool()}
+	case tagDst:
+		return Dst{Prefix: d.prefix(), Not: d.bool()}
+	case tagInIf:
+		return InIf{Name: d.string(), Not: d.bool()}
+	case tagOutIf:
+		return OutIf{Name: d.string(), Not: d.bool()}
+	case tagProto:
+		return Proto{Name: d.string()}
+	case tagDPort:
+		return DPort{Port: uint16(d.uint())}
+	case tagAddrType:
+		return AddrType{Src: d.string(), Dst: d.string()}
+	case tagMark:
+		return Mark{Value: uint32(d.uint()), Mask: uint32(d.uint()), Not: d.bool()}
+	case tagCTState:
+		states := make([]string, d.len())
+		for i := range states {
+			states[i] = d.string()
+		}
+		return CTState{States: states, Not: d.bool()}
+	case tagRandom:
+		return Random{Probability: math.Float64frombits(d.uint())}
+	case tagComment:
+		return Comment{Text: d.string()}
+	default:
+		d.unknown("match", tag)
+		return nil
+	}
+}
+
+func (d *decoder) target() Target {
+	switch tag := d.byte(); tag {
+	case tagNone:
+		return nil
+	case tagJump:
+		return Jump{Chain: d.string()}
+	case tagReturn:
+		return Return{}
+	case tagAccept:
+		return Accept{}
+	case tagDrop:
+		return Drop{}
+	case tagReject:
+		return Reject{With: d.string()}
+	case tagDNAT:
+		return DNAT{To: netip.AddrPortFrom(d.addr(), uint16(d.uint()))}
+	case tagMasquerade:
+		return Masquerade{RandomFully: d.bool()}
+	case tagOrMark:
+		return OrMark{Bits: uint32(d.uint())}
+	case tagXorMark:
+		return XorMark{Bits: uint32(d.uint())}
+	default:
+		d.unknown("target", tag)
+		return nil
+	}
+}
+
+func (d *decoder) unknown(what string, tag byte) {
+	if d.err == nil {
+		d.b, d.err = nil, fmt.Errorf("%w: %s %d", errBroken, what, tag)
+	}
+}

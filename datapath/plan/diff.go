@@ -1,0 +1,270 @@
+package plan
+
+import (
+	"bytes"
+	"net/netip"
+	"reflect"
+	"slices"
+)
+
+// Diff returns what leads from have to want. Origins are not compared. Both plans
+// are in canonical order.
+//
+// A link whose type, peer or tunnel attributes differ cannot be changed in place:
+// it is in Delete and in Add, together with all that stands on it in want.
+func Diff(have, want *Plan) Changes {
+	var c Changes
+	old := make(map[string]*Netns, len(have.Netns))
+	for i := range have.Netns {
+		old[have.Netns[i].Name] = &have.Netns[i]
+	}
+	kept := make(map[string]bool, len(old))
+	for i := range want.Netns {
+		w := &want.Netns[i]
+		h := old[w.Name]
+		if h == nil {
+			c.Create = append(c.Create, *w)
+			continue
+		}
+		kept[w.Name] = true
+		if e, changed := diffNetns(h, w); changed {
+			c.Edit = append(c.Edit, e)
+		}
+	}
+	for i := range have.Netns {
+		if name := have.Netns[i].Name; !kept[name] {
+			c.Remove = append(c.Remove, name)
+		}
+	}
+	return c
+}
+
+func diffNetns(have, want *Netns) (e Edit, changed bool) {
+	e = Edit{Netns: want.Name, Kind: want.Kind}
+	e.Add.IPv6, e.Change.IPv6, e.Delete.IPv6 = want.IPv6, want.IPv6, want.IPv6
+	replaced := diffLinks(have.Links, want.Links, &e)
+	// Whatever stands on a link that is made anew is gone with the old one.
+	have = without(have, replaced)
+
+	diffList(have.Addrs, want.Addrs, addrKey, sameAddr, &e.Add.Addrs, &e.Change.Addrs, &e.Delete.Addrs)
+	diffList(have.Routes, want.Routes, routeKey, sameRoute, &e.Add.Routes, &e.Change.Routes, &e.Delete.Routes)
+	diffList(have.Neighs, want.Neighs, neighKey, sameNeigh, &e.Add.Neighs, &e.Change.Neighs, &e.Delete.Neighs)
+	diffList(have.FDB, want.FDB, fdbKey, sameFDB, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
+	diffList(have.Sysctls, want.Sysctls, func(s Sysctl) string { return s.Key },
+		func(a, b Sysctl) bool { return a == b }, &e.Add.Sysctls, &e.Change.Sysctls, &e.Delete.Sysctls)
+	diffList(have.Agents, want.Agents, func(a Agent) string { return a.Name }, sameAgent,
+		&e.Add.Agents, &e.Change.Agents, &e.Delete.Agents)
+	diffList(have.Execs, want.Execs, func(x Exec) string { return x.Name }, sameExec,
+		&e.Add.Execs, &e.Change.Execs, &e.Delete.Execs)
+	e.Tables = diffTables(have.Tables, want.Tables)
+	return e, !e.empty()
+}
+
+func (e *Edit) empty() bool {
+	return len(e.Tables) == 0 && e.Add.empty() && e.Change.empty() && e.Delete.empty()
+}
+
+// empty reports whether nothing is listed in n, tables aside.
+func (n *Netns) empty() bool {
+	return len(n.Links) == 0 && len(n.Addrs) == 0 && len(n.Routes) == 0 && len(n.Neighs) == 0 &&
+		len(n.FDB) == 0 && len(n.Sysctls) == 0 && len(n.Agents) == 0 && len(n.Execs) == 0
+}
+
+// diffList compares two lists by key. Items of want come in its order, deleted
+// ones in that of have.
+func diffList[T any, K comparable](have, want []T, key func(T) K, same func(a, b T) bool, add, change, del *[]T) {
+	if len(have) == 0 {
+		*add = append(*add, want...)
+		return
+	}
+	old := make(map[K]T, len(have))
+	for _, h := range have {
+		old[key(h)] = h
+	}
+	kept := make(map[K]bool, len(want))
+	for _, w := range want {
+		k := key(w)
+		kept[k] = true
+		h, ok := old[k]
+		switch {
+		case !ok:
+			*add = append(*add, w)
+		case !same(h, w):
+			*change = append(*change, w)
+		}
+	}
+	for _, h := range have {
+		if !kept[key(h)] {
+			*del = append(*del, h)
+		}
+	}
+}
+
+// diffLinks fills in the links of e and returns the names of those that are made
+// anew.
+func diffLinks(have, want []Link, e *Edit) map[string]bool {
+	diffList(have, want, func(l Link) string { return l.Name }, sameLink, &e.Add.Links, &e.Change.Links, &e.Delete.Links)
+	if len(e.Change.Links) == 0 {
+		return nil
+	}
+	old := make(map[string]Link, len(have))
+	for _, h := range have {
+		old[h.Name] = h
+	}
+	replaced := map[string]bool{}
+	var change []Link
+	for _, w := range e.Change.Links {
+		h := old[w.Name]
+		if h.Type == w.Type && h.Peer == w.Peer && h.VXLAN == w.VXLAN {
+			change = append(change, w)
+			continue
+		}
+		replaced[w.Name] = true
+		e.Delete.Links = append(e.Delete.Links, h)
+		e.Add.Links = append(e.Add.Links, w)
+	}
+	e.Change.Links = change
+	return replaced
+}
+
+// without returns n without all that stands on the given links.
+func without(n *Netns, links map[string]bool) *Netns {
+	if len(links) == 0 {
+		return n
+	}
+	m := *n
+	m.Addrs = reject(n.Addrs, func(a Addr) bool { return links[a.Link] })
+	m.Routes = reject(n.Routes, func(r Route) bool { return links[r.Dev] })
+	m.Neighs = reject(n.Neighs, func(x Neigh) bool { return links[x.Link] })
+	m.FDB = reject(n.FDB, func(f FDB) bool { return links[f.Link] })
+	return &m
+}
+
+func reject[T any](list []T, unwanted func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), unwanted)
+}
+
+type addrID struct {
+	link   string
+	prefix netip.Prefix
+}
+
+func addrKey(a Addr) addrID { return addrID{a.Link, a.Prefix} }
+
+type routeID struct {
+	to  netip.Prefix
+	dev string
+}
+
+func routeKey(r Route) routeID { return routeID{r.To.Masked(), r.Dev} }
+
+type neighID struct {
+	link string
+	addr netip.Addr
+}
+
+func neighKey(n Neigh) neighID { return neighID{n.Link, n.Addr} }
+
+type fdbID struct {
+	link string
+	mac  [6]byte
+	dst  netip.Addr
+}
+
+func fdbKey(f FDB) fdbID { return fdbID{f.Link, f.MAC, f.Dst} }
+
+func sameLink(a, b Link) bool   { a.Origin = b.Origin; return a == b }
+func sameAddr(a, b Addr) bool   { return true }
+func sameRoute(a, b Route) bool { return a.Via == b.Via && a.OnLink == b.OnLink }
+func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
+func sameFDB(a, b FDB) bool     { return true }
+
+func sameAgent(a, b Agent) bool {
+	return a.Node == b.Node && slices.Equal(a.Listen, b.Listen)
+}
+
+func sameExec(a, b Exec) bool {
+	return reflect.DeepEqual(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
+}
+
+type tableID struct {
+	ipv6 bool
+	name string
+}
+
+func diffTables(have, want []Table) []TableEdit {
+	old := make(map[tableID]*Table, len(have))
+	for i := range have {
+		old[tableID{have[i].IPv6, have[i].Name}] = &have[i]
+	}
+	var edits []TableEdit
+	add := func(e TableEdit) {
+		if len(e.Set) > 0 || len(e.Delete) > 0 {
+			edits = append(edits, e)
+		}
+	}
+	wanted := make(map[tableID]bool, len(want))
+	for i := range want {
+		id := tableID{want[i].IPv6, want[i].Name}
+		wanted[id] = true
+		h := old[id]
+		if h == nil {
+			h = &Table{}
+		}
+		add(diffTable(h, &want[i]))
+	}
+	for i := range have {
+		if h := &have[i]; !wanted[tableID{h.IPv6, h.Name}] {
+			add(diffTable(h, &Table{IPv6: h.IPv6, Name: h.Name}))
+		}
+	}
+	return edits
+}
+
+func diffTable(have, want *Table) TableEdit {
+	e := TableEdit{IPv6: want.IPv6, Name: want.Name}
+	old := make(map[string]*Chain, len(have.Chains))
+	for i := range have.Chains {
+		old[have.Chains[i].Name] = &have.Chains[i]
+	}
+	wanted := make(map[string]bool, len(want.Chains))
+	var cmp comparer
+	for i := range want.Chains {
+		w := &want.Chains[i]
+		wanted[w.Name] = true
+		h := old[w.Name]
+		if h == nil && w.untouched() {
+			continue
+		}
+		if h == nil || !cmp.sameChain(h, w) {
+			e.Set = append(e.Set, *w)
+		}
+	}
+	for i := range have.Chains {
+		switch h := &have.Chains[i]; {
+		case wanted[h.Name]:
+		case h.Policy == "":
+			e.Delete = append(e.Delete, h.Name)
+		case !h.untouched():
+			// A built-in chain cannot be deleted; it goes back to how it was.
+			e.Set = append(e.Set, Chain{Name: h.Name, Policy: "ACCEPT"})
+		}
+	}
+	return e
+}
+
+// untouched reports whether c is a built-in chain as the kernel made it.
+func (c *Chain) untouched() bool { return c.Policy == "ACCEPT" && len(c.Rules) == 0 }
+
+// comparer compares rules as iptables-save prints them, without making a string
+// of each.
+type comparer struct{ a, b []byte }
+
+func (c *comparer) sameChain(a, b *Chain) bool {
+	return a.Policy == b.Policy && slices.EqualFunc(a.Rules, b.Rules, c.sameRule)
+}
+
+func (c *comparer) sameRule(a, b Rule) bool {
+	c.a, c.b = a.appendSave(c.a[:0]), b.appendSave(c.b[:0])
+	return bytes.Equal(c.a, c.b)
+}

@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// pair is a lab of one node with one pod:
+//
+//	pod.web-0 [eth0] --- [veth1 cni0] node.node1
+func pair() *Plan {
+	web := Origin{"pod web-0", "a.hcl", 9}
+	svc := Origin{"service default/web", "a.hcl", 12}
+	node := Origin{"node node1", "a.hcl", 3}
+	addr := netip.MustParseAddr
+	return &Plan{Lab: "pair", Netns: []Netns{{
+		Name: "node.node1", Kind: Node, Origin: node,
+		Links: []Link{
+			{Name: "cni0", Type: Bridge, MTU: 1450, MAC: [6]byte{2, 0, 0, 0, 0, 1}, Origin: node},
+			{Name: "flannel.1", Type: VXLAN, MTU: 1450, VXLAN: VXLANAttrs{ID: 1, Port: 8472, Local: addr("192.168.0.1"), Dev: "eth0"}, Origin: node},
+			{Name: "veth1", Type: Veth, MTU: 1450, Master: "cni0", Hairpin: true, Peer: Peer{"pod.web-0", "eth0"}, Origin: web},
+		},
+		Addrs:   []Addr{{"cni0", prefix("10.244.1.1/24"), node}},
+		Routes:  []Route{{To: prefix("10.244.2.0/24"), Via: addr("10.244.2.0"), Dev: "flannel.1", OnLink: true, Origin: node}},
+		Neighs:  []Neigh{{"flannel.1", addr("10.244.2.0"), [6]byte{2, 0, 0, 0, 0, 2}, node}},
+		FDB:     []FDB{{"flannel.1", [6]byte{2, 0, 0, 0, 0, 2}, addr("192.168.0.2"), node}},
+		Sysctls: []Sysctl{{"net.ipv4.ip_forward", "1"}},
+		Tables: []Table{{Name: "nat", Chains: []Chain{
+			{Name: "PREROUTING", Policy: "ACCEPT", Rules: []Rule{{Target: Jump{"KUBE-SERVICES"}}}},
+			{Name: "KUBE-SERVICES", Rules: []Rule{
+				{Matches: []Match{Comment{"default/web:http cluster IP"}, Proto{"tcp"}, Dst{Prefix: prefix("10.96.0.1/32")}, DPort{80}}, Target: Jump{"KUBE-SVC"}, Origin: svc},
+				{Target: Return{}},
+			}},
+			{Name: "KUBE-SVC", Rules: []Rule{{Target: DNAT{netip.MustParseAddrPort("10.244.1.2:8080")}, Origin: svc}}},
+		}}},
+	}, {
+		Name: "pod.web-0", Kind: Pod, Origin: web,
+		Links:  []Link{{Name: "eth0", Type: Veth, MTU: 1450, MAC: [6]byte{2, 0, 0, 0, 0, 3}, Peer: Peer{"node.node1", "veth1"}, Origin: web}},
+		Addrs:  []Addr{{"eth0", prefix("10.244.1.2/24"), web}},
+		Routes: []Route{{To: prefix("0.0.0.0/0"), Via: addr("10.244.1.1"), Dev: "eth0", Origin: web}},
+		Agents: []Agent{{Name: "web-0", Node: "node1", Listen: []Listen{{"tcp", 8080}}, Origin: web}},
+	}}}
+}
+
+// changesRows states for each edit of the plan what the changes say.
+var changesRows = []struct {
+	name  string
+	edit  func(have, want *Plan)
+	lines []string
+	drift []string
+}{{
+	name: "nothing",
+	edit: func(_, _ *Plan) {},
+}, {
+	name: "only the line in the file",
+	edit: func(_, want *Plan) { want.Netns[0].Origin.Line = 99; want.Netns[0].Links[0].Origin.Line = 99 },
+}, {
+	name: "rules that were read as text",
+	edit: func(have, _ *Plan) {
+		for _, c := range have.Netns[0].Tables[0].Chains {
+			for i := range c.Rules {
+				c.Rules[i] = Rule{Raw: c.Rules[i].Save()}
+			}
+		}
+	},
+}, {
+	name: "a rule that somebody removed",
+	edit: func(have, _ *Plan) { c := &have.Netns[0].Tables[0].Chains[1]; c.Rules = c.Rules[1:] },
+	lines: []string{"ip netns exec node.node1 iptables-restore --noflush <<'EOF'", "*nat", ":KUBE-SERVICES - [0:0]",
+		"# a.hcl:12 service default/web",
+		`-A KUBE-SERVICES -m comment --comment "default/web:http cluster IP" -m tcp -p tcp -d 10.96.0.1 --dport 80 -j KUBE-SVC`,
+		"-A KUBE-SERVICES -j RETURN", "COMMIT", "EOF"},
+	drift: []string{`node.node1: nat KUBE-SERVICES: rule missing: -d 10.96.0.1/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC (a.hcl:12 service default/web)`},
+}, {
+	name:  "rules that somebody swapped",
+	edit:  func(have, _ *Plan) { r := have.Netns[0].Tables[0].Chains[1].Rules; r[0], r[1] = r[1], r[0] },
+	drift: []string{`node.node1: nat KUBE-SERVICES: rules out of order from number 1: -d 10.96.0.1/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC (a.hcl:12 service default/web)`},
+}, {
+	name: "a chain and a policy that the plan does not know",
+	edit: func(have, _ *Plan) {
+		t := &have.Netns[0].Tables[0]
+		t.Chains = append(t.Chains, Chain{Name: "MINE"}, Chain{Name: "OUTPUT", Policy: "DROP", Rules: []Rule{{Raw: "-j MINE"}}})
+	},
+	lines: []string{"ip netns exec node.node1 iptables-restore --noflush <<'EOF'", "*nat", ":OUTPUT ACCEPT [0:0]", ":MINE - [0:0]",
+		"-F OUTPUT", "-X MINE", "COMMIT", "EOF"},
+	drift: []string{"node.node1: nat OUTPUT: policy is DROP, want ACCEPT", "node.node1: nat OUTPUT: rule not in the plan: -j MINE",
+		"node.node1: nat MINE: chain not in the plan"},
+}, {
+	name: "a table that is not wanted any more",
+	edit: func(_, want *Plan) { want.Netns[0].Tables = nil },
+	lines: []string{"ip netns exec node.node1 iptables-restore --noflush <<'EOF'", "*nat",
+		":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-SVC - [0:0]", "-F PREROUTING",
+		"-X KUBE-SERVICES", "-X KUBE-SVC", "COMMIT", "EOF"},
+	drift: []string{"node.node1: nat PREROUTING: rule not in the plan: -j KUBE-SERVICES",
+		"node.node1: nat KUBE-SERVICES: chain not in the plan", "node.node1: nat KUBE-SVC: chain not in the plan"},
+}, {
+	name: "a changed route and neighbour",
+	edit: func(_, want *Plan) {
+		want.Netns[0].Routes[0].OnLink = false
+		want.Netns[0].Neighs[0].MAC[5] = 7
+	},
+	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 route replace 10.244.2.0/24 via 10.244.2.0 dev flannel.1",
+		"ip -n node.node1 neigh replace 10.244.2.0 lladdr 02:00:00:00:00:07 dev flannel.1 nud permanent"},
+	drift: []string{"node.node1: route 10.244.2.0/24 via 10.244.2.0 dev flannel.1 changed (a.hcl:3 node node1)",
+		"node.node1: neighbour 10.244.2.0 lladdr 02:00:00:00:00:07 dev flannel.1 changed (a.hcl:3 node node1)"},
+}, {
+	name:  "a link with another MTU",
+	edit:  func(have, _ *Plan) { have.Netns[0].Links[0].MTU = 1500 },
+	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 link set dev cni0 mtu 1450 address 02:00:00:00:00:01", "ip -n node.node1 link set dev cni0 nomaster", "ip -n node.node1 link set dev cni0 up"},
+	drift: []string{"node.node1: link cni0 changed: mtu is 1500, want 1450 (a.hcl:3 node node1)"},
+}, {
+	name: "a tunnel with another port is made anew with all that stands on it",
+	edit: func(have, _ *Plan) { have.Netns[0].Links[1].VXLAN.Port = 4789 },
+	lines: []string{"ip -n node.node1 link delete dev flannel.1", "", "# a.hcl:3 node node1",
+		"ip -n node.node1 link add dev flannel.1 mtu 1450 type vxlan id 1 local 192.168.0.1 dev eth0 dstport 8472 nolearning",
+		"ip -n node.node1 link set dev flannel.1 up",
+		"ip -n node.node1 neigh add 10.244.2.0 lladdr 02:00:00:00:00:02 dev flannel.1 nud permanent",
+		"bridge -n node.node1 fdb append 02:00:00:00:00:02 dev flannel.1 dst 192.168.0.2 self permanent",
+		"ip -n node.node1 route add 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink"},
+}, {
+	name: "a pod goes",
+	edit: func(_, want *Plan) { want.Netns = want.Netns[:1]; want.Netns[0].Links = want.Netns[0].Links[:2] },
+	lines: []string{"ip -n node.node1 link delete dev veth1", "",
+		"ip netns delete pod.web-0"},
+	drift: []string{"node.node1: link veth1 not in the plan", "pod.web-0: network namespace not in the plan"},
+}, {
+	name: "a pod comes",
+	edit: func(have, _ *Plan) { have.Netns = have.Netns[:1]; have.Netns[0].Links = have.Netns[0].Links[:2] },
+	lines: []string{"# a.hcl:9 pod web-0", "ip netns add pod.web-0",
+		"ip netns exec pod.web-0 sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1",
+		"ip -n pod.web-0 link set dev lo up",
+		"ip -n pod.web-0 link add dev eth0 mtu 1450 address 02:00:00:00:00:03 type veth peer name veth1 mtu 1450 netns node.node1",
+		"ip -n node.node1 link set dev veth1 master cni0", "bridge -n node.node1 link set dev veth1 hairpin on",
+		"ip -n node.node1 link set dev veth1 up", "ip -n pod.web-0 link set dev eth0 up",
+		"ip -n pod.web-0 address add 10.244.1.2/24 dev eth0",
+		"ip -n pod.web-0 route add default via 10.244.1.1 dev eth0", "# agent web-0 (tcp/8080) on node1", ""},
+	drift: []string{"pod.web-0: network namespace missing (a.hcl:9 pod web-0)", "node.node1: link veth1 missing (a.hcl:9 pod web-0)"},
+}, {
+	name:  "an agent listens elsewhere",
+	edit:  func(_, want *Plan) { want.Netns[1].Agents[0].Listen[0].Port = 81 },
+	lines: []string{"# a.hcl:9 pod web-0", "# change agent web-0 (tcp/81) on node1"},
+	drift: []string{"pod.web-0: agent web-0 (tcp/81) on node1 changed (a.hcl:9 pod web-0)"},
+}}
+
+func TestDiffLeadsFromOnePlanToAnother(t *testing.T) {
+	for _, row := range changesRows {
+		t.Run(row.name, func(t *testing.T) {
+			have, want := pair(), pair()
+			row.edit(have, want)
+			c := Diff(have, want)
+			if row.lines == nil && row.drift == nil {
+				if !c.Empty() || c.Summary() != "no change" {
+					t.Fatalf("not empty: %+v", c)
+				}
+				return
+			}
+			if got, want := strings.Join(c.Lines(), "\n"), strings.Join(row.lines, "\n"); row.lines != nil && strings.TrimSpace(got) != strings.TrimSpace(want) {
+				t.Errorf("Lines\n got:\n%s\nwant:\n%s", got, want)
+			}
+			if got, want := strings.Join(Drift(have, want), "\n"), strings.Join(row.drift, "\n"); row.drift != nil && got != want {
+				t.Errorf("Drift\n got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestDiffWithNothingCreatesOrRemovesAll(t *testing.T) {
+	p := pair()
+	if c := Diff(&Plan{}, p); len(c.Create) != 2 || len(c.Edit) != 0 || len(c.Remove) != 0 {
+		t.Errorf("from nothing: %+v", c)
+	}
+	if c := Diff(p, &Plan{}); len(c.Create) != 0 || len(c.Edit) != 0 || len(c.Remove) != 2 {
+		t.Errorf("to nothing: %+v", c)
+	}
+}
+
+func TestSummaryCounts(t *testing.T) {
+	have, want := pair(), pair()
+	want.Netns[0].Tables[0].Chains[1].Rules = nil
+	want.Netns[0].Addrs = nil
+	have.Netns = append(have.Netns, Netns{Name: "pod.x", Kind: Pod})
+	if got, want := Diff(have, want).Summary(), "1 network namespace changed (1 address, 1 chain), 1 network namespace removed"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestLinesFromNothingAreTheText(t *testing.T) {
+	p := pair()
+	if got := strings.Join(Diff(&Plan{}, p).Lines(), "\n") + "\n"; got != string(p.Text()) {
+		t.Errorf("got\n%s\nwant\n%s", got, p.Text())
+	}
+}
+
+func TestDigestFollowsTheText(t *testing.T) {
+	a, b := pair(), pair()
+	if a.Digest() != b.Digest() {
+		t.Error("equal plans differ")
+	}
+	b.Netns[1].Agents[0].Listen[0].Port++
+	if a.Digest() == b.Digest() {
+		t.Error("different plans do not")
+	}
+}

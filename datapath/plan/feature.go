@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Feature is something that a kernel or an installed tool can do, or not. Its
+// text is the name that doctor prints.
+type Feature string
+
+// The features that plans require, or that later parts of netlab will.
+const (
+	FeatureUserNS         Feature = "user namespaces"
+	FeatureNetNS          Feature = "network namespaces"
+	FeatureVeth           Feature = "veth"
+	FeatureBridge         Feature = "bridge"
+	FeatureBrNetfilter    Feature = "br_netfilter"
+	FeatureVXLAN          Feature = "vxlan"
+	FeatureConntrack      Feature = "conntrack"
+	FeatureIPTables       Feature = "iptables"
+	FeatureIPTablesLegacy Feature = "iptables legacy"
+	FeatureIP6Tables      Feature = "ip6tables"
+	FeatureNFT            Feature = "nft"
+	FeatureIPSet          Feature = "ipset"
+	FeatureIPVS           Feature = "ip_vs"
+	FeatureTun            Feature = "tun"
+	FeatureDummy          Feature = "dummy"
+	FeatureNetem          Feature = "netem"
+	FeatureIPIP           Feature = "ipip"
+	FeatureWireGuard      Feature = "wireguard"
+	FeatureSCTP           Feature = "sctp"
+
+	FeatureMatchComment     Feature = "iptables match comment"
+	FeatureMatchMark        Feature = "iptables match mark"
+	FeatureMatchConntrack   Feature = "iptables match conntrack"
+	FeatureMatchAddrType    Feature = "iptables match addrtype"
+	FeatureMatchStatistic   Feature = "iptables match statistic"
+	FeatureTargetMark       Feature = "iptables target MARK"
+	FeatureTargetDNAT       Feature = "iptables target DNAT"
+	FeatureTargetMasquerade Feature = "iptables target MASQUERADE"
+	FeatureTargetReject     Feature = "iptables target REJECT"
+)
+
+// About says what a feature is good for and how to get it.
+type About struct {
+	Feature Feature
+	Costs   string // what does not work without it
+	Module  string // kernel module; empty: none
+	Config  string // kernel configuration symbol; empty: none
+	WayOut  string // what to do on a machine that lacks it
+}
+
+// Features says for each feature that was probed whether it is there: nil, or why
+// it is not.
+type Features map[Feature]error
+
+// AllFeatures returns every feature in the order in which doctor lists them: each
+// after those that it builds on.
+func AllFeatures() []Feature {
+	rows := aboutFeatures()
+	list := make([]Feature, 0, len(rows))
+	for _, a := range rows {
+		list = append(list, a.Feature)
+	}
+	return list
+}
+
+// About returns the texts of f; an unknown feature has none.
+func (f Feature) About() About {
+	for _, a := range aboutFeatures() {
+		if a.Feature == f {
+			return a
+		}
+	}
+	return About{Feature: f}
+}
+
+// Missing returns those required features that are known to be absent. Features
+// that nobody probed count as present.
+func Missing(required []Feature, have Features) []Feature {
+	var missing []Feature
+	for _, f := range required {
+		if have[f] != nil {
+			missing = append(missing, f)
+		}
+	}
+	return missing
+}
+
+// inOrder returns the features of a set in the order of AllFeatures.
+func inOrder(set map[Feature]bool) []Feature {
+	all := AllFeatures()
+	list := make([]Feature, 0, len(set))
+	for f := range set {
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b Feature) int {
+		return cmp.Or(cmp.Compare(slices.Index(all, a), slices.Index(all, b)), cmp.Compare(a, b))
+	})
+	return list
+}
+
+const (
+	wayVM      = "run in a virtual machine with a full kernel: netlab vm"
+	wayPackage = "install the package iptables (apt-get install iptables); if it is there, " + wayVM
+)
+
+func wayModule(name string) string {
+	return "load the module as root (modprobe " + name + "); if the kernel has none, " + wayVM
+}
+
+// aboutFeatures is the table of all features, in doctor's order.
+func aboutFeatures() []About {
+	rows := []About{
+		{FeatureUserNS, "only root can run labs", "", "CONFIG_USER_NS",
+			"allow them: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000, or with AppArmor kernel.apparmor_restrict_unprivileged_userns=0; or run netlab as root"},
+		{FeatureNetNS, "no lab can run", "", "CONFIG_NET_NS", wayVM},
+		{FeatureVeth, "no lab can run: nodes and pods are joined by veth pairs", "veth", "CONFIG_VETH", ""},
+		{FeatureBridge, "no lab can run: the wire between the nodes is a bridge", "bridge", "CONFIG_BRIDGE", ""},
+		{FeatureBrNetfilter, "a pod that reaches a service whose endpoint is on the same node times out: bridged replies are not translated back", "br_netfilter", "CONFIG_BRIDGE_NETFILTER", ""},
+		{FeatureVXLAN, "network mode vxlan; mode host-gw works without", "vxlan", "CONFIG_VXLAN", ""},
+		{FeatureConntrack, "services and masquerade", "nf_conntrack", "CONFIG_NF_CONNTRACK", ""},
+		{FeatureIPTables, "services and masquerade in iptables mode", "nf_tables", "CONFIG_NF_TABLES and CONFIG_NFT_COMPAT", wayPackage},
+		{FeatureIPTablesLegacy, "nothing where iptables (nft) works", "ip_tables", "CONFIG_IP_NF_IPTABLES_LEGACY", wayPackage},
+		{FeatureIP6Tables, "services of IPv6 and dual-stack labs in iptables mode", "nf_tables", "CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_COMPAT", wayPackage},
+		{FeatureMatchComment, "rules cannot say what they serve", "xt_comment", "CONFIG_NETFILTER_XT_MATCH_COMMENT", ""},
+		{FeatureMatchMark, "masquerade of service traffic", "xt_mark", "CONFIG_NETFILTER_XT_MATCH_MARK", ""},
+		{FeatureMatchConntrack, "services in iptables mode: forwarding of established connections", "xt_conntrack", "CONFIG_NETFILTER_XT_MATCH_CONNTRACK", ""},
+		{FeatureMatchAddrType, "node ports and external traffic policy Local", "xt_addrtype", "CONFIG_NETFILTER_XT_MATCH_ADDRTYPE", ""},
+		{FeatureMatchStatistic, "services with more than one endpoint in iptables mode", "xt_statistic", "CONFIG_NETFILTER_XT_MATCH_STATISTIC", ""},
+		{FeatureTargetMark, "masquerade of service traffic", "xt_mark", "CONFIG_NETFILTER_XT_MARK", ""},
+		{FeatureTargetDNAT, "services in iptables mode", "xt_nat", "CONFIG_NETFILTER_XT_NAT", ""},
+		{FeatureTargetMasquerade, "masquerade of traffic that leaves the cluster", "xt_MASQUERADE", "CONFIG_NETFILTER_XT_TARGET_MASQUERADE", ""},
+		{FeatureTargetReject, "services without endpoints time out instead of refusing", "ipt_REJECT", "CONFIG_IP_NF_TARGET_REJECT", ""},
+		{FeatureIPSet, "network policies that use sets, and proxy mode ipvs", "ip_set", "CONFIG_IP_SET", ""},
+		{FeatureNFT, "proxy mode nftables", "nf_tables", "CONFIG_NF_TABLES", "install the package nftables (apt-get install nftables); if it is there, " + wayVM},
+		{FeatureIPVS, "proxy mode ipvs", "ip_vs", "CONFIG_IP_VS", ""},
+		{FeatureTun, "network mode udp, and WireGuard in user space", "tun", "CONFIG_TUN", ""},
+		{FeatureDummy, "the device kube-ipvs0 of proxy mode ipvs", "dummy", "CONFIG_DUMMY", ""},
+		{FeatureNetem, "delay, jitter and loss on links", "sch_netem", "CONFIG_NET_SCH_NETEM", ""},
+		{FeatureIPIP, "network mode ipip", "ipip", "CONFIG_NET_IPIP", ""},
+		{FeatureWireGuard, "network mode wireguard in the kernel", "wireguard", "CONFIG_WIREGUARD", ""},
+		{FeatureSCTP, "expectations and agents that speak SCTP", "sctp", "CONFIG_IP_SCTP", ""},
+	}
+	for i := range rows {
+		if rows[i].WayOut == "" {
+			rows[i].WayOut = wayModule(rows[i].Module)
+		}
+	}
+	return rows
+}

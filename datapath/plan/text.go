@@ -1,0 +1,269 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// Text is the plan in the words of ip, bridge, sysctl and iptables-restore, in
+// canonical order: pasted into a root shell it builds the lab, agents aside. Equal
+// plans have equal texts, on every machine.
+func (p *Plan) Text() []byte {
+	w := newTextWriter(p)
+	for i := range p.Netns {
+		w.create(&p.Netns[i])
+	}
+	return w.b
+}
+
+// Digest is the SHA-256 of the plan's text in hexadecimal.
+func (p *Plan) Digest() string {
+	sum := sha256.Sum256(p.Text())
+	return hex.EncodeToString(sum[:])
+}
+
+// textWriter writes commands. A veth pair is made by one command, from the
+// namespace that is written later: by then both exist.
+type textWriter struct {
+	b      []byte
+	netns  string
+	origin Origin
+	ends   map[Peer]*Link // of all namespaces that are written, for peers
+	seen   map[Peer]bool  // ends whose namespace was reached
+}
+
+func newTextWriter(p *Plan) *textWriter {
+	w := &textWriter{ends: map[Peer]*Link{}, seen: map[Peer]bool{}}
+	w.register(p.Netns)
+	return w
+}
+
+func (w *textWriter) register(list []Netns) {
+	for i := range list {
+		for j := range list[i].Links {
+			if l := &list[i].Links[j]; l.Type == Veth {
+				w.ends[Peer{list[i].Name, l.Name}] = l
+			}
+		}
+	}
+}
+
+// linef writes one line.
+func (w *textWriter) linef(format string, args ...any) {
+	w.b = append(fmt.Appendf(w.b, format, args...), '\n')
+}
+
+// from writes what the following lines serve, once for many lines in a row.
+func (w *textWriter) from(o Origin) {
+	if o != w.origin {
+		w.origin = o
+		w.b = o.appendComment(w.b)
+	}
+}
+
+// create writes all that makes one namespace.
+func (w *textWriter) create(n *Netns) {
+	w.enter(n.Name)
+	w.from(n.Origin)
+	w.linef("ip netns add %s", n.Name)
+	if !n.IPv6 {
+		// Before the first link: else the kernel gives it a link-local address.
+		w.linef("ip netns exec %s sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1", n.Name)
+	}
+	w.linef("ip -n %s link set dev lo up", n.Name)
+	w.add(n)
+	w.tables(Edits(n.Tables))
+}
+
+// enter begins a namespace.
+func (w *textWriter) enter(name string) {
+	if len(w.b) > 0 {
+		w.b = append(w.b, '\n')
+	}
+	w.netns, w.origin = name, Origin{}
+}
+
+// add writes the items of n, tables aside, in the order in which the kernel
+// accepts them.
+func (w *textWriter) add(n *Netns) {
+	for i := range n.Links {
+		w.addLink(&n.Links[i])
+	}
+	for _, a := range n.Addrs {
+		w.from(a.Origin)
+		w.linef("ip -n %s address add %s dev %s", w.netns, a.Prefix, a.Link)
+	}
+	w.sysctls(n.Sysctls)
+	for _, x := range n.Neighs {
+		w.from(x.Origin)
+		w.linef("ip -n %s neigh add %s lladdr %s dev %s nud permanent", w.netns, x.Addr, mac(x.MAC), x.Link)
+	}
+	for _, f := range n.FDB {
+		w.from(f.Origin)
+		w.linef("bridge -n %s fdb append %s dev %s dst %s self permanent", w.netns, mac(f.MAC), f.Link, f.Dst)
+	}
+	for _, r := range n.Routes {
+		w.from(r.Origin)
+		w.linef("ip -n %s route add %s", w.netns, r.words())
+	}
+	w.agents("#", n)
+}
+
+func (w *textWriter) sysctls(list []Sysctl) {
+	if len(list) == 0 {
+		return
+	}
+	var words strings.Builder
+	for _, s := range list {
+		fmt.Fprintf(&words, " %s=%s", s.Key, quoteShell(s.Value))
+	}
+	w.linef("ip netns exec %s sysctl -qw%s", w.netns, words.String())
+}
+
+// agents writes what listens and runs in the namespace: not shell commands, so
+// behind the mark of a comment.
+func (w *textWriter) agents(mark string, n *Netns) {
+	for _, a := range n.Agents {
+		w.from(a.Origin)
+		w.linef("%s agent %s", mark, a.words())
+	}
+	for _, x := range n.Execs {
+		w.from(x.Origin)
+		w.linef("%s exec %s", mark, x.words())
+	}
+}
+
+func (a Agent) words() string {
+	ports := make([]string, 0, len(a.Listen))
+	for _, l := range a.Listen {
+		ports = append(ports, fmt.Sprintf("%s/%d", l.Protocol, l.Port))
+	}
+	s := a.Name + " (" + strings.Join(ports, ", ") + ")"
+	if a.Node != "" {
+		s += " on " + a.Node
+	}
+	return s
+}
+
+func (x Exec) words() string {
+	var words []string
+	for _, s := range append(append([]string{}, x.Env...), x.Argv...) {
+		words = append(words, quoteShell(s))
+	}
+	return x.Name + ": " + strings.Join(words, " ")
+}
+
+func (w *textWriter) addLink(l *Link) {
+	here := Peer{w.netns, l.Name}
+	if l.Type != Veth {
+		w.from(l.Origin)
+		w.linef("ip -n %s link add dev %s%s type %s%s", w.netns, l.Name, l.attrs(), l.Type, l.typeAttrs())
+		w.settle(w.netns, l)
+		return
+	}
+	w.seen[here] = true
+	peer, known := w.ends[l.Peer]
+	if known && !w.seen[l.Peer] {
+		return // made from the other end
+	}
+	w.from(l.Origin)
+	far := ""
+	if known {
+		far = peer.attrs()
+	}
+	w.linef("ip -n %s link add dev %s%s type veth peer name %s%s netns %s",
+		w.netns, l.Name, l.attrs(), l.Peer.Link, far, l.Peer.Netns)
+	if known {
+		w.settle(l.Peer.Netns, peer)
+	}
+	w.settle(w.netns, l)
+}
+
+// attrs are the attributes that every type of link has.
+func (l *Link) attrs() string {
+	var s string
+	if l.MTU != 0 {
+		s += fmt.Sprintf(" mtu %d", l.MTU)
+	}
+	if l.MAC != ([6]byte{}) {
+		s += " address " + mac(l.MAC)
+	}
+	return s
+}
+
+// typeAttrs are the attributes of the link's type.
+func (l *Link) typeAttrs() string {
+	if l.Type != VXLAN {
+		return ""
+	}
+	v := l.VXLAN
+	learning := "nolearning"
+	if v.Learning {
+		learning = "learning"
+	}
+	return fmt.Sprintf(" id %d local %s dev %s dstport %d %s", v.ID, v.Local, v.Dev, v.Port, learning)
+}
+
+// settle puts a new link into its bridge and raises it.
+func (w *textWriter) settle(netns string, l *Link) {
+	if l.Master != "" {
+		w.linef("ip -n %s link set dev %s master %s", netns, l.Name, l.Master)
+	}
+	if l.Hairpin {
+		w.linef("bridge -n %s link set dev %s hairpin on", netns, l.Name)
+	}
+	w.linef("ip -n %s link set dev %s up", netns, l.Name)
+}
+
+// words returns the route as ip route writes it.
+func (r Route) words() string {
+	to := r.To.String()
+	if r.To.Bits() == 0 {
+		to = "default"
+	}
+	if r.Via.IsValid() {
+		to += " via " + r.Via.String()
+	}
+	if r.Dev != "" {
+		to += " dev " + r.Dev
+	}
+	if !r.Via.IsValid() && r.To.Addr().Is4() {
+		to += " scope link"
+	}
+	if r.OnLink {
+		to += " onlink"
+	}
+	return to
+}
+
+// tables writes one restore per family.
+func (w *textWriter) tables(edits []TableEdit) {
+	for _, family := range []struct {
+		ipv6 bool
+		tool string
+	}{{false, "iptables-restore"}, {true, "ip6tables-restore"}} {
+		body := appendEdits(nil, edits, family.ipv6, true)
+		if len(body) == 0 {
+			continue
+		}
+		w.linef("ip netns exec %s %s --noflush <<'EOF'", w.netns, family.tool)
+		w.b = append(append(w.b, body...), "EOF\n"...)
+	}
+}
+
+func mac(m [6]byte) string { return net.HardwareAddr(m[:]).String() }
+
+// quoteShell quotes s for a POSIX shell where it must.
+func quoteShell(s string) string {
+	plain := func(r rune) bool {
+		return r == '=' || r == '/' || r == '.' || r == ',' || r == ':' || r == '%' || r == '+' || r == '@' ||
+			r < 128 && isWordByte(byte(r))
+	}
+	if s != "" && strings.TrimFunc(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
