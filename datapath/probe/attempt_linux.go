@@ -1,0 +1,179 @@
+package probe
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// begin starts the attempt that is next. It reports false when that must wait
+// until others have given back what it needs.
+func (r *run) begin(at int) bool {
+	f, a := r.flow(at), &r.attempts[at]
+	a.began = time.Since(r.began)
+	if err := r.goTo(f.From); err != nil {
+		r.next++
+		r.end(at, flow.Failed, err.Error())
+		return true
+	}
+	fd, err := r.dial(at, f)
+	switch {
+	case fd < 0 && r.open > 0 && (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) ||
+		errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)):
+		return false
+	case fd < 0:
+		r.next++
+		r.end(at, flow.Failed, err.Error())
+		return true
+	}
+	r.next++
+	r.open++
+	r.young++
+	a.fd, a.young = fd, true
+	if a.state == waiting {
+		a.state = joining
+	}
+	within := cmp.Or(max(f.Within, 0), DefaultWithin)
+	r.deadline.add(at, a.began+within, within)
+	if err != nil {
+		r.fail(at, err)
+	}
+	return true
+}
+
+// goTo moves the thread to a network namespace.
+func (r *run) goTo(name string) error {
+	if r.entered && r.inside == name {
+		return r.noEntry
+	}
+	r.inside, r.entered = name, true
+	ns, err := r.enter(name)
+	if err == nil {
+		err = r.here.Enter(ns)
+	}
+	if err != nil {
+		err = fmt.Errorf("dial from %q: %w", name, err)
+	}
+	r.noEntry = err
+	return err
+}
+
+// question is the line that asks an agent who it is.
+const question = "who are you?\n"
+
+// dial makes the socket of an attempt, connects it and asks, as far as that goes
+// without waiting. With a descriptor, the error is the fate of the attempt; without
+// one it is our own failure.
+func (r *run) dial(at int, f *flow.Flow) (int, error) {
+	sa, family := sockaddr(f.To)
+	kind := unix.SOCK_STREAM
+	switch {
+	case f.Protocol == flow.UDP:
+		kind = unix.SOCK_DGRAM
+	case f.Protocol != flow.TCP && f.Protocol != "":
+		return -1, fmt.Errorf("dial %s: protocol not supported", f.Protocol)
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	if err := setUpDialed(fd, kind, family); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	err = unix.Connect(fd, sa)
+	if err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		return fd, os.NewSyscallError("connect", err)
+	}
+	// Between namespaces of one machine the handshake is often done by now.
+	events := uint32(unix.EPOLLIN | unix.EPOLLET)
+	switch err := send(fd); {
+	case err == nil:
+		r.attempts[at].state = asked
+	case errors.Is(err, unix.EAGAIN):
+		events |= unix.EPOLLOUT
+	default:
+		return fd, err
+	}
+	r.seen[r.order[at]].Local = localAddr(fd)
+	err = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(at)})
+	if err != nil {
+		unix.Close(fd)
+		return -1, os.NewSyscallError("epoll_ctl", err)
+	}
+	return fd, nil
+}
+
+func setUpDialed(fd, kind, family int) error {
+	if kind == unix.SOCK_STREAM {
+		return setLinger(fd, true)
+	}
+	// Without it a datagram socket hears of a closed port only, not of a host
+	// or net that cannot be reached (IP_RECVERR, ip(7)).
+	if family == unix.AF_INET6 {
+		return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_RECVERR, 1))
+	}
+	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1))
+}
+
+func send(fd int) error {
+	_, err := unix.SendmsgN(fd, []byte(question), nil, nil, unix.MSG_NOSIGNAL)
+	return os.NewSyscallError("send", err)
+}
+
+// proceed goes on with an attempt that something happened to.
+func (r *run) proceed(at int) {
+	a := &r.attempts[at]
+	if a.state == joining {
+		switch err := send(a.fd); {
+		case err == nil:
+			a.state = asked
+		case errors.Is(err, unix.EAGAIN):
+			return
+		default:
+			r.fail(at, err)
+			return
+		}
+	}
+	for a.state == asked {
+		n, err := unix.Read(a.fd, r.buf[:])
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			return
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			r.fail(at, os.NewSyscallError("read", err))
+		default:
+			r.hear(at, r.buf[:n])
+		}
+	}
+}
+
+// hear takes a piece of an answer; an empty one is the end of what there is.
+func (r *run) hear(at int, b []byte) {
+	a := &r.attempts[at]
+	whole := len(b) == 0 || r.flow(at).Protocol == flow.UDP
+	if len(a.part) > 0 {
+		a.part = append(a.part, b...)
+		b = a.part
+	}
+	line, _, ended := bytes.Cut(b, []byte("\n"))
+	if !ended && !whole && len(b) < len(r.buf) {
+		if len(a.part) == 0 {
+			a.part = append(a.part, b...) // b is the buffer that all share
+		}
+		return
+	}
+	if ans, ok := ParseAnswer(line); ok {
+		s := &r.seen[r.order[at]]
+		s.Answer, s.Node, s.Source = ans.Name, ans.Node, ans.Peer
+	}
+	r.end(at, flow.Connected, "")
+}

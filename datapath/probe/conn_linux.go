@@ -1,0 +1,296 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// speech is what a connection turned out to be.
+type speech uint8
+
+const (
+	unknown  speech = iota // its first bytes may become an HTTP request
+	lines                  // each line is answered
+	http                   // each request is answered
+	draining               // all is said; what still comes is thrown away
+)
+
+// conn is an accepted TCP connection. It is in the list young until it was
+// answered, greeted or found wanting, then in the list idle.
+type conn struct {
+	fd       int
+	listener *listener
+	who      identity
+	peer     netip.AddrPort
+	local    netip.AddrPort // known from the first answer on
+	since    time.Time      // of the connection, then of the last line
+	speech   speech
+	answered bool
+	partial  bool // bytes came after the last newline
+	eof      bool // the peer closed its side
+	owed     int  // lines that are still to be answered
+	sent     int  // bytes of the line that is being sent
+	blocked  bool // waits until it can send
+	head     []byte
+
+	list       *connList
+	prev, next *conn
+}
+
+// accept takes all connections that wait.
+func (s *Server) accept(l *listener, now time.Time) {
+	for l.fd >= 0 {
+		fd, peer, err := unix.Accept4(l.fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		switch {
+		case err == nil:
+		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+			// The queue would stay readable and the loop would spin: the
+			// connection that was quiet for longest makes way.
+			if c := s.idle.first; c != nil {
+				s.reset(c)
+				continue
+			}
+			if c := s.young.first; c != nil {
+				s.reset(c)
+				continue
+			}
+			return
+		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
+			continue
+		default:
+			return
+		}
+		c := &conn{fd: fd, listener: l, who: l.who, peer: addrPort(peer), since: now}
+		s.slot(fd).conn = c
+		s.young.add(c)
+		if s.watch(fd, unix.EPOLLIN, unix.EPOLL_CTL_ADD) != nil {
+			s.reset(c)
+		}
+	}
+}
+
+// serve does what can be done: send what is owed, then read what came.
+func (s *Server) serve(c *conn, now time.Time) {
+	if c.owed > 0 && !s.flush(c) {
+		return
+	}
+	n, err := unix.Read(c.fd, s.scratch[:])
+	switch {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+	case err != nil:
+		s.reset(c)
+	case n == 0:
+		s.hangUp(c, now)
+	default:
+		s.hear(c, s.scratch[:n], now)
+	}
+}
+
+// hear takes what came on a connection.
+func (s *Server) hear(c *conn, b []byte, now time.Time) {
+	switch c.speech {
+	case unknown:
+		c.head = append(c.head, b...)
+		is, more := httpPrefix(c.head)
+		switch {
+		case is:
+			c.speech = http
+			s.hearHTTP(c, now)
+		case !more:
+			c.speech = lines
+			b, c.head = c.head, nil
+			s.hearLines(c, b, now)
+		}
+	case lines:
+		s.hearLines(c, b, now)
+	case http:
+		c.head = append(c.head, b...)
+		s.hearHTTP(c, now)
+	}
+}
+
+func (s *Server) hearLines(c *conn, b []byte, now time.Time) {
+	c.owed += bytes.Count(b, []byte("\n"))
+	c.partial = b[len(b)-1] != '\n'
+	if c.owed > 0 {
+		s.answer(c, now)
+	}
+}
+
+func (s *Server) hearHTTP(c *conn, now time.Time) {
+	for len(c.head) > 0 {
+		r, ok := parseRequest(c.head)
+		if !ok {
+			if len(c.head) > maxHead {
+				s.reset(c)
+			}
+			return
+		}
+		if r.line {
+			b := c.head
+			c.head, c.speech = nil, lines
+			s.hearLines(c, b, now)
+			return
+		}
+		c.head = c.head[r.length:]
+		if !s.respond(c, r) {
+			return
+		}
+		s.touch(c, now)
+		if r.close {
+			c.head, c.speech = nil, draining
+			_ = unix.Shutdown(c.fd, unix.SHUT_WR)
+			return
+		}
+	}
+	c.head = nil
+}
+
+// respond answers one HTTP request. A peer that asks on without reading is cut
+// off.
+func (s *Server) respond(c *conn, r request) bool {
+	line := c.line(nil)
+	s.out = r.appendResponse(s.out[:0], line)
+	n, err := unix.SendmsgN(c.fd, s.out, nil, nil, unix.MSG_NOSIGNAL)
+	if err != nil || n < len(s.out) {
+		s.reset(c)
+		return false
+	}
+	return true
+}
+
+// greet answers a connection that said nothing to be answered.
+func (s *Server) greet(c *conn, now time.Time) {
+	if c.speech == lines || c.speech == unknown && len(c.head) == 0 {
+		c.owed++
+		s.answer(c, now)
+		return
+	}
+	s.touch(c, now)
+}
+
+// hangUp answers what is left to answer when the peer has closed its side.
+func (s *Server) hangUp(c *conn, now time.Time) {
+	c.eof = true
+	waits := !c.answered || c.partial || len(c.head) > 0
+	if c.speech == draining || c.speech == http || !waits {
+		s.finish(c)
+		return
+	}
+	c.owed++
+	s.answer(c, now)
+}
+
+// answer sends what is owed.
+func (s *Server) answer(c *conn, now time.Time) {
+	s.touch(c, now)
+	s.flush(c)
+}
+
+// touch says that something happened on the connection.
+func (s *Server) touch(c *conn, now time.Time) {
+	c.since = now
+	c.answered = true
+	s.idle.add(c)
+}
+
+// flush sends the lines that are owed. It reports whether the connection can be
+// read on: not when it is full, nor when it is closed.
+func (s *Server) flush(c *conn) bool {
+	for c.owed > 0 {
+		s.out = c.line(s.out[:0])
+		n, err := unix.SendmsgN(c.fd, s.out[c.sent:], nil, nil, unix.MSG_NOSIGNAL)
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			s.block(c, true)
+			return false
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			s.reset(c)
+			return false
+		}
+		if c.sent += n; c.sent == len(s.out) {
+			c.sent = 0
+			c.owed--
+		}
+	}
+	s.block(c, false)
+	if c.eof {
+		s.finish(c)
+		return false
+	}
+	return true
+}
+
+// block says whether the connection waits until it can send. It is not read
+// meanwhile, so a peer that does not read cannot pile up work.
+func (s *Server) block(c *conn, on bool) {
+	if c.blocked == on {
+		return
+	}
+	c.blocked = on
+	events := uint32(unix.EPOLLIN)
+	if on {
+		events = unix.EPOLLOUT
+	}
+	if s.watch(c.fd, events, unix.EPOLL_CTL_MOD) != nil {
+		_ = unix.Shutdown(c.fd, unix.SHUT_RDWR)
+	}
+}
+
+// finish closes a connection in order.
+func (s *Server) finish(c *conn) {
+	_ = setLinger(c.fd, false)
+	s.reset(c)
+}
+
+// reset closes a connection; the peer sees a reset unless finish changed that.
+func (s *Server) reset(c *conn) {
+	c.list.remove(c)
+	s.slots[c.fd] = slot{}
+	unix.Close(c.fd)
+}
+
+// line appends the answer for this connection.
+func (c *conn) line(b []byte) []byte {
+	if !c.local.IsValid() {
+		c.local = localAddr(c.fd)
+	}
+	return c.who.appendLine(b, c.local, c.peer)
+}
+
+// connList is a list of connections, the one that was quiet for longest first.
+type connList struct{ first, last *conn }
+
+// add puts c at the end, out of the list that it was in.
+func (l *connList) add(c *conn) {
+	if c.list != nil {
+		c.list.remove(c)
+	}
+	c.list, c.prev = l, l.last
+	if l.last == nil {
+		l.first = c
+	} else {
+		l.last.next = c
+	}
+	l.last = c
+}
+
+func (l *connList) remove(c *conn) {
+	if c.prev == nil {
+		l.first = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		l.last = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	c.list, c.prev, c.next = nil, nil, nil
+}

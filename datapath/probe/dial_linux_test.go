@@ -1,0 +1,234 @@
+package probe_test
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/probe"
+)
+
+// serveTCP opens an ordinary listener in a namespace and gives each connection to
+// handle, in the connection's own goroutine.
+func (l *lab) serveTCP(name, addr string, handle func(*net.TCPConn)) {
+	l.Helper()
+	var ln net.Listener
+	err := l.in(name, func(netns.Here) (err error) {
+		ln, err = net.Listen("tcp", addr)
+		return err
+	})
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go handle(c.(*net.TCPConn))
+		}
+	}()
+}
+
+func TestOutcomes(t *testing.T) {
+	l := pair(t)
+	l.waitIPv6()
+	both := []probe.Socket{{Protocol: flow.TCP, Port: 8080}, {Protocol: flow.UDP, Port: 8080}}
+	l.listen("server", probe.Agent{Name: "web-0", Node: "node1", IPv6: true, Listen: both})
+	l.serveTCP("server", "10.0.2.2:9001", func(c *net.TCPConn) { c.SetLinger(0); c.Close() })
+	l.serveTCP("server", "10.0.2.2:9002", func(c *net.TCPConn) { c.Write([]byte("SSH-2.0-x\r\n")); c.Close() })
+	l.serveTCP("server", "10.0.2.2:9003", func(c *net.TCPConn) { c.CloseWrite() })
+	held := make(chan *net.TCPConn, 10)
+	l.serveTCP("server", "10.0.2.2:9004", func(c *net.TCPConn) { held <- c })
+	l.ip("client", "route add blackhole 10.0.8.1", "route add unreachable 10.0.8.2", "route add prohibit 10.0.8.3")
+
+	tests := []struct {
+		name     string
+		to       string
+		protocol flow.Protocol
+		want     flow.Outcome
+		answer   string
+		source   string
+	}{
+		{"tcp", "10.0.2.2:8080", flow.TCP, flow.Connected, "web-0", "10.0.1.2"},
+		{"udp", "10.0.2.2:8080", flow.UDP, flow.Connected, "web-0", "10.0.1.2"},
+		{"tcp to a second address", "10.0.2.3:8080", flow.TCP, flow.Connected, "web-0", "10.0.1.2"},
+		{"udp to a second address", "10.0.2.3:8080", flow.UDP, flow.Connected, "web-0", "10.0.1.2"},
+		{"tcp over IPv6", "[fd02::2]:8080", flow.TCP, flow.Connected, "web-0", "fd01::2"},
+		{"udp over IPv6", "[fd02::2]:8080", flow.UDP, flow.Connected, "web-0", "fd01::2"},
+		{"tcp to a closed port", "10.0.2.2:81", flow.TCP, flow.Refused, "", ""},
+		{"udp to a closed port", "10.0.2.2:81", flow.UDP, flow.Refused, "", ""},
+		{"tcp to a closed IPv6 port", "[fd02::2]:81", flow.TCP, flow.Refused, "", ""},
+		{"udp to a closed IPv6 port", "[fd02::2]:81", flow.UDP, flow.Refused, "", ""},
+		{"tcp discarded", "10.0.9.1:80", flow.TCP, flow.Timeout, "", ""},
+		{"udp discarded", "10.0.9.1:80", flow.UDP, flow.Timeout, "", ""},
+		{"tcp host unreachable", "10.0.9.2:80", flow.TCP, flow.Unreachable, "", ""},
+		{"udp host unreachable", "10.0.9.2:80", flow.UDP, flow.Unreachable, "", ""},
+		{"tcp prohibited", "10.0.9.3:80", flow.TCP, flow.Unreachable, "", ""},
+		{"udp prohibited", "10.0.9.3:80", flow.UDP, flow.Unreachable, "", ""},
+		{"own blackhole", "10.0.8.1:80", flow.TCP, flow.Unreachable, "", ""},
+		{"own unreachable", "10.0.8.2:80", flow.UDP, flow.Unreachable, "", ""},
+		{"own prohibit", "10.0.8.3:80", flow.TCP, flow.Unreachable, "", ""},
+		{"reset after the connect", "10.0.2.2:9001", flow.TCP, flow.Reset, "", ""},
+		{"a banner of another protocol", "10.0.2.2:9002", flow.TCP, flow.Connected, "", ""},
+		{"closed without a word", "10.0.2.2:9003", flow.TCP, flow.Connected, "", ""},
+		{"accepted but mute", "10.0.2.2:9004", flow.TCP, flow.Timeout, "", ""},
+		{"unknown protocol", "10.0.2.2:8080", "sctp", flow.Failed, "", ""},
+	}
+	flows := make([]flow.Flow, len(tests))
+	for i, tt := range tests {
+		flows[i] = flow.Flow{From: "client", To: to(tt.to), Protocol: tt.protocol, Within: 2 * time.Second}
+	}
+	for i, seen := range l.dial(flows...) {
+		tt := tests[i]
+		t.Run(tt.name, func(t *testing.T) {
+			if seen.Flow != flows[i] {
+				t.Errorf("flow %v, want %v", seen.Flow, flows[i])
+			}
+			if seen.Outcome != tt.want || seen.Answer != tt.answer {
+				t.Errorf("%s by %q (%s), want %s by %q", seen.Outcome, seen.Answer, seen.Err, tt.want, tt.answer)
+			}
+			if tt.source == "" {
+				return
+			}
+			if seen.Source.Addr() != netip.MustParseAddr(tt.source) || seen.Source != seen.Local || seen.Node != "node1" {
+				t.Errorf("source %v, local %v, node %q; want both %s, node1", seen.Source, seen.Local, seen.Node, tt.source)
+			}
+		})
+	}
+	for range len(held) {
+		(<-held).Close()
+	}
+}
+
+func TestASourceThatCannotBeEnteredFailsAlone(t *testing.T) {
+	l := pair(t)
+	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.TCP, 80}}})
+	good := flow.Flow{From: "client", To: to("10.0.2.2:80"), Protocol: flow.TCP}
+	bad := flow.Flow{From: "nowhere", To: good.To, Protocol: flow.TCP}
+	seen := l.dial(bad, good, bad)
+	for i, want := range []flow.Outcome{flow.Failed, flow.Connected, flow.Failed} {
+		if seen[i].Outcome != want || (want == flow.Failed) != (seen[i].Err != "") {
+			t.Errorf("flow %d: %s %q, want %s", i, seen[i].Outcome, seen[i].Err, want)
+		}
+	}
+}
+
+// Each flow to the blackhole waits for its deadline; waiting for 64 at a time
+// would take more than thirty deadlines.
+func TestManyDroppedFlowsCostAboutOneDeadline(t *testing.T) {
+	l := pair(t)
+	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.TCP, 80}}})
+	const within = 2 * time.Second
+	var flows []flow.Flow
+	for range 2000 {
+		flows = append(flows, flow.Flow{From: "client", To: to("10.0.9.1:80"), Protocol: flow.TCP, Within: within})
+	}
+	flows = append(flows, flow.Flow{From: "client", To: to("10.0.2.2:80"), Protocol: flow.TCP, Within: within})
+	began := time.Now()
+	seen := l.dial(flows...)
+	if took := time.Since(began); took > 8*within {
+		t.Errorf("%d dropped flows took %v, that is %.1f deadlines", len(flows)-1, took, took.Seconds()/within.Seconds())
+	}
+	for i, s := range seen {
+		want := flow.Timeout
+		if i == len(seen)-1 {
+			want = flow.Connected
+		}
+		if s.Outcome != want {
+			t.Fatalf("flow %d: %s %s, want %s", i, s.Outcome, s.Err, want)
+		}
+		if want == flow.Timeout && s.Took < within {
+			t.Fatalf("flow %d gave up after %v, before its deadline", i, s.Took)
+		}
+	}
+}
+
+func TestDialReturnsWhenItsContextEnds(t *testing.T) {
+	l := pair(t)
+	f := flow.Flow{From: "client", To: to("10.0.9.1:80"), Protocol: flow.TCP, Within: time.Hour}
+	ctx, cancel := context.WithCancel(context.Background())
+	entered := make(chan struct{})
+	go func() { <-entered; cancel() }()
+	var d probe.Dialer
+	seen := d.Dial(ctx, []flow.Flow{f, f}, func(name string) (*netns.NS, error) {
+		close(entered)
+		return l.enter(name)
+	})
+	for _, s := range seen {
+		if s.Outcome != flow.Failed || s.Err != "dial: context canceled" {
+			t.Errorf("%s %q, want failed by the context", s.Outcome, s.Err)
+		}
+	}
+}
+
+func descriptorsOpen(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}
+
+func TestDialLeavesNoDescriptor(t *testing.T) {
+	l := pair(t)
+	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.TCP, 80}, {flow.UDP, 80}}})
+	var flows []flow.Flow
+	for _, p := range []flow.Protocol{flow.TCP, flow.UDP, "sctp"} {
+		for _, addr := range []string{"10.0.2.2:80", "10.0.2.2:81", "10.0.9.1:80", "10.0.9.2:80"} {
+			for _, from := range []string{"client", "nowhere"} {
+				flows = append(flows, flow.Flow{From: from, To: to(addr), Protocol: p, Within: 50 * time.Millisecond})
+			}
+		}
+	}
+	l.dial(flows...)
+	before := descriptorsOpen(t)
+	for range 5 {
+		l.dial(flows...)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		new(probe.Dialer).Dial(ctx, flows, l.enter)
+		cancel()
+	}
+	// The server closes its side when it has heard of the reset.
+	deadline := time.Now().Add(10 * time.Second)
+	for descriptorsOpen(t) > before && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if after := descriptorsOpen(t); after > before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+// With few descriptors the dialer goes slower; it does not fail.
+func TestDialWaitsForDescriptors(t *testing.T) {
+	l := pair(t)
+	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.UDP, 80}}})
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
+	few := unix.Rlimit{Cur: uint64(descriptorsOpen(t) + 12), Max: was.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	flows := make([]flow.Flow, 200)
+	for i := range flows {
+		flows[i] = flow.Flow{From: "client", To: to("10.0.2.2:80"), Protocol: flow.UDP}
+	}
+	for i, s := range l.dial(flows...) {
+		if s.Outcome != flow.Connected {
+			t.Fatalf("flow %d: %s %s", i, s.Outcome, s.Err)
+		}
+	}
+}

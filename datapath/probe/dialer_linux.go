@@ -1,0 +1,268 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/netns"
+)
+
+// DefaultWithin is the deadline of a flow that sets none.
+const DefaultWithin = time.Second
+
+// Dialer dials flows, many at once. The zero Dialer is ready to use.
+type Dialer struct {
+	// InFlight is how many young connections there may be at once; 0 means
+	// 64, more of which gain nothing on one thread.
+	InFlight int
+	// Young is how long a connection counts as young; 0 means 20 ms. Beyond
+	// that it most likely waits for its deadline, and others go ahead: a
+	// thousand dropped connections cost about one deadline, not sixteen.
+	Young time.Duration
+}
+
+// Dial makes one connection attempt per flow and returns what happened, in the
+// order of flows. enter opens the network namespace of a flow by its name, and is
+// called once per name, in the order of names; Dial does not close what it
+// returns. A flow whose attempt could not be made, or that ctx ended, has the
+// outcome failed.
+//
+// Each attempt has a socket and a source port of its own, and its deadline runs
+// from its own connect. It is connected when something answered: an agent, and
+// Answer names it, or something that does not speak the protocol, and Answer is
+// empty. TCP connections end with a reset, which leaves nothing in TIME_WAIT, at
+// either side or in conntrack.
+func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Seen {
+	seen := make([]flow.Seen, len(flows))
+	for i, f := range flows {
+		seen[i].Flow = f
+	}
+	if len(flows) == 0 {
+		return seen
+	}
+	t := netns.NewThread()
+	defer t.Close()
+	err := t.Run(func(here netns.Here) error {
+		r, err := d.newRun(ctx, seen)
+		if err != nil {
+			return err
+		}
+		defer r.close()
+		r.here, r.enter = here, enter
+		return r.loop(ctx)
+	})
+	if err != nil {
+		for i := range seen {
+			if seen[i].Outcome == "" {
+				seen[i].Outcome, seen[i].Err = flow.Failed, err.Error()
+			}
+		}
+	}
+	return seen
+}
+
+// attempt is the state of one flow that is being dialed.
+type attempt struct {
+	fd    int
+	began time.Duration // since the run began
+	state state
+	young bool // counts as young
+	part  []byte
+}
+
+type state uint8
+
+const (
+	waiting state = iota // not begun
+	joining              // connecting
+	asked                // connected, the question is sent
+	over
+)
+
+// run is one Dial. Attempts are known by their place in order.
+type run struct {
+	here  netns.Here
+	enter func(name string) (*netns.NS, error)
+
+	seen     []flow.Seen
+	order    []int // indexes of seen, grouped by network namespace
+	attempts []attempt
+	next     int // in order: the first that was not begun
+	open     int
+	young    int
+	grown    int // in order: all before it are not young any more
+	inFlight int
+	maxOpen  int
+	maxAge   time.Duration
+	deadline deadlines
+	inside   string // the network namespace that the thread is in
+	entered  bool
+	noEntry  error // why it is not
+
+	began  time.Time
+	epoll  int
+	cancel *canceller
+	buf    [4096]byte
+}
+
+func (d *Dialer) newRun(ctx context.Context, seen []flow.Seen) (*run, error) {
+	r := &run{
+		seen:     seen,
+		order:    make([]int, len(seen)),
+		attempts: make([]attempt, len(seen)),
+		inFlight: cmp.Or(d.InFlight, 64),
+		maxAge:   cmp.Or(d.Young, 20*time.Millisecond),
+		maxOpen:  descriptors() / 2, // the agents need theirs
+		began:    time.Now(),
+	}
+	for i := range r.order {
+		r.order[i] = i
+	}
+	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(seen[a].Flow.From, seen[b].Flow.From) })
+	var err error
+	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("dial: %w", os.NewSyscallError("epoll_create1", err))
+	}
+	if r.cancel, err = newCanceller(ctx, r.epoll); err != nil {
+		unix.Close(r.epoll)
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	return r, nil
+}
+
+// close gives back all that is still open.
+func (r *run) close() {
+	for i := range r.attempts[:r.next] {
+		if a := &r.attempts[i]; a.state == joining || a.state == asked {
+			unix.Close(a.fd)
+		}
+	}
+	r.cancel.close()
+	unix.Close(r.epoll)
+}
+
+func (r *run) loop(ctx context.Context) error {
+	events := make([]unix.EpollEvent, 128)
+	for {
+		if ctx.Err() != nil {
+			return fmt.Errorf("dial: %w", context.Cause(ctx))
+		}
+		r.age(time.Since(r.began))
+		for r.next < len(r.order) && r.young < r.inFlight && r.open < r.maxOpen {
+			if !r.begin(r.next) {
+				break
+			}
+		}
+		if r.open == 0 {
+			return nil // begin waits for others only: all are over
+		}
+		n, err := unix.EpollWait(r.epoll, events, r.wait())
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("dial: %w", os.NewSyscallError("epoll_wait", err))
+		}
+		for i := range max(n, 0) {
+			if at := int(events[i].Fd); at >= 0 {
+				r.proceed(at)
+			}
+		}
+	}
+}
+
+// age ends the attempts whose deadline has passed, and stops counting those that
+// are not young any more.
+func (r *run) age(now time.Duration) {
+	for ; r.grown < r.next; r.grown++ {
+		a := &r.attempts[r.grown]
+		if a.state == over {
+			continue
+		}
+		if now-a.began < r.maxAge {
+			break
+		}
+		r.grow(a)
+		r.lookAgain(r.grown)
+	}
+	for {
+		at, ok := r.deadline.passed(now, r.attempts)
+		if !ok {
+			return
+		}
+		r.lookAgain(at)
+		switch r.attempts[at].state {
+		case over:
+		case asked:
+			if r.flow(at).Protocol != flow.UDP {
+				r.end(at, flow.Timeout, "connected, but no answer")
+				continue
+			}
+			fallthrough
+		default:
+			r.end(at, flow.Timeout, "")
+		}
+	}
+}
+
+// lookAgain gives an attempt a last chance before it is judged: on a busy machine
+// its event may be waiting, too.
+//
+// It also asks for the error that the kernel has kept. An ICMP error that arrives
+// while connect holds the socket, as from a REJECT of the dialer's own node, is
+// only noted down (sk_err_soft in tcp_v4_err, net/ipv4/tcp_ipv4.c) and would come
+// to light with the next SYN, a second later.
+func (r *run) lookAgain(at int) {
+	r.proceed(at)
+	a := &r.attempts[at]
+	if a.state != joining {
+		return
+	}
+	no, err := unix.GetsockoptInt(a.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && no != 0 {
+		r.fail(at, os.NewSyscallError("connect", unix.Errno(no)))
+	}
+}
+
+// wait is for how many milliseconds nothing is due.
+func (r *run) wait() int {
+	due := r.deadline.next(r.attempts)
+	if r.grown < r.next {
+		due = min(due, r.attempts[r.grown].began+r.maxAge)
+	}
+	left := due - time.Since(r.began)
+	return max(0, int((left+time.Millisecond-1)/time.Millisecond))
+}
+
+func (r *run) flow(at int) *flow.Flow { return &r.seen[r.order[at]].Flow }
+
+func (r *run) grow(a *attempt) {
+	if a.young {
+		a.young = false
+		r.young--
+	}
+}
+
+// fail ends an attempt with an error of its socket.
+func (r *run) fail(at int, err error) {
+	r.end(at, outcome(err), err.Error())
+}
+
+// end notes down how an attempt ended and closes its socket, if it has one.
+func (r *run) end(at int, o flow.Outcome, text string) {
+	a := &r.attempts[at]
+	s := &r.seen[r.order[at]]
+	s.Outcome, s.Err = o, text
+	s.Took = time.Since(r.began) - a.began
+	if a.state != waiting {
+		unix.Close(a.fd)
+		r.open--
+		r.grow(a)
+	}
+	a.state, a.part = over, nil
+}

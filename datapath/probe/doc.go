@@ -1,0 +1,39 @@
+// Package probe sends real packets: a Server answers on the listening sockets of
+// all agents of a lab, a Dialer connects to them, and what it saw comes back as
+// flow.Seen.
+//
+// Both are one epoll loop over raw sockets. A socket stays in the network
+// namespace in which it was created, wherever the thread that uses it goes, so
+// an agent costs one descriptor per port: no process, no goroutine, no thread.
+//
+// # Protocol
+//
+// An agent says who it is and whom it saw, in one line of JSON:
+//
+//	{"name":"web-0","node":"node1","proto":"tcp","local":"10.244.1.2:8080","peer":"192.168.0.100:40322"}
+//
+// name and node are the agent's, node is empty outside the cluster; local is the
+// address that was asked, after all translation, and peer the address that asked.
+//
+// Over TCP:
+//
+//   - each line that arrives is answered with the line, for as long as the peer
+//     keeps the connection: a long-lived connection shows that it survives;
+//   - a peer that says nothing for 150 ms gets the line unasked, and one that
+//     closes its side gets it at once if it got none before: "nc web-0 8080"
+//     prints it;
+//   - a request line of HTTP/1 is answered as HTTP, with the line as body;
+//   - the agent closes when the peer has closed, or after ten minutes without a
+//     line.
+//
+// Over UDP each datagram is answered with the line, from the very address that
+// was asked (IP_PKTINFO, ip(7)). A datagram that is itself such a line is not
+// answered, or two agents could keep each other busy for ever.
+//
+// A connection of the Server is reset, not closed in order, when its agent goes
+// or the process dies: an orphaned connection in FIN_WAIT would keep its network
+// namespace alive for a minute (tcp_fin_timeout, ip-sysctl.rst).
+//
+// The package knows nothing of labs and plans. Start reading at answer.go, then
+// server.go and dialer.go.
+package probe

@@ -1,0 +1,94 @@
+package probe
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// maxHead is the longest head of an HTTP request that is read, in bytes.
+const maxHead = 8 << 10
+
+// httpMethods are the words with which a request can begin (RFC 9110, 9.1).
+var httpMethods = [...]string{"GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS "}
+
+// httpPrefix says whether the first bytes of a connection are those of an HTTP
+// request. more is set while only further bytes can tell.
+func httpPrefix(b []byte) (is, more bool) {
+	for _, m := range httpMethods {
+		if len(b) >= len(m) && string(b[:len(m)]) == m {
+			return true, false
+		}
+		if len(b) < len(m) && m[:len(b)] == string(b) {
+			more = true
+		}
+	}
+	return false, more
+}
+
+// request is what matters of the head of an HTTP request.
+type request struct {
+	length int  // of the head, in bytes, the empty line included
+	head   bool // the method is HEAD
+	close  bool // the connection ends after the response
+	line   bool // not HTTP after all: the words of somebody who types
+}
+
+// parseRequest reads a request's head. It reports false while the head is
+// incomplete.
+func parseRequest(b []byte) (request, bool) {
+	first, _, ok := bytes.Cut(b, []byte("\n"))
+	if !ok {
+		return request{}, false
+	}
+	words := strings.Fields(string(first))
+	if n := len(words); n != 3 || !strings.HasPrefix(words[2], "HTTP/1.") {
+		return request{length: len(first) + 1, line: true}, true
+	}
+	end := headEnd(b)
+	if end < 0 {
+		return request{}, false
+	}
+	r := request{length: end, head: words[0] == "HEAD", close: words[2] == "HTTP/1.0"}
+	for _, field := range strings.Split(string(b[len(first)+1:end]), "\n") {
+		name, value, _ := strings.Cut(field, ":")
+		value = strings.ToLower(strings.TrimSpace(value))
+		switch strings.ToLower(name) {
+		case "connection":
+			r.close = r.close || strings.Contains(value, "close")
+		case "content-length":
+			r.close = r.close || value != "0"
+		case "transfer-encoding", "upgrade":
+			// A body, or another protocol: what follows is not a request.
+			r.close = true
+		}
+	}
+	return r, true
+}
+
+// headEnd is the length of the head that b begins with, or -1.
+func headEnd(b []byte) int {
+	for i := 0; ; {
+		n := bytes.IndexByte(b[i:], '\n')
+		if n < 0 {
+			return -1
+		}
+		if i > 0 && len(bytes.TrimRight(b[i:i+n], "\r")) == 0 {
+			return i + n + 1
+		}
+		i += n + 1
+	}
+}
+
+// appendResponse appends the response to r with line as body.
+func (r request) appendResponse(b, line []byte) []byte {
+	b = fmt.Appendf(b, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", len(line))
+	if r.close {
+		b = append(b, "Connection: close\r\n"...)
+	}
+	b = append(b, "\r\n"...)
+	if r.head {
+		return b
+	}
+	return append(b, line...)
+}

@@ -1,0 +1,37 @@
+package probe
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// outcome says what an error of a socket means.
+func outcome(err error) flow.Outcome {
+	var no unix.Errno
+	if !errors.As(err, &no) {
+		return flow.Failed
+	}
+	switch no {
+	case unix.ECONNREFUSED:
+		return flow.Refused
+	// A reset that answers the SYN is ECONNREFUSED, so this came later
+	// (tcp_reset in net/ipv4/tcp_input.c).
+	case unix.ECONNRESET, unix.EPIPE:
+		return flow.Reset
+	case unix.ETIMEDOUT:
+		return flow.Timeout
+	// ICMP errors as the kernel translates them (icmp_err_convert in
+	// net/ipv4/icmp.c), and routes of the types unreachable, prohibit and
+	// blackhole (ip-route(8)), which answer the local sender with
+	// EHOSTUNREACH, EACCES and EINVAL. EPERM is a datagram that the dialer's
+	// own rules drop on the way out.
+	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET,
+		unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO,
+		unix.EACCES, unix.EPERM, unix.EINVAL, unix.EADDRNOTAVAIL:
+		return flow.Unreachable
+	}
+	return flow.Failed
+}

@@ -1,0 +1,311 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/netns"
+)
+
+// How long a connection may be silent.
+const (
+	greetAfter = 150 * time.Millisecond // then it gets the line unasked
+	idleAfter  = 10 * time.Minute       // then it is closed
+)
+
+// Agent answers inside one network namespace, on every address of it.
+type Agent struct {
+	Name   string // as it names itself: web-0
+	Node   string // where it runs; empty outside the cluster
+	IPv6   bool   // the network namespace has IPv6
+	Listen []Socket
+}
+
+// Socket is one listening socket.
+type Socket struct {
+	Protocol flow.Protocol
+	Port     uint16
+}
+
+// Server answers on the listening sockets of all agents. Its methods may be
+// called from any goroutine.
+type Server struct {
+	epoll int
+	wake  int // eventfd: the loop shall look around
+	done  chan struct{}
+
+	// mu guards all below: the loop holds it while it handles events, not
+	// while it waits for them.
+	mu      sync.Mutex
+	closed  bool
+	err     error // why the loop ended by itself
+	agents  map[agentKey][]*listener
+	slots   []slot // by descriptor
+	young   connList
+	idle    connList
+	scratch [64 << 10]byte
+	out     []byte
+}
+
+type agentKey struct{ netns, name string }
+
+// listener is a listening socket. who changes when the agent does; connections
+// keep the one that they were accepted with.
+type listener struct {
+	fd     int
+	ipv6   bool
+	socket Socket
+	who    identity
+}
+
+// slot is what a descriptor belongs to: one of the two, or neither.
+type slot struct {
+	listener *listener
+	conn     *conn
+}
+
+// NewServer starts a server without agents. The caller must Close it.
+func NewServer() (*Server, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("start agents: %w", os.NewSyscallError("epoll_create1", err))
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		unix.Close(epoll)
+		return nil, fmt.Errorf("start agents: %w", os.NewSyscallError("eventfd", err))
+	}
+	s := &Server{epoll: epoll, wake: wake, done: make(chan struct{}), agents: map[agentKey][]*listener{}}
+	if err := s.watch(wake, unix.EPOLLIN, unix.EPOLL_CTL_ADD); err != nil {
+		unix.Close(epoll)
+		unix.Close(wake)
+		return nil, fmt.Errorf("start agents: %w", err)
+	}
+	go s.loop()
+	return s, nil
+}
+
+// Close ends all sockets and connections. It returns what the server died of, if
+// it had died before.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.poke()
+	<-s.done
+	for fd := range s.slots {
+		if s.slots[fd] != (slot{}) {
+			unix.Close(fd)
+		}
+	}
+	unix.Close(s.epoll)
+	unix.Close(s.wake)
+	return s.err
+}
+
+// Listen makes the sockets of the agent exactly those that it lists, in the
+// network namespace that the current thread is in and that the caller names
+// netns. An agent of the same netns and name keeps the sockets that stay, with
+// their connections, and resets the connections of those that go. When a socket
+// cannot be opened, the agent keeps those that it had, but for such as must make
+// way for their like with another IPv6.
+func (s *Server) Listen(_ netns.Here, netns string, a Agent) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("agent %q: %w", a.Name, os.ErrClosed)
+	}
+	key := agentKey{netns, a.Name}
+	old := s.agents[key]
+	stays := func(l *listener) bool {
+		return l.fd >= 0 && l.ipv6 == a.IPv6 && slices.Contains(a.Listen, l.socket)
+	}
+	// A socket of the other family has the same port: it must go first, as
+	// with an agent that moves from IPv4 to both.
+	for _, l := range old {
+		if slices.Contains(a.Listen, l.socket) && !stays(l) {
+			s.drop(l)
+		}
+	}
+	var fresh []*listener
+	for _, socket := range a.Listen {
+		if slices.ContainsFunc(old, func(l *listener) bool { return l.socket == socket && stays(l) }) {
+			continue
+		}
+		l, err := s.open(socket, a.IPv6)
+		if err != nil {
+			for _, l := range fresh {
+				s.drop(l)
+			}
+			return fmt.Errorf("agent %q: %w", a.Name, err)
+		}
+		fresh = append(fresh, l)
+	}
+	now := make([]*listener, 0, len(a.Listen))
+	for _, l := range old {
+		if stays(l) {
+			now = append(now, l)
+		} else {
+			s.drop(l)
+		}
+	}
+	now = append(now, fresh...)
+	for _, l := range now {
+		l.who = newIdentity(a.Name, a.Node, l.socket.Protocol)
+	}
+	if len(now) == 0 {
+		delete(s.agents, key)
+	} else {
+		s.agents[key] = now
+	}
+	return nil
+}
+
+// Unlisten ends an agent's sockets and resets their connections. An agent that is
+// not there is no error. It can be called from anywhere.
+func (s *Server) Unlisten(netns, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	for _, l := range s.agents[agentKey{netns, name}] {
+		s.drop(l)
+	}
+	delete(s.agents, agentKey{netns, name})
+}
+
+// open makes a listening socket in the current network namespace and watches it.
+func (s *Server) open(socket Socket, ipv6 bool) (*listener, error) {
+	fd, err := openListener(socket, ipv6)
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{fd: fd, ipv6: ipv6, socket: socket}
+	s.slot(fd).listener = l
+	if err := s.watch(fd, unix.EPOLLIN, unix.EPOLL_CTL_ADD); err != nil {
+		s.drop(l)
+		return nil, fmt.Errorf("listen on %s port %d: %w", socket.Protocol, socket.Port, err)
+	}
+	return l, nil
+}
+
+// drop closes a listening socket and resets its connections: any of them would
+// keep the network namespace alive.
+func (s *Server) drop(l *listener) {
+	if l.fd < 0 {
+		return
+	}
+	s.slots[l.fd] = slot{}
+	unix.Close(l.fd)
+	l.fd = -1
+	for _, list := range []*connList{&s.young, &s.idle} {
+		for c := list.first; c != nil; {
+			next := c.next
+			if c.listener == l {
+				s.reset(c)
+			}
+			c = next
+		}
+	}
+}
+
+// slot is the slot of a descriptor that is new.
+func (s *Server) slot(fd int) *slot {
+	for len(s.slots) <= fd {
+		s.slots = append(s.slots, slot{})
+	}
+	return &s.slots[fd]
+}
+
+func (s *Server) watch(fd int, events uint32, op int) error {
+	err := unix.EpollCtl(s.epoll, op, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
+	return os.NewSyscallError("epoll_ctl", err)
+}
+
+// poke makes the loop look around.
+func (s *Server) poke() {
+	one := [8]byte{1} // any number but zero, in either byte order
+	_, _ = unix.Write(s.wake, one[:])
+}
+
+// loop serves until Close. It is the only goroutine of the server.
+//
+// An event may be about a descriptor that was closed, and opened anew, since the
+// kernel reported it. That is harmless: events are level-triggered, nothing
+// blocks, and what an event says is only ever a reason to try.
+func (s *Server) loop() {
+	defer close(s.done)
+	events := make([]unix.EpollEvent, 256)
+	wait := -1
+	for {
+		n, err := unix.EpollWait(s.epoll, events, wait)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			s.mu.Lock()
+			s.err = fmt.Errorf("serve agents: %w", os.NewSyscallError("epoll_wait", err))
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return
+		}
+		now := time.Now()
+		for i := range max(n, 0) {
+			s.handle(int(events[i].Fd), now)
+		}
+		wait = s.expire(now)
+		s.mu.Unlock()
+	}
+}
+
+func (s *Server) handle(fd int, now time.Time) {
+	if fd >= len(s.slots) {
+		return
+	}
+	switch at := s.slots[fd]; {
+	case at.conn != nil:
+		s.serve(at.conn, now)
+	case at.listener == nil:
+	case at.listener.socket.Protocol == flow.UDP:
+		s.answerDatagrams(at.listener)
+	default:
+		s.accept(at.listener, now)
+	}
+}
+
+// expire greets the silent, closes the idle, and returns for how many
+// milliseconds there is nothing more to do.
+func (s *Server) expire(now time.Time) int {
+	for c := s.young.first; c != nil && now.Sub(c.since) >= greetAfter; c = s.young.first {
+		s.greet(c, now)
+	}
+	for c := s.idle.first; c != nil && now.Sub(c.since) >= idleAfter; c = s.idle.first {
+		s.reset(c)
+	}
+	wait := time.Duration(-1)
+	if c := s.young.first; c != nil {
+		wait = greetAfter - now.Sub(c.since)
+	}
+	if c := s.idle.first; c != nil {
+		if left := idleAfter - now.Sub(c.since); wait < 0 || left < wait {
+			wait = left
+		}
+	}
+	if wait < 0 {
+		return -1
+	}
+	return int((wait + time.Millisecond - 1) / time.Millisecond)
+}

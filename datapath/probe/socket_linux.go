@@ -1,0 +1,115 @@
+package probe
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// backlog is the longest queue of connections that wait to be accepted; the
+// kernel cuts it to net.core.somaxconn.
+const backlog = 4096
+
+// openListener opens a non-blocking socket on the wildcard address in the network
+// namespace of the current thread.
+func openListener(s Socket, ipv6 bool) (int, error) {
+	family := unix.AF_INET
+	if ipv6 {
+		family = unix.AF_INET6
+	}
+	kind, ok := map[flow.Protocol]int{flow.TCP: unix.SOCK_STREAM, flow.UDP: unix.SOCK_DGRAM}[s.Protocol]
+	if !ok {
+		return -1, fmt.Errorf("listen on %s port %d: protocol not supported", s.Protocol, s.Port)
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("listen on %s port %d: %w", s.Protocol, s.Port, os.NewSyscallError("socket", err))
+	}
+	if err := setUpListener(fd, s, ipv6); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("listen on %s port %d: %w", s.Protocol, s.Port, err)
+	}
+	return fd, nil
+}
+
+func setUpListener(fd int, s Socket, ipv6 bool) error {
+	options := [][3]int{}
+	if ipv6 {
+		options = append(options, [3]int{unix.SOL_IPV6, unix.IPV6_V6ONLY, 0})
+	}
+	switch {
+	case s.Protocol == flow.TCP:
+		// Accepted connections inherit both.
+		options = append(options,
+			[3]int{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
+			[3]int{unix.SOL_TCP, unix.TCP_NODELAY, 1})
+	case ipv6:
+		// Not SO_REUSEADDR: with UDP a second socket would take the
+		// first one's port without an error.
+		options = append(options, [3]int{unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1})
+	default:
+		options = append(options, [3]int{unix.SOL_IP, unix.IP_PKTINFO, 1})
+	}
+	for _, o := range options {
+		if err := unix.SetsockoptInt(fd, o[0], o[1], o[2]); err != nil {
+			return os.NewSyscallError("setsockopt", err)
+		}
+	}
+	wildcard := unix.Sockaddr(&unix.SockaddrInet4{Port: int(s.Port)})
+	if ipv6 {
+		wildcard = &unix.SockaddrInet6{Port: int(s.Port)}
+	}
+	if err := unix.Bind(fd, wildcard); err != nil {
+		return os.NewSyscallError("bind", err)
+	}
+	if s.Protocol != flow.TCP {
+		return nil
+	}
+	if err := setLinger(fd, true); err != nil { // inherited, too
+		return err
+	}
+	return os.NewSyscallError("listen", unix.Listen(fd, backlog))
+}
+
+// setLinger says whether closing fd resets the connection at once, or ends it in
+// order.
+func setLinger(fd int, reset bool) error {
+	l := unix.Linger{}
+	if reset {
+		l.Onoff = 1
+	}
+	return os.NewSyscallError("setsockopt", unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &l))
+}
+
+// addrPort converts an address of the kernel; an IPv4 address of a dual-stack
+// socket becomes a plain one.
+func addrPort(sa unix.Sockaddr) netip.AddrPort {
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr).Unmap(), uint16(sa.Port))
+	}
+	return netip.AddrPort{}
+}
+
+// sockaddr converts an address for the kernel.
+func sockaddr(a netip.AddrPort) (unix.Sockaddr, int) {
+	if a.Addr().Unmap().Is4() {
+		return &unix.SockaddrInet4{Addr: a.Addr().Unmap().As4(), Port: int(a.Port())}, unix.AF_INET
+	}
+	return &unix.SockaddrInet6{Addr: a.Addr().As16(), Port: int(a.Port())}, unix.AF_INET6
+}
+
+// localAddr is the address that fd is bound to.
+func localAddr(fd int) netip.AddrPort {
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return addrPort(sa)
+}
