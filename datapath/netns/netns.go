@@ -26,7 +26,8 @@ func newNS(fd int) *NS {
 
 // Current opens the network namespace of the calling thread.
 func Current() (*NS, error) {
-	h, err := netns.Get()
+	// thread-self works also where /proc belongs to another PID namespace.
+	h, err := netns.GetFromPath("/proc/thread-self/ns/net")
 	if err != nil {
 		return nil, fmt.Errorf("open current network namespace: %w", err)
 	}
@@ -112,9 +113,8 @@ func (Here) Enter(ns *NS) error {
 
 // Create makes a new network namespace and moves the thread into it.
 func (Here) Create() (*NS, error) {
-	h, err := netns.New()
-	if err != nil {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return nil, fmt.Errorf("create network namespace: %w", err)
 	}
-	return newNS(int(h)), nil
+	return Current()
 }

@@ -1,0 +1,192 @@
+//go:build linux
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/probe"
+)
+
+// inside holds what lives in the namespaces of a lab: agents, the programs that
+// the scenario asks for, and those that the user runs.
+type inside struct {
+	server *probe.Server
+
+	mu     sync.Mutex
+	closed bool
+	spaces map[string]*occupants
+}
+
+// occupants are what lives in one namespace.
+type occupants struct {
+	agents   []plan.Agent
+	execs    []plan.Exec
+	programs map[string]*exec.Cmd // of execs, by name
+	guests   map[int]bool         // process groups that users started
+}
+
+func (in *inside) at(name string) *occupants {
+	o, ok := in.spaces[name]
+	if !ok {
+		o = &occupants{}
+		in.spaces[name] = o
+	}
+	return o
+}
+
+// enter is the hook that the kernel package calls on a thread in the namespace.
+func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) error {
+	if len(add.Agents)+len(add.Execs)+len(remove.Agents)+len(remove.Execs) == 0 {
+		return nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	o := in.at(name)
+	for _, a := range remove.Agents {
+		in.server.Unlisten(name, a.Name)
+		o.agents = without(o.agents, func(b plan.Agent) bool { return b.Name == a.Name })
+	}
+	for _, x := range remove.Execs {
+		o.stop(x.Name)
+	}
+	for _, a := range add.Agents {
+		if err := in.server.Listen(here, name, agent(a, add.IPv6)); err != nil {
+			return fmt.Errorf("agent %s: %w", a.Name, err)
+		}
+		o.agents = append(o.agents, a)
+	}
+	for _, x := range add.Execs {
+		if err := o.start(x); err != nil {
+			return fmt.Errorf("program of %s: %w", x.Name, err)
+		}
+	}
+	return nil
+}
+
+func agent(a plan.Agent, ipv6 bool) probe.Agent {
+	p := probe.Agent{Name: a.Name, Node: a.Node, IPv6: ipv6}
+	for _, l := range a.Listen {
+		p.Listen = append(p.Listen, probe.Socket{Protocol: flow.Protocol(l.Protocol), Port: l.Port})
+	}
+	return p
+}
+
+// start runs a program of the scenario. The thread is in the namespace already.
+func (o *occupants) start(x plan.Exec) error {
+	cmd := exec.Command(x.Argv[0], x.Argv[1:]...)
+	cmd.Env = append(cmd.Environ(), x.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }()
+	if o.programs == nil {
+		o.programs = map[string]*exec.Cmd{}
+	}
+	o.programs[x.Name] = cmd
+	o.execs = append(o.execs, x)
+	return nil
+}
+
+func (o *occupants) stop(name string) {
+	if cmd := o.programs[name]; cmd != nil {
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	}
+	delete(o.programs, name)
+	o.execs = without(o.execs, func(x plan.Exec) bool { return x.Name == name })
+}
+
+func without[T any](list []T, unwanted func(T) bool) []T {
+	kept := list[:0:0]
+	for _, x := range list {
+		if !unwanted(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+// leave is the hook that the kernel package calls before a namespace goes.
+func (in *inside) leave(name string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	o, ok := in.spaces[name]
+	if !ok {
+		return
+	}
+	for _, a := range o.agents {
+		in.server.Unlisten(name, a.Name)
+	}
+	for x := range o.programs {
+		o.stop(x)
+	}
+	for group := range o.guests {
+		_ = unix.Kill(-group, unix.SIGKILL)
+	}
+	delete(in.spaces, name)
+}
+
+// running is the hook that adds what runs in a namespace to what was read of it.
+func (in *inside) running(name string, n *plan.Netns) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if o, ok := in.spaces[name]; ok {
+		n.Agents, n.Execs = o.agents, o.execs
+	}
+}
+
+var errClosed = errors.New("the lab is going down")
+
+// host notes a process group that a user started, so that it ends with the
+// namespace that it is in.
+func (in *inside) host(name string, group int) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return errClosed
+	}
+	o := in.at(name)
+	if o.guests == nil {
+		o.guests = map[int]bool{}
+	}
+	o.guests[group] = true
+	return nil
+}
+
+func (in *inside) unhost(name string, group int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if o, ok := in.spaces[name]; ok {
+		delete(o.guests, group)
+	}
+}
+
+// close ends all programs and agents.
+func (in *inside) close() {
+	in.mu.Lock()
+	closed := in.closed
+	in.closed = true
+	names := make([]string, 0, len(in.spaces))
+	for name := range in.spaces {
+		names = append(names, name)
+	}
+	in.mu.Unlock()
+	if closed {
+		return
+	}
+	// All sockets at once; leave then finds nothing of the agents.
+	_ = in.server.Close()
+	for _, name := range names {
+		in.leave(name)
+	}
+}

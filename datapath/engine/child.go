@@ -1,0 +1,219 @@
+//go:build linux
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Packets on the lifeline.
+const (
+	lifelineConn   = 'c' // carries one end of a connection
+	lifelineDetach = 'd' // the engine shall outlive its maker; answered with the same
+)
+
+// Main turns the process into an engine or a janitor when Start started it as
+// one, and does not return then. Programs that use Start call it first thing.
+func Main() {
+	role := os.Getenv(roleVariable)
+	os.Unsetenv(roleVariable)
+	switch role {
+	case roleEngine:
+		if err := runEngine(); err != nil {
+			fmt.Fprintln(os.Stderr, "netlab engine:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case roleJanitor:
+		runJanitor()
+		os.Exit(0)
+	}
+}
+
+// inherited builds the folder from the descriptors that Start passed on.
+func inherited(first int) *folder {
+	f := &folder{above: os.NewFile(uintptr(first), "above"), root: os.NewFile(uintptr(first+1), "root"),
+		dir: os.NewFile(uintptr(first+2), "dir")}
+	if f.dir == nil {
+		return nil
+	}
+	if _, err := unix.FcntlInt(f.dir.Fd(), unix.F_GETFD, 0); err != nil {
+		return nil // started without a folder
+	}
+	for _, file := range f.files() {
+		unix.CloseOnExec(int(file.Fd()))
+	}
+	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.dir.Fd())); err == nil {
+		f.name = path[strings.LastIndexByte(path, '/')+1:]
+	}
+	return f
+}
+
+// runJanitor waits until nobody locks the lab's folder any more, and removes it
+// if it is still there.
+func runJanitor() {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	f := inherited(lifelineFD)
+	if f == nil {
+		return
+	}
+	f.name = os.Args[len(os.Args)-1]
+	if f.lock(unix.LOCK_EX) {
+		f.remove()
+	}
+}
+
+// runEngine serves a lab until it is told to end, or its maker is gone.
+func runEngine() error {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	var f *folder
+	if fd, err := unix.FcntlInt(listenerFD, unix.F_GETFD, 0); err == nil && fd >= 0 {
+		f = inherited(aboveFD)
+	}
+	unix.CloseOnExec(lifelineFD)
+	if err := furnish(); err != nil {
+		return err
+	}
+	e, err := newEngine(f)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	e.quit = cancel
+	go e.lifeline(ctx, os.NewFile(lifelineFD, "lifeline"))
+	if f != nil {
+		unix.CloseOnExec(listenerFD)
+		file := os.NewFile(listenerFD, "listener")
+		l, err := net.FileListener(file)
+		file.Close()
+		if err != nil {
+			return err
+		}
+		go e.listen(l)
+	}
+	go reap(ctx)
+	<-ctx.Done()
+	e.shutdown()
+	return nil
+}
+
+// furnish prepares the mount namespace: nothing that is mounted here shows
+// outside, /proc is that of our PID namespace, and /run is private.
+func furnish() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	// Both are refused in some containers. The lab works without: programs in it
+	// then see the processes and files of the host, as the user did before.
+	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err == nil {
+		os.Setenv("XTABLES_LOCKFILE", "/run/xtables.lock")
+	}
+	// The tools of the network are not on the PATH of ordinary users on Debian.
+	os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin")
+	return nil
+}
+
+// lifeline follows the maker of the lab: it brings connections, and its end ends
+// the engine, unless it let us go.
+func (e *engine) lifeline(ctx context.Context, line *os.File) {
+	detached := false
+	buf, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(int(line.Fd()), buf, oob, unix.MSG_CMSG_CLOEXEC)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			break
+		}
+		switch buf[0] {
+		case lifelineDetach:
+			detached = true
+			_, _ = line.Write(buf)
+		case lifelineConn:
+			if conn := receivedConn(oob[:oobn]); conn != nil {
+				go e.serve(conn)
+			}
+		}
+	}
+	if !detached {
+		e.quit()
+	}
+}
+
+func receivedConn(oob []byte) *net.UnixConn {
+	msgs, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(msgs) == 0 {
+		return nil
+	}
+	fds, err := unix.ParseUnixRights(&msgs[0])
+	if err != nil || len(fds) == 0 {
+		return nil
+	}
+	file := os.NewFile(uintptr(fds[0]), "control")
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil
+	}
+	return conn.(*net.UnixConn)
+}
+
+// reap collects orphans: the engine is process 1 of the lab. Children that
+// somebody here waits for are collected within moments, so only those that stay
+// dead from one round to the next are orphans.
+func reap(ctx context.Context) {
+	tick := time.NewTicker(3 * time.Second)
+	defer tick.Stop()
+	before := map[int]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := map[int]bool{}
+		for _, pid := range dead() {
+			if before[pid] {
+				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			} else {
+				now[pid] = true
+			}
+		}
+		before = now
+	}
+}
+
+// dead lists the children of this process that ended and were not collected.
+func dead() []int {
+	entries, _ := os.ReadDir("/proc")
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
+		// pid (comm) state ppid …
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) > 1 && string(fields[0]) == "Z" && string(fields[1]) == strconv.Itoa(os.Getpid()) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

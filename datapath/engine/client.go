@@ -1,0 +1,218 @@
+//go:build linux
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Client talks to one engine. Its methods may be used side by side.
+type Client struct {
+	name     string   // of a lab that was found by Connect
+	lifeline *os.File // of an engine that was started by Start
+	cmd      *exec.Cmd
+	janitor  *exec.Cmd
+}
+
+// Connect finds a running lab by its name. It returns ErrNotRunning when there
+// is none.
+func Connect(name string) (*Client, error) {
+	c := &Client{name: name}
+	conn, err := c.dial()
+	if err != nil {
+		return nil, err
+	}
+	return c, conn.Close()
+}
+
+func (c *Client) dial() (*net.UnixConn, error) {
+	if c.lifeline != nil {
+		return c.dialLifeline()
+	}
+	f, err := openFolder(c.name)
+	if err != nil {
+		return nil, ErrNotRunning
+	}
+	defer f.close()
+	if f.lock(unix.LOCK_EX | unix.LOCK_NB) {
+		f.remove() // left behind by an engine that was killed together with its janitor
+		return nil, ErrNotRunning
+	}
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: f.path(socketFile), Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("lab %q does not answer on its control socket: %w", c.name, unwrapAll(err))
+	}
+	return conn, nil
+}
+
+// dialLifeline makes a pair of sockets and sends one end to the engine.
+func (c *Client) dialLifeline() (*net.UnixConn, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("socketpair: %w", err)
+	}
+	ours := os.NewFile(uintptr(fds[0]), "control")
+	defer ours.Close()
+	defer unix.Close(fds[1])
+	if err := unix.Sendmsg(int(c.lifeline.Fd()), []byte{lifelineConn}, unix.UnixRights(fds[1]), nil, unix.MSG_NOSIGNAL); err != nil {
+		return nil, fmt.Errorf("the engine has ended: %w", err)
+	}
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.UnixConn), nil
+}
+
+// call sends a request and waits for its reply. When ctx ends first, the
+// connection is closed, which tells the engine to stop.
+func (c *Client) call(ctx context.Context, req request) (reply, error) {
+	var r reply
+	conn, err := c.dial()
+	if err != nil {
+		return r, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	if _, err = conn.Write([]byte{plainRequest}); err == nil {
+		if err = gob.NewEncoder(conn).Encode(req); err == nil {
+			err = gob.NewDecoder(conn).Decode(&r)
+		}
+	}
+	if ctx.Err() != nil {
+		return r, ctx.Err()
+	}
+	if err != nil {
+		return r, fmt.Errorf("the engine of the lab has ended: %w", err)
+	}
+	return r, r.error()
+}
+
+// Apply makes the lab equal to the plan. With lines set, the result says what was
+// changed as command lines.
+func (c *Client) Apply(ctx context.Context, p *plan.Plan, meta Meta, lines bool) (Applied, error) {
+	var buf bytes.Buffer
+	if err := plan.Encode(&buf, p); err != nil {
+		return Applied{}, err
+	}
+	r, err := c.call(ctx, request{Verb: verbApply, Plan: buf.Bytes(), Meta: meta, Lines: lines})
+	return r.Applied, err
+}
+
+// Info asks the lab about itself.
+func (c *Client) Info(ctx context.Context) (Info, error) {
+	r, err := c.call(ctx, request{Verb: verbInfo})
+	return r.Info, err
+}
+
+// Read returns what is in the lab now, and what was applied last.
+func (c *Client) Read(ctx context.Context) (have, want *plan.Plan, err error) {
+	r, err := c.call(ctx, request{Verb: verbRead})
+	if err != nil {
+		return nil, nil, err
+	}
+	if have, err = plan.Decode(bytes.NewReader(r.Have)); err != nil {
+		return nil, nil, err
+	}
+	want, err = plan.Decode(bytes.NewReader(r.Want))
+	return have, want, err
+}
+
+// Probe dials the flows inside the lab and returns what happened to each, in
+// order.
+func (c *Client) Probe(ctx context.Context, flows []flow.Flow) ([]flow.Seen, error) {
+	r, err := c.call(ctx, request{Verb: verbProbe, Flows: flows})
+	return r.Seen, err
+}
+
+// Missing tries out every feature inside the sandbox and returns those that are
+// missing, with the reason.
+func (c *Client) Missing(ctx context.Context) (map[plan.Feature]error, error) {
+	r, err := c.call(ctx, request{Verb: verbTry})
+	return r.missing(), err
+}
+
+// Detach lets the engine outlive this process. The lab must have a name.
+func (c *Client) Detach() error {
+	if _, err := c.lifeline.Write([]byte{lifelineDetach}); err != nil {
+		return fmt.Errorf("the engine has ended: %w", err)
+	}
+	// The engine answers once it no longer minds our end.
+	if _, err := c.lifeline.Read(make([]byte, 1)); err != nil {
+		return fmt.Errorf("the engine has ended: %w", err)
+	}
+	return nil
+}
+
+// Abandon ends an engine that was started and not detached, and waits until its
+// processes are gone.
+func (c *Client) Abandon() {
+	c.lifeline.Close()
+	_ = c.cmd.Wait()
+	if c.janitor != nil && c.janitor.Process != nil {
+		_ = c.janitor.Wait()
+	}
+}
+
+// Down removes the lab and waits until its links and processes are gone.
+func (c *Client) Down(ctx context.Context) error {
+	watched := c.watch()
+	_, err := c.call(ctx, request{Verb: verbDown})
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	for _, fd := range watched {
+		awaitExit(ctx, fd)
+		unix.Close(fd)
+	}
+	if c.cmd != nil {
+		c.Abandon()
+	}
+	return err
+}
+
+// watch opens the processes of a lab, so that their end can be awaited.
+func (c *Client) watch() []int {
+	if c.name == "" {
+		return nil
+	}
+	f, err := openFolder(c.name)
+	if err != nil {
+		return nil
+	}
+	defer f.close()
+	var fds []int
+	for _, pid := range f.processes() {
+		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+			fds = append(fds, fd)
+		}
+	}
+	return fds
+}
+
+// exitPatience bounds the wait for a process that was told to end.
+const exitPatience = 10 * time.Second
+
+func awaitExit(ctx context.Context, pidfd int) {
+	deadline := time.Now().Add(exitPatience)
+	for time.Now().Before(deadline) && ctx.Err() == nil {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 50)
+		if n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}

@@ -1,0 +1,180 @@
+//go:build linux
+
+package engine
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Command is a program that a user runs inside a lab.
+type Command struct {
+	Netns                 string // where, as in the plan
+	Argv                  []string
+	Env                   []string
+	Dir                   string // working directory; the root directory where it is not there
+	TTY                   bool   // Stdin is a terminal that the program shall control
+	Stdin, Stdout, Stderr *os.File
+	// Signals are passed on to the program's process group.
+	Signals <-chan os.Signal
+}
+
+// Exec runs a program inside the lab, on the given files, and returns its exit
+// status: 128 plus the signal's number when a signal ended it.
+func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
+	conn, err := c.dial()
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	rights := unix.UnixRights(int(cmd.Stdin.Fd()), int(cmd.Stdout.Fd()), int(cmd.Stderr.Fd()))
+	if _, _, err := conn.WriteMsgUnix([]byte{execRequest}, rights, nil); err != nil {
+		return 0, fmt.Errorf("the engine of the lab has ended: %w", err)
+	}
+	encoder := gob.NewEncoder(conn)
+	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
+	if err := encoder.Encode(req); err != nil {
+		return 0, fmt.Errorf("the engine of the lab has ended: %w", err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case s := <-cmd.Signals:
+				if n, ok := s.(syscall.Signal); ok {
+					_ = encoder.Encode(signalled{int(n)})
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	var r reply
+	if err := gob.NewDecoder(conn).Decode(&r); err != nil {
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		return 0, fmt.Errorf("the lab went down: %w", err)
+	}
+	return r.Exit, r.error()
+}
+
+// exec runs a user's program, and ends it when the user hangs up.
+func (e *engine) exec(ctx context.Context, c command, files []*os.File, more *gob.Decoder) (reply, error) {
+	if len(files) != 3 || len(c.Argv) == 0 {
+		return reply{}, errors.New("malformed request")
+	}
+	cmd, err := e.startGuest(c, files)
+	if err != nil {
+		return reply{}, err
+	}
+	group := cmd.Process.Pid
+	defer e.inside.unhost(c.Netns, group)
+	if err := e.inside.host(c.Netns, group); err != nil {
+		_ = unix.Kill(-group, unix.SIGKILL)
+	}
+	go func() {
+		for {
+			var s signalled
+			if err := more.Decode(&s); err != nil {
+				break
+			}
+			_ = unix.Kill(-group, unix.Signal(s.Signal))
+		}
+		if ctx.Err() == nil { // hung up while the program runs
+			_ = unix.Kill(-group, unix.SIGHUP)
+			_ = unix.Kill(-group, unix.SIGCONT)
+			_ = unix.Kill(-group, unix.SIGTERM)
+		}
+	}()
+	return reply{Exit: exitStatus(cmd.Wait())}, nil
+}
+
+// startGuest starts the program in the network namespace, with a mount namespace
+// of its own where /sys shows that network namespace and /etc/hosts the lab.
+func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	ns, err := e.kernel.Namespace(c.Netns)
+	if err != nil {
+		return nil, err
+	}
+	path, err := lookPath(c.Argv[0], c.Env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: c.Argv, Env: c.Env, Dir: c.Dir, Stdin: files[0], Stdout: files[1], Stderr: files[2]}
+	if !isDir(c.Dir) {
+		cmd.Dir = "/"
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.TTY}
+	err = ns.Do(func() error {
+		decorate(e.meta.Hosts)
+		return cmd.Start()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Argv[0], unwrapAll(err))
+	}
+	return cmd, nil
+}
+
+// decorate gives the calling thread mounts of its own. All of it is comfort, so
+// that refusals, as in some containers, are no errors.
+func decorate(hosts []byte) {
+	if unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS) != nil {
+		return
+	}
+	_ = unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	const file = "/run/netlab-hosts"
+	if os.WriteFile(file, hosts, 0o644) == nil {
+		_ = unix.Mount(file, "/etc/hosts", "", unix.MS_BIND, "")
+	}
+}
+
+// lookPath finds a program on the user's PATH, with the folders of the network
+// tools added.
+func lookPath(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	path := os.Getenv("PATH")
+	for _, v := range env {
+		if p, ok := strings.CutPrefix(v, "PATH="); ok {
+			path = p + ":/usr/local/sbin:/usr/sbin:/sbin"
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("%s: command not found", name)
+}
+
+func exitStatus(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			return 128 + int(s.Signal())
+		}
+		return exit.ExitCode()
+	default:
+		return 126
+	}
+}

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// Meta is what a lab tells about itself. The engine keeps it and does not look
+// inside, but for Hosts.
+type Meta struct {
+	Name      string
+	File      string // absolute path of the scenario
+	Nodes     int
+	Pods      int
+	Clients   int
+	Services  int
+	Inventory []byte // JSON, for netlab inspect
+	Hosts     []byte // the lab's names in the format of /etc/hosts
+}
+
+// Info is what a running lab tells when asked.
+type Info struct {
+	Meta
+	State   string // running, or changing while an Apply is under way
+	Started time.Time
+	RSS     int64 // resident memory of the engine, in bytes
+}
+
+// Applied is the result of an Apply.
+type Applied struct {
+	Created, Edited, Removed int      // namespaces
+	Lines                    []string // what was changed, as command lines; only when asked for
+	Summary                  string   // one line; empty: nothing changed
+}
+
+// command is a program to run in a lab.
+type command struct {
+	Netns string
+	Argv  []string
+	Env   []string
+	Dir   string
+	TTY   bool // the first descriptor is a terminal that the program shall control
+}
+
+type verb string
+
+const (
+	verbApply verb = "apply"
+	verbInfo  verb = "info"
+	verbRead  verb = "read"
+	verbProbe verb = "probe"
+	verbDown  verb = "down"
+	verbExec  verb = "exec"
+	verbTry   verb = "features"
+)
+
+// request is what a client sends, once per connection.
+type request struct {
+	Verb    verb
+	Plan    []byte // encoded plan
+	Meta    Meta
+	Lines   bool
+	Flows   []flow.Flow
+	Command command
+}
+
+// reply is what the engine answers, once per connection.
+type reply struct {
+	Err     string
+	Code    string // of an error that callers tell apart
+	Applied Applied
+	Info    Info
+	Have    []byte // encoded plan: what is there
+	Want    []byte // encoded plan: what was applied
+	Seen    []flow.Seen
+	Exit    int
+	Missing map[string]string // feature: why it is missing
+}
+
+// signalled asks the engine to send a signal to the running command.
+type signalled struct{ Signal int }

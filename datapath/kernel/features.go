@@ -1,0 +1,235 @@
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/coreos/go-iptables/iptables"
+	"github.com/moby/ipvs"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Missing tries out features and returns those that are missing, with the reason.
+// Each is tried in a network namespace of its own: versions and configuration
+// files lie, the kernel's answer does not. The caller needs the rights that it
+// will have when it uses them.
+func Missing(ctx context.Context, features []plan.Feature) map[plan.Feature]error {
+	missing := map[plan.Feature]error{}
+	tries := attempts()
+	for _, f := range features {
+		try, ok := tries[f]
+		if !ok {
+			continue
+		}
+		if err := inScratch(ctx, try); err != nil {
+			missing[f] = err
+		}
+	}
+	return missing
+}
+
+// attempt tries one feature. The calling thread is in the scratch namespace.
+type attempt func(ctx context.Context, ns *netns.NS) error
+
+func inScratch(ctx context.Context, try attempt) error {
+	t := netns.NewThread()
+	defer t.Close()
+	return t.Run(func(h netns.Here) error {
+		ns, err := h.Create()
+		if err != nil {
+			return err
+		}
+		defer ns.Close()
+		return try(ctx, ns)
+	})
+}
+
+func attempts() map[plan.Feature]attempt {
+	return map[plan.Feature]attempt{
+		plan.FeatureNetNS:            func(context.Context, *netns.NS) error { return nil }, // inScratch made one
+		plan.FeatureUserNS:           func(context.Context, *netns.NS) error { return tryUserNamespace() },
+		plan.FeatureVeth:             device(&netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}),
+		plan.FeatureBridge:           device(&netlink.Bridge{LinkAttrs: named("try0")}),
+		plan.FeatureVXLAN:            device(&netlink.Vxlan{LinkAttrs: named("try0"), VxlanId: 1, Port: 8472}),
+		plan.FeatureDummy:            device(&netlink.Dummy{LinkAttrs: named("try0")}),
+		plan.FeatureWireGuard:        device(&netlink.Wireguard{LinkAttrs: named("try0")}),
+		plan.FeatureIPIP:             device(&netlink.Iptun{LinkAttrs: named("try0")}),
+		plan.FeatureTun:              tun,
+		plan.FeatureNetem:            netem,
+		plan.FeatureBrNetfilter:      setting("net.bridge.bridge-nf-call-iptables"),
+		plan.FeatureConntrack:        conntrack,
+		plan.FeatureSCTP:             sctp,
+		plan.FeatureIPSet:            ipset,
+		plan.FeatureIPVS:             virtualServer,
+		plan.FeatureNFT:              nftables,
+		plan.FeatureIPTables:         iptablesProgram,
+		plan.FeatureIP6Tables:        restores(true, "filter", "-A INPUT -j ACCEPT"),
+		plan.FeatureIPTablesLegacy:   iptablesLegacy,
+		plan.FeatureMatchComment:     restores(false, "filter", "-A INPUT -m comment --comment try"),
+		plan.FeatureMatchMark:        restores(false, "filter", "-A INPUT -m mark --mark 0x1/0x1"),
+		plan.FeatureMatchConntrack:   restores(false, "filter", "-A INPUT -m conntrack --ctstate NEW"),
+		plan.FeatureMatchAddrType:    restores(false, "filter", "-A INPUT -m addrtype --dst-type LOCAL"),
+		plan.FeatureMatchStatistic:   restores(false, "filter", "-A INPUT -m statistic --mode random --probability 0.5"),
+		plan.FeatureTargetMark:       restores(false, "mangle", "-A INPUT -j MARK --or-mark 0x1"),
+		plan.FeatureTargetDNAT:       restores(false, "nat", "-A PREROUTING -p tcp -m tcp -j DNAT --to-destination 192.0.2.1:80"),
+		plan.FeatureTargetMasquerade: restores(false, "nat", "-A POSTROUTING -j MASQUERADE --random-fully"),
+		plan.FeatureTargetReject:     restores(false, "filter", "-A INPUT -j REJECT"),
+	}
+}
+
+func named(name string) netlink.LinkAttrs {
+	a := netlink.NewLinkAttrs()
+	a.Name = name
+	return a
+}
+
+// device tries to create a link.
+func device(link netlink.Link) attempt {
+	return func(context.Context, *netns.NS) error {
+		handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		defer handle.Close()
+		return handle.LinkAdd(link)
+	}
+}
+
+// netem tries to put a delay on a veth.
+func netem(ctx context.Context, ns *netns.NS) error {
+	link := &netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}
+	if err := device(link)(ctx, ns); err != nil {
+		return err
+	}
+	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	made, err := handle.LinkByName("try0")
+	if err != nil {
+		return err
+	}
+	return handle.QdiscAdd(netlink.NewNetem(netlink.QdiscAttrs{
+		LinkIndex: made.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT,
+	}, netlink.NetemQdiscAttrs{Latency: 1000}))
+}
+
+func tun(context.Context, *netns.NS) error {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("/dev/net/tun: %w", err)
+	}
+	defer unix.Close(fd)
+	req, err := unix.NewIfreq("try0")
+	if err != nil {
+		return err
+	}
+	req.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	return unix.IoctlIfreq(fd, unix.TUNSETIFF, req)
+}
+
+// setting tries to write a sysctl its own value.
+func setting(key string) attempt {
+	return func(context.Context, *netns.NS) error {
+		p := procfs{fd: -1}
+		defer p.close()
+		value, err := p.get(key)
+		if err != nil {
+			return err
+		}
+		if value == "" {
+			return fmt.Errorf("no setting %s", key)
+		}
+		return p.set(plan.Sysctl{Key: key, Value: value})
+	}
+}
+
+// conntrack tries to list the connections that the kernel follows.
+func conntrack(context.Context, *netns.NS) error {
+	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	_, err = handle.ConntrackTableList(netlink.ConntrackTable, unix.AF_INET)
+	return err
+}
+
+func sctp(context.Context, *netns.NS) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_SCTP)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
+func ipset(context.Context, *netns.NS) error {
+	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	return handle.IpsetCreate("try", "hash:ip", netlink.IpsetCreateOptions{})
+}
+
+func virtualServer(context.Context, *netns.NS) error {
+	handle, err := ipvs.New("")
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	_, err = handle.GetServices()
+	return err
+}
+
+// nftables asks nf_tables for its generation (NFT_MSG_GETGEN): present, and we
+// may speak to it.
+func nftables(context.Context, *netns.NS) error {
+	const subsystem, getGen, newGen = unix.NFNL_SUBSYS_NFTABLES << 8, unix.NFT_MSG_GETGEN, unix.NFT_MSG_NEWGEN
+	req := nl.NewNetlinkRequest(subsystem|getGen, 0)
+	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
+	_, err := req.Execute(unix.NETLINK_NETFILTER, subsystem|newGen)
+	return err
+}
+
+// iptablesProgram checks that the program is there and new enough for the
+// options that plans use.
+func iptablesProgram(ctx context.Context, ns *netns.NS) error {
+	tool, err := iptables.New()
+	if err != nil {
+		return fmt.Errorf("iptables is not installed: %w", err)
+	}
+	if !tool.HasRandomFully() {
+		return errors.New("iptables is older than 1.6.2: MASQUERADE has no --random-fully")
+	}
+	return restores(false, "filter", "-A INPUT -j ACCEPT")(ctx, ns)
+}
+
+func iptablesLegacy(ctx context.Context, ns *netns.NS) error {
+	cmd := exec.CommandContext(ctx, "iptables-legacy-restore", "--noflush")
+	if os.Getenv("XTABLES_LOCKFILE") == "" {
+		cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE=/dev/null") // never the host's
+	}
+	cmd.Stdin = strings.NewReader("*filter\n-A INPUT -j ACCEPT\nCOMMIT\n")
+	_, err := run(ns, cmd)
+	return err
+}
+
+// restores tries to load one rule.
+func restores(ipv6 bool, table, rule string) attempt {
+	return func(ctx context.Context, ns *netns.NS) error {
+		return restore(ctx, ns, ipv6, "*"+table+"\n"+rule+"\nCOMMIT\n")
+	}
+}

@@ -1,0 +1,135 @@
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Hooks let the owner of a Kernel act inside the namespaces: it holds the agents
+// and programs, which are processes' business and not the kernel's.
+type Hooks struct {
+	// Enter is called on a thread inside a namespace whose links are ready, with
+	// the agents and programs that must run there and those that must go.
+	Enter func(here netns.Here, name string, add, remove plan.Netns) error
+	// Leave is called before the namespace goes away.
+	Leave func(name string)
+	// Running adds the agents and programs that run in a namespace to what was read.
+	Running func(name string, read *plan.Netns)
+}
+
+// Kernel is the set of network namespaces of one lab. It is not safe for
+// concurrent use, but for Open.
+type Kernel struct {
+	hooks   Hooks
+	spaces  map[string]*space
+	applied *plan.Plan // what the last Apply was asked for
+	thread  *netns.Thread
+	proc    procfs
+}
+
+// space is one network namespace of the lab.
+type space struct {
+	ns   *netns.NS
+	kind plan.Kind
+	// During an Apply: an open socket, and the indexes of links as far as known.
+	sock  *rtnl
+	index map[string]int
+	fresh bool // made by this Apply: link i of the plan has index 2+i
+}
+
+// New makes a Kernel without namespaces.
+func New(hooks Hooks) *Kernel {
+	return &Kernel{
+		hooks:   hooks,
+		spaces:  map[string]*space{},
+		applied: &plan.Plan{},
+		thread:  netns.NewThread(),
+		proc:    procfs{fd: -1},
+	}
+}
+
+// Namespace returns the network namespace with the name that it has in the plan.
+func (k *Kernel) Namespace(name string) (*netns.NS, error) {
+	s, ok := k.spaces[name]
+	if !ok {
+		return nil, fmt.Errorf("no network namespace %q in this lab", name)
+	}
+	return s.ns, nil
+}
+
+// Names returns the names of all namespaces, sorted.
+func (k *Kernel) Names() []string {
+	names := make([]string, 0, len(k.spaces))
+	for name := range k.spaces {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Applied is the plan of the last Apply.
+func (k *Kernel) Applied() *plan.Plan { return k.applied }
+
+// Apply makes the namespaces equal to the plan and returns what it changed. It
+// reads what is there, applies the difference, and looks again, until there is no
+// difference: replacing a link takes along the addresses and routes on it.
+func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, error) {
+	defer k.settle()
+	var first plan.Changes
+	for pass := 0; ; pass++ {
+		have, err := k.Read(ctx, want)
+		if err != nil {
+			return first, err
+		}
+		changes := plan.Diff(have, want)
+		if pass == 0 {
+			first = changes
+		}
+		if changes.Empty() {
+			k.applied = want
+			return first, nil
+		}
+		if pass == 3 {
+			return first, fmt.Errorf("the kernel does not keep what was set: %s", changes.Summary())
+		}
+		if err := k.change(ctx, changes, want); err != nil {
+			return first, err
+		}
+		if len(changes.Edit) == 0 && len(changes.Remove) == 0 {
+			k.applied = want // all new: every message was acknowledged
+			return first, nil
+		}
+	}
+}
+
+// settle drops what only an Apply needs.
+func (k *Kernel) settle() {
+	for _, s := range k.spaces {
+		if s.sock != nil {
+			s.sock.close()
+		}
+		s.sock, s.index, s.fresh = nil, nil, false
+	}
+	k.proc.close()
+}
+
+// Close gives all namespaces back except the one named last, which the caller may
+// watch while the kernel takes the others down. Closing descriptors is 200 times
+// faster than deleting links one by one.
+func (k *Kernel) Close(last string) {
+	for name, s := range k.spaces {
+		if k.hooks.Leave != nil {
+			k.hooks.Leave(name)
+		}
+		if name != last {
+			s.ns.Close()
+			delete(k.spaces, name)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sort"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Read returns what is in the namespaces now, in the terms of a plan. Of the
+// settings it reads those that want names, since every namespace has hundreds.
+func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) {
+	have := &plan.Plan{Lab: want.Lab}
+	wanted := make(map[string]*plan.Netns, len(want.Netns))
+	for i := range want.Netns {
+		wanted[want.Netns[i].Name] = &want.Netns[i]
+	}
+	r := reader{k: k, ends: map[plan.Peer]vethEnd{}}
+	err := k.thread.Run(func(h netns.Here) error {
+		for _, name := range k.Names() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			n, err := r.namespace(h, name, wanted[name])
+			if err != nil {
+				return fmt.Errorf("%s: read: %w", name, err)
+			}
+			have.Netns = append(have.Netns, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.join(have, index(want), index(k.applied))
+	if err := k.readRules(ctx, have); err != nil {
+		return nil, err
+	}
+	have.Sort()
+	return have, nil
+}
+
+// vethEnd is how the kernel tells where the other end of a veth is.
+type vethEnd struct{ index, peer int }
+
+type reader struct {
+	k    *Kernel
+	ends map[plan.Peer]vethEnd
+}
+
+func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Netns, error) {
+	s := r.k.spaces[name]
+	n := plan.Netns{Name: name, Kind: s.kind}
+	if err := h.Enter(s.ns); err != nil {
+		return n, err
+	}
+	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return n, err
+	}
+	defer handle.Close()
+	names, err := r.links(handle, &n)
+	if err != nil {
+		return n, err
+	}
+	for _, step := range []func(*netlink.Handle, map[int]string, *plan.Netns) error{addrs, routes, neighs, fdb} {
+		if err := step(handle, names, &n); err != nil {
+			return n, err
+		}
+	}
+	if err := r.sysctls(want, &n); err != nil {
+		return n, err
+	}
+	if r.k.hooks.Running != nil {
+		r.k.hooks.Running(name, &n)
+	}
+	return n, nil
+}
+
+func (r *reader) links(handle *netlink.Handle, n *plan.Netns) (map[int]string, error) {
+	list, err := handle.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("links: %w", err)
+	}
+	names := make(map[int]string, len(list))
+	for _, l := range list {
+		names[l.Attrs().Index] = l.Attrs().Name
+	}
+	var hairpins map[int]bool
+	if slices.ContainsFunc(list, func(l netlink.Link) bool { return l.Type() == "bridge" }) {
+		if hairpins, err = hairpinPorts(); err != nil {
+			return nil, fmt.Errorf("bridge ports: %w", err)
+		}
+	}
+	for _, l := range list {
+		a := l.Attrs()
+		if a.Flags&net.FlagLoopback != 0 || a.Flags&net.FlagUp == 0 {
+			continue // a link that is down is not what a plan means
+		}
+		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex]}
+		copy(link.MAC[:], a.HardwareAddr)
+		link.Hairpin = hairpins[a.Index]
+		switch l := l.(type) {
+		case *netlink.Veth:
+			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
+		case *netlink.Vxlan:
+			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning}
+			link.VXLAN.Local, _ = netip.AddrFromSlice(l.SrcAddr)
+			link.VXLAN.Local = link.VXLAN.Local.Unmap()
+		}
+		n.Links = append(n.Links, link)
+	}
+	return names, nil
+}
+
+// hairpinPorts lists the bridge ports of the calling thread's namespace that have
+// hairpin on, by index, in one dump for all bridges.
+func hairpinPorts() (map[int]bool, error) {
+	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
+	req.AddData(nl.NewIfInfomsg(unix.AF_BRIDGE))
+	msgs, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	if err != nil {
+		return nil, err
+	}
+	ports := map[int]bool{}
+	for _, m := range msgs {
+		header := nl.DeserializeIfInfomsg(m)
+		attrs, err := nl.ParseRouteAttr(m[header.Len():])
+		if err != nil {
+			return nil, err
+		}
+		for _, attr := range attrs {
+			if attr.Attr.Type&nl.NLA_TYPE_MASK != unix.IFLA_PROTINFO {
+				continue
+			}
+			infos, err := nl.ParseRouteAttr(attr.Value)
+			if err != nil {
+				return nil, err
+			}
+			for _, info := range infos {
+				if info.Attr.Type == brportMode && info.Value[0] == 1 {
+					ports[int(header.Index)] = true
+				}
+			}
+		}
+	}
+	return ports, nil
+}
+
+// join fills in the peers of veths. The kernel gives only the index of the other
+// end, which many namespaces share, so the ends that the plans name are tried.
+func (r *reader) join(have *plan.Plan, plans ...links) {
+	for i := range have.Netns {
+		for j := range have.Netns[i].Links {
+			link := &have.Netns[i].Links[j]
+			self := plan.Peer{Netns: have.Netns[i].Name, Link: link.Name}
+			mine, ok := r.ends[self]
+			if !ok {
+				continue
+			}
+			for _, p := range plans {
+				planned, ok := p[self]
+				if !ok {
+					continue
+				}
+				if other, ok := r.ends[planned.Peer]; ok && other.index == mine.peer && other.peer == mine.index {
+					link.Peer = planned.Peer
+					break
+				}
+			}
+		}
+	}
+}
+
+func addrs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
+	list, err := handle.AddrList(nil, netlink.FAMILY_ALL)
+	if err != nil {
+		return fmt.Errorf("addresses: %w", err)
+	}
+	for _, a := range list {
+		p := prefix(a.IPNet)
+		if a.LinkIndex == 1 && p.Addr().IsLoopback() || p.Addr().IsLinkLocalUnicast() && p.Addr().Is6() {
+			continue // the kernel's own
+		}
+		n.Addrs = append(n.Addrs, plan.Addr{Link: names[a.LinkIndex], Prefix: p})
+		if p.Addr().Is6() {
+			n.IPv6 = true
+		}
+	}
+	return nil
+}
+
+func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
+	list, err := handle.RouteList(nil, netlink.FAMILY_ALL)
+	if err != nil {
+		return fmt.Errorf("routes: %w", err)
+	}
+	for _, r := range list {
+		if r.Protocol == unix.RTPROT_KERNEL || r.Table != unix.RT_TABLE_MAIN || r.Type != unix.RTN_UNICAST {
+			continue
+		}
+		route := plan.Route{Dev: names[r.LinkIndex], OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
+		if r.Dst == nil {
+			route.To = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+			if r.Family == unix.AF_INET6 {
+				route.To = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+			}
+		} else {
+			route.To = prefix(r.Dst)
+		}
+		if via, ok := netip.AddrFromSlice(r.Gw); ok {
+			route.Via = via.Unmap()
+		}
+		n.Routes = append(n.Routes, route)
+	}
+	return nil
+}
+
+func neighs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
+	list, err := handle.NeighList(0, netlink.FAMILY_ALL)
+	if err != nil {
+		return fmt.Errorf("neighbours: %w", err)
+	}
+	for _, e := range list {
+		addr, ok := netip.AddrFromSlice(e.IP)
+		if e.State&unix.NUD_PERMANENT == 0 || !ok || len(e.HardwareAddr) != 6 {
+			continue
+		}
+		neigh := plan.Neigh{Link: names[e.LinkIndex], Addr: addr.Unmap()}
+		copy(neigh.MAC[:], e.HardwareAddr)
+		n.Neighs = append(n.Neighs, neigh)
+	}
+	return nil
+}
+
+func fdb(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
+	tunnels := false
+	for _, l := range n.Links {
+		tunnels = tunnels || l.Type == plan.VXLAN
+	}
+	if !tunnels {
+		return nil
+	}
+	list, err := handle.NeighList(0, unix.AF_BRIDGE)
+	if err != nil {
+		return fmt.Errorf("forwarding entries: %w", err)
+	}
+	for _, e := range list {
+		dst, ok := netip.AddrFromSlice(e.IP)
+		if !ok || e.State&unix.NUD_PERMANENT == 0 || len(e.HardwareAddr) != 6 {
+			continue
+		}
+		f := plan.FDB{Link: names[e.LinkIndex], Dst: dst.Unmap()}
+		copy(f.MAC[:], e.HardwareAddr)
+		n.FDB = append(n.FDB, f)
+	}
+	return nil
+}
+
+func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
+	if want == nil {
+		return nil
+	}
+	for _, s := range want.Sysctls {
+		value, err := r.k.proc.get(s.Key)
+		if err != nil {
+			return err
+		}
+		n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: s.Key, Value: value})
+	}
+	sort.Slice(n.Sysctls, func(i, j int) bool { return n.Sysctls[i].Key < n.Sysctls[j].Key })
+	return nil
+}
+
+func prefix(n *net.IPNet) netip.Prefix {
+	a, _ := netip.AddrFromSlice(n.IP)
+	bits, _ := n.Mask.Size()
+	return netip.PrefixFrom(a.Unmap(), bits)
+}

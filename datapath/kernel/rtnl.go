@@ -1,0 +1,144 @@
+//go:build linux
+
+package kernel
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// rtnl is a routing netlink socket of the namespace in which it was opened.
+// Messages are sent in batches: one system call for many, one for their answers.
+// The kernel handles them in order, so a batch costs as many round trips through
+// its locks but few through the system call boundary.
+type rtnl struct {
+	fd  int
+	seq uint32
+	buf []byte
+}
+
+// openRtnl opens a socket in the network namespace of the calling thread.
+func openRtnl() (*rtnl, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return nil, fmt.Errorf("netlink socket: %w", err)
+	}
+	// The kernel's own words for what it refuses; best effort.
+	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_EXT_ACK, 1)
+	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK, 1)
+	return &rtnl{fd: fd, buf: make([]byte, 32<<10)}, nil
+}
+
+func (s *rtnl) close() {
+	unix.Close(s.fd)
+}
+
+// message is one netlink request with the command line that would do the same,
+// for errors. Excused errors are taken as success.
+type message struct {
+	data   []byte // netlink header included; length, flags and type set
+	says   func() string
+	excuse []unix.Errno
+}
+
+// maxBatch bounds the bytes of one send, and with it the answers that queue up
+// in the socket before they are read.
+const maxBatch = 16 << 10
+
+// do sends the messages in order and returns the first refusal. The kernel goes
+// on with the rest of a batch after a refusal.
+func (s *rtnl) do(msgs []message) error {
+	for len(msgs) > 0 {
+		n, size := 0, 0
+		for n < len(msgs) && (n == 0 || size+len(msgs[n].data) <= maxBatch) {
+			size += align(len(msgs[n].data))
+			n++
+		}
+		if err := s.batch(msgs[:n], size); err != nil {
+			return err
+		}
+		msgs = msgs[n:]
+	}
+	return nil
+}
+
+func (s *rtnl) batch(msgs []message, size int) error {
+	out := make([]byte, 0, size)
+	first := s.seq + 1
+	for _, m := range msgs {
+		s.seq++
+		binary.NativeEndian.PutUint32(m.data[8:], s.seq)
+		out = append(out, m.data...)
+		out = append(out, make([]byte, align(len(out))-len(out))...)
+	}
+	if err := unix.Sendto(s.fd, out, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return fmt.Errorf("netlink send: %w", err)
+	}
+	var refused error
+	for answered := 0; answered < len(msgs); {
+		n, _, err := unix.Recvfrom(s.fd, s.buf, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("netlink receive: %w", err)
+		}
+		replies, err := syscall.ParseNetlinkMessage(s.buf[:n])
+		if err != nil {
+			return fmt.Errorf("netlink receive: %w", err)
+		}
+		for _, r := range replies {
+			if r.Header.Type != unix.NLMSG_ERROR || r.Header.Seq < first {
+				continue
+			}
+			answered++
+			if refused == nil {
+				refused = msgs[r.Header.Seq-first].refusal(r)
+			}
+		}
+	}
+	return refused
+}
+
+// refusal turns an answer into an error, or nil for an acknowledgement.
+func (m message) refusal(r syscall.NetlinkMessage) error {
+	errno := unix.Errno(-int32(binary.NativeEndian.Uint32(r.Data)))
+	if errno == 0 {
+		return nil
+	}
+	for _, e := range m.excuse {
+		if errno == e {
+			return nil
+		}
+	}
+	if words := extack(r); words != "" {
+		return fmt.Errorf("%s: %w (%s)", m.says(), errno, words)
+	}
+	return fmt.Errorf("%s: %w", m.says(), errno)
+}
+
+// extack finds the kernel's message in the attributes that follow the error
+// (include/uapi/linux/netlink.h, NLMSGERR_ATTR_MSG).
+func extack(r syscall.NetlinkMessage) string {
+	const ackTLVs, attrMsg = 0x200, 1
+	if r.Header.Flags&ackTLVs == 0 || len(r.Data) < 20 {
+		return ""
+	}
+	for attrs := r.Data[20:]; len(attrs) >= 4; {
+		size := int(binary.NativeEndian.Uint16(attrs))
+		if size < 4 || size > len(attrs) {
+			return ""
+		}
+		if binary.NativeEndian.Uint16(attrs[2:]) == attrMsg {
+			return string(attrs[4 : size-1])
+		}
+		attrs = attrs[min(align(size), len(attrs)):]
+	}
+	return ""
+}
+
+func align(n int) int { return (n + 3) &^ 3 }
