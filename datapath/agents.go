@@ -1,0 +1,48 @@
+package datapath
+
+import (
+	"slices"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// addAgents adds who listens and what runs in pods and clients. Readiness is
+// nothing that an agent knows: a pod that is not ready answers whoever reaches it.
+func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
+	for _, pod := range lab.Pods {
+		n := netns[pod.Netns()]
+		o := plan.Origin{Object: "pod " + pod.AgentName(), File: pod.Origin.File, Line: pod.Origin.Line}
+		if len(pod.Ports) > 0 && len(pod.Command) == 0 {
+			n.Agents = append(n.Agents, plan.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), Origin: o})
+		}
+		if len(pod.Command) > 0 {
+			n.Execs = append(n.Execs, plan.Exec{Name: pod.AgentName(), Argv: pod.Command, Env: environment(pod.Env), Origin: o})
+		}
+	}
+	for _, c := range lab.Clients {
+		if len(c.Ports) == 0 {
+			continue
+		}
+		n := netns[c.Netns()]
+		o := plan.Origin{Object: "client " + c.Name, File: c.Origin.File, Line: c.Origin.Line}
+		n.Agents = append(n.Agents, plan.Agent{Name: c.Name, Listen: listen(c.Ports), Origin: o})
+	}
+}
+
+func listen(ports []topology.Port) []plan.Listen {
+	list := make([]plan.Listen, 0, len(ports))
+	for _, p := range ports {
+		list = append(list, plan.Listen{Protocol: string(p.Protocol), Port: p.Number})
+	}
+	return list
+}
+
+func environment(env map[string]string) []string {
+	list := make([]string, 0, len(env))
+	for k, v := range env {
+		list = append(list, k+"="+v)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,20 @@
+package datapath
+
+import (
+	"github.com/netlab/netlab/datapath/podnet"
+	"github.com/netlab/netlab/datapath/podnet/hostgw"
+	"github.com/netlab/netlab/datapath/podnet/vxlan"
+	"github.com/netlab/netlab/datapath/service"
+	"github.com/netlab/netlab/datapath/service/iptables"
+)
+
+// Modes returns the pod-network modes, the default first.
+func Modes() []podnet.Mode {
+	return []podnet.Mode{vxlan.Mode{}, hostgw.Mode{}}
+}
+
+// Backends returns the service backends, the default first. The proxy mode none
+// has no backend.
+func Backends() []service.Backend {
+	return []service.Backend{iptables.Backend{}}
+}

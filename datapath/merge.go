@@ -1,0 +1,55 @@
+package datapath
+
+import "github.com/netlab/netlab/datapath/plan"
+
+// merge adds what a service backend wants to a node. Where both have rules in a
+// built-in chain, those for services come first, as kube-proxy inserts its own at
+// the head; a sysctl of the backend replaces the node's.
+func merge(n, services *plan.Netns) {
+	n.Links = append(n.Links, services.Links...)
+	n.Addrs = append(n.Addrs, services.Addrs...)
+	n.Routes = append(n.Routes, services.Routes...)
+	for _, s := range services.Sysctls {
+		setSysctl(n, s)
+	}
+	for _, t := range services.Tables {
+		mergeTable(n, t)
+	}
+}
+
+func setSysctl(n *plan.Netns, s plan.Sysctl) {
+	for i := range n.Sysctls {
+		if n.Sysctls[i].Key == s.Key {
+			n.Sysctls[i] = s
+			return
+		}
+	}
+	n.Sysctls = append(n.Sysctls, s)
+}
+
+func mergeTable(n *plan.Netns, t plan.Table) {
+	for i := range n.Tables {
+		if have := &n.Tables[i]; have.Name == t.Name && have.IPv6 == t.IPv6 {
+			have.Chains = mergeChains(have.Chains, t.Chains)
+			return
+		}
+	}
+	n.Tables = append(n.Tables, t)
+}
+
+// mergeChains returns the service chains followed by the others; of a chain that
+// both have, the rules of both.
+func mergeChains(network, services []plan.Chain) []plan.Chain {
+	index := make(map[string]int, len(services))
+	for i := range services {
+		index[services[i].Name] = i
+	}
+	for _, c := range network {
+		if i, ok := index[c.Name]; ok {
+			services[i].Rules = append(services[i].Rules, c.Rules...)
+			continue
+		}
+		services = append(services, c)
+	}
+	return services
+}

@@ -1,0 +1,26 @@
+package podnet
+
+import (
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// Mode is a way to carry packets between the pods of different nodes.
+type Mode interface {
+	// Name is the mode's name in scenarios.
+	Name() string
+	// Compile returns the plan of the lab without services and agents, in
+	// canonical order. Equal labs have equal plans.
+	Compile(lab *topology.Lab) (*plan.Plan, error)
+}
+
+// origin is a place in the scenario, in the words of the plan.
+func origin(object string, o topology.Origin) plan.Origin {
+	return plan.Origin{Object: object, File: o.File, Line: o.Line}
+}
+
+// NodeOrigin is the origin of what serves a node.
+func NodeOrigin(n *topology.Node) plan.Origin { return origin("node "+n.Name, n.Origin) }
+
+// NetworkOrigin is the origin of what serves the network as a whole.
+func NetworkOrigin(lab *topology.Lab) plan.Origin { return origin("network", lab.Network.Origin) }

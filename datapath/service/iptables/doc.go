@@ -1,0 +1,33 @@
+// Package iptables serves services by iptables rules, exactly as kube-proxy 1.35
+// lays them out: the same chains, names, order and comments, so that articles and
+// iptables-save of a cluster read the same.
+//
+// A packet from a client outside to node port 31380 of node1 meets:
+//
+//  1. nat PREROUTING jumps to KUBE-SERVICES, which has a rule per cluster IP; none
+//     matches. Its last rule sends what goes to an address of the node to
+//     KUBE-NODEPORTS, and the rule for 31380 there to KUBE-EXT-….
+//  2. KUBE-EXT-… (external destinations) marks for masquerade under traffic policy
+//     Cluster and goes on to KUBE-SVC-…. Under Local it lets pods and the node
+//     itself take the short cut to KUBE-SVC-…, and everybody else go to
+//     KUBE-SVL-…, which knows this node's endpoints only.
+//  3. KUBE-SVC-… or KUBE-SVL-… picks an endpoint: of n, the first rule matches with
+//     probability 1/n, the second with 1/(n-1), the last always.
+//  4. KUBE-SEP-… rewrites the destination, and first marks for masquerade when the
+//     source is that very endpoint (hairpin): else it would answer itself.
+//  5. filter FORWARD: KUBE-FORWARD accepts what is marked and what belongs to a
+//     connection. What reached no endpoint still has the service's address and is
+//     rejected or dropped in KUBE-EXTERNAL-SERVICES.
+//  6. nat POSTROUTING: KUBE-POSTROUTING masquerades what is marked.
+//
+// Later packets of the connection meet none of the nat rules: connection tracking
+// remembers the translation.
+//
+// What it costs: per service port a rule in KUBE-SERVICES that every new connection
+// to a later one has to pass (about 10 ns each), a chain, and per endpoint a rule
+// and a chain of two.
+//
+// names.go names the chains, static.go has the rules that are there without any
+// service, services.go the entries per service port, chains.go what they lead to,
+// filter.go what refuses and drops.
+package iptables

@@ -1,0 +1,105 @@
+package iptables
+
+import (
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/service"
+)
+
+// Backend is the proxy mode iptables.
+type Backend struct{}
+
+var _ service.Backend = Backend{}
+
+// Name is iptables.
+func (Backend) Name() string { return "iptables" }
+
+// Compile returns the tables nat, filter and mangle of each IP family.
+func (Backend) Compile(v service.View) (plan.Netns, error) {
+	var out plan.Netns
+	for _, cidr := range v.Lab.Network.PodCIDRs {
+		c := newCompiler(v, cidr)
+		c.hooks()
+		c.static()
+		for i := range v.Ports {
+			if p := &v.Ports[i]; p.ClusterIP.Is6() == c.ipv6 {
+				c.servicePort(p)
+			}
+		}
+		c.nodePortHook()
+		out.Tables = append(out.Tables, c.nat.table(), c.filter.table(), c.mangle.table())
+		out.Sysctls = append(out.Sysctls, c.sysctls()...)
+	}
+	return out, nil
+}
+
+// compiler gathers the rules of one node and one IP family.
+type compiler struct {
+	view                service.View
+	ipv6                bool
+	local               netip.Prefix // sources that are pods; invalid: they are not told apart
+	proxy               plan.Origin
+	nat, filter, mangle *tableBuilder
+}
+
+func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
+	ipv6 := podCIDR.Addr().Is6()
+	c := &compiler{
+		view: v, ipv6: ipv6,
+		proxy:  plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line},
+		nat:    newTable("nat", ipv6),
+		filter: newTable("filter", ipv6),
+		mangle: newTable("mangle", ipv6),
+	}
+	if v.Lab.Proxy.DetectLocal != "none" {
+		c.local = podCIDR
+	}
+	return c
+}
+
+// localNodePorts reports whether node ports answer on the loopback address. In IPv6
+// they never do.
+func (c *compiler) localNodePorts() bool { return c.view.Lab.Proxy.LocalNodePorts && !c.ipv6 }
+
+// sysctls lets packets to 127.0.0.1 leave it, for node ports on that address.
+func (c *compiler) sysctls() []plan.Sysctl {
+	if !c.localNodePorts() {
+		return nil
+	}
+	return []plan.Sysctl{{Key: "net.ipv4.conf.all.route_localnet", Value: "1"}}
+}
+
+// tableBuilder gathers the chains of a table. Built-in chains are made by hooks.
+type tableBuilder struct {
+	t     plan.Table
+	index map[string]int
+}
+
+func newTable(name string, ipv6 bool) *tableBuilder {
+	return &tableBuilder{t: plan.Table{Name: name, IPv6: ipv6}, index: map[string]int{}}
+}
+
+func (b *tableBuilder) table() plan.Table { return b.t }
+
+// chain makes sure that a user-defined chain is there.
+func (b *tableBuilder) chain(name string) { b.ensure(name, "") }
+
+// builtin makes sure that a built-in chain is there.
+func (b *tableBuilder) builtin(name string) { b.ensure(name, "ACCEPT") }
+
+func (b *tableBuilder) ensure(name, policy string) *plan.Chain {
+	i, ok := b.index[name]
+	if !ok {
+		i = len(b.t.Chains)
+		b.index[name] = i
+		b.t.Chains = append(b.t.Chains, plan.Chain{Name: name, Policy: policy})
+	}
+	return &b.t.Chains[i]
+}
+
+// add appends a rule to a chain, making it where it is missing.
+func (b *tableBuilder) add(chain string, o plan.Origin, target plan.Target, matches ...plan.Match) {
+	c := b.ensure(chain, "")
+	c.Rules = append(c.Rules, plan.Rule{Matches: matches, Target: target, Origin: o})
+}

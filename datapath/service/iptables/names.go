@@ -1,0 +1,56 @@
+package iptables
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+
+	"github.com/netlab/netlab/datapath/service"
+	"github.com/netlab/netlab/topology"
+)
+
+// Names of the chains that are there without any service.
+const (
+	services         = "KUBE-SERVICES"
+	externalServices = "KUBE-EXTERNAL-SERVICES"
+	nodePorts        = "KUBE-NODEPORTS"
+	postrouting      = "KUBE-POSTROUTING"
+	markMasq         = "KUBE-MARK-MASQ"
+	forward          = "KUBE-FORWARD"
+	proxyFirewall    = "KUBE-PROXY-FIREWALL"
+	firewall         = "KUBE-FIREWALL" // shared with kubelet
+	canary           = "KUBE-PROXY-CANARY"
+)
+
+// portName names a service port: default/web:http, or default/web where the port
+// has no name.
+func portName(p *service.Port) string {
+	name := p.Service.Namespace + "/" + p.Service.Name
+	if p.Port.Name != "" {
+		name += ":" + p.Port.Name
+	}
+	return name
+}
+
+// chainHash is what chain names end in: part of a hash, for a chain's name has at
+// most 28 characters.
+func chainHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return base32.StdEncoding.EncodeToString(sum[:10]) // 16 characters
+}
+
+// chainNames are the chains of one service port.
+type chainNames struct {
+	svc string // endpoints under policy Cluster
+	svl string // endpoints under policy Local
+	ext string // all external destinations
+}
+
+func namesOf(port string, protocol topology.Protocol) chainNames {
+	h := chainHash(port + string(protocol))
+	return chainNames{svc: "KUBE-SVC-" + h, svl: "KUBE-SVL-" + h, ext: "KUBE-EXT-" + h}
+}
+
+// endpointChain is the chain of one endpoint, given as address and port.
+func endpointChain(port string, protocol topology.Protocol, endpoint string) string {
+	return "KUBE-SEP-" + chainHash(port+string(protocol)+endpoint)
+}
