@@ -1,0 +1,158 @@
+package datapath_test
+
+import (
+	"net/netip"
+	"strconv"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// labs are the labs whose plans are in testdata, by the name of the file.
+var labs = []struct {
+	name  string
+	about string
+	spec  topology.Spec
+}{{
+	name: "local-policy",
+	about: `Mode vxlan, a NodePort service with external traffic policy Local.
+
+              node1 (web-0) ---+--- node2 (no pod)
+                               |
+                             laptop
+`,
+	spec: topology.Spec{
+		Nodes:   nodes("node1", "node2"),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1")},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
+			s.Type, s.ExternalTrafficPolicy = set("NodePort"), set("Local")
+			s.Ports[0].NodePort = set(31380)
+		})},
+	},
+}, {
+	name: "host-gw",
+	about: `Mode host-gw, a NodePort service with two endpoints, one more in another
+namespace, a pod in the host's network, a serving client and a wire of 9000 bytes.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), MTU: set(9000), Origin: at(1)},
+		Nodes:   nodes("node1", "node2", "a-node-with-a-long-name"),
+		Clients: []topology.ClientSpec{{Name: "internet", Gateway: set(netip.MustParseAddr("192.168.0.1")),
+			Routes: []topology.RouteSpec{{To: netip.MustParsePrefix("10.96.0.0/16"), Via: netip.MustParseAddr("192.168.0.11"), Origin: at(6)}},
+			Ports:  []topology.PortSpec{{Name: "http", Port: set(80), Origin: at(7)}}, Origin: at(5)}},
+		Namespaces: []topology.NamespaceSpec{{Name: "shop", Origin: at(8)}},
+		Pods: []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2"),
+			edit(pod("web", 2, "node2"), func(p *topology.PodSpec) { p.Namespace = set("shop") }),
+			edit(pod("dns", 0, "node1"), func(p *topology.PodSpec) {
+				p.HostNetwork = set(true)
+				p.Ports = []topology.PortSpec{{Name: "dns", Port: set(53), Protocol: set("udp"), Origin: at(9)}}
+			})},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
+			s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080)
+		})},
+	},
+}, {
+	name: "policies",
+	about: `One node sees every kind of answer: no endpoints (refused), none here (dropped),
+a terminating one that steps in, one that is not ready. Masquerade for all, no node
+ports on the loopback, tunnels only where direct routes do not reach.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{VXLAN: topology.VXLANSpec{DirectRouting: set(true), VNI: set(7), Origin: at(2)}, Origin: at(1)},
+		Proxy: topology.ProxySpec{MasqueradeAll: set(true), LocalNodePorts: set(false),
+			NodePortAddresses: set([]netip.Prefix{netip.MustParsePrefix("192.168.0.0/24"), netip.MustParsePrefix("127.0.0.0/8")}), Origin: at(3)},
+		Nodes: nodes("node1", "node2"),
+		Pods: []topology.PodSpec{pod("web", 0, "node1"),
+			edit(pod("web", 1, "node2"), func(p *topology.PodSpec) { p.Terminating = set(true) }),
+			edit(pod("web", 2, "node2"), func(p *topology.PodSpec) { p.Ready = set(false) })},
+		Services: []topology.ServiceSpec{
+			service("empty", func(s *topology.ServiceSpec) {
+				s.Selector = map[string]string{"app": "none"}
+				s.Type, s.Ports[0].NodePort = set("NodePort"), set(30001)
+			}),
+			service("internal", func(s *topology.ServiceSpec) { s.InternalTrafficPolicy = set("Local") }),
+			service("external", func(s *topology.ServiceSpec) {
+				s.Type, s.ExternalTrafficPolicy, s.Ports[0].NodePort = set("NodePort"), set("Local"), set(30002)
+			}),
+			service("headless", func(s *topology.ServiceSpec) { s.ClusterIP = set("None") }),
+		},
+	},
+}, {
+	name: "dual-stack",
+	about: `Both IP families: every address, route, tunnel and table twice.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{
+			PodCIDRs:     set([]netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")}),
+			ServiceCIDRs: set([]netip.Prefix{netip.MustParsePrefix("10.96.0.0/16"), netip.MustParsePrefix("fd00:10:96::/112")}),
+			NodeCIDRs:    set([]netip.Prefix{netip.MustParsePrefix("192.168.0.0/24"), netip.MustParsePrefix("fd00:192:168::/64")}),
+			Origin:       at(1)},
+		Nodes: nodes("node1", "node2"),
+		Pods:  []topology.PodSpec{pod("web", 0, "node1")},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
+			s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080)
+		}), service("empty", func(s *topology.ServiceSpec) { s.Selector = map[string]string{"app": "none"} })},
+	},
+}, {
+	name: "no-proxy",
+	about: `Nobody programs services: only the pod network is there.
+`,
+	spec: topology.Spec{
+		Proxy: topology.ProxySpec{Mode: set("none"), Origin: at(3)},
+		Nodes: nodes("node1"),
+		Pods: []topology.PodSpec{edit(pod("run", 0, "node1"), func(p *topology.PodSpec) {
+			p.Ports, p.Command, p.Env = nil, []string{"nc", "-l", "it's"}, map[string]string{"B": "2", "A": "x y"}
+		})},
+		Services: []topology.ServiceSpec{service("web", func(*topology.ServiceSpec) {})},
+	},
+}}
+
+func at(line int) topology.Origin { return topology.Origin{File: "lab.hcl", Line: line, Column: 1} }
+
+func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
+
+func edit[T any](v T, f func(*T)) T { f(&v); return v }
+
+func nodes(names ...string) []topology.NodeSpec {
+	var list []topology.NodeSpec
+	for i, name := range names {
+		list = append(list, topology.NodeSpec{Name: name, Origin: at(10 + i)})
+	}
+	return list
+}
+
+// pod returns an instance of a pod block that answers on port 8080, name http.
+func pod(block string, index int, node string) topology.PodSpec {
+	return topology.PodSpec{Block: block, Key: strconv.Itoa(index), Index: index, Node: set(node),
+		Labels: map[string]string{"app": block},
+		Ports:  []topology.PortSpec{{Name: "http", Port: set(8080), Origin: at(21)}}, Origin: at(20)}
+}
+
+// service returns a service for the pods named web: port 80 to their port http.
+func service(name string, f func(*topology.ServiceSpec)) topology.ServiceSpec {
+	return edit(topology.ServiceSpec{Name: name, Selector: map[string]string{"app": "web"},
+		Ports: []topology.ServicePortSpec{{Name: "http", Port: set(80), TargetPort: set("http"), Origin: at(31)}}, Origin: at(30)}, f)
+}
+
+func resolve(t testing.TB, spec topology.Spec) *topology.Lab {
+	t.Helper()
+	lab, problems := topology.Resolve(&spec)
+	for _, p := range problems {
+		if !p.Warning {
+			t.Fatalf("%s: %s", p.Summary, p.Detail)
+		}
+	}
+	return lab
+}
+
+func compile(t testing.TB, spec topology.Spec) *plan.Plan {
+	t.Helper()
+	p, err := datapath.Compile(resolve(t, spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
