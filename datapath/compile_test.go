@@ -1,0 +1,272 @@
+package datapath_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+func TestEqualFilesHaveEqualPlans(t *testing.T) {
+	for _, l := range labs {
+		want := compile(t, l.spec)
+		for range 20 {
+			spec := l.spec
+			spec.Nodes = shuffled(spec.Nodes)
+			spec.Clients = shuffled(spec.Clients)
+			spec.Services = shuffled(spec.Services)
+			if l.name == "host-gw" {
+				spec.Nodes = l.spec.Nodes // numbers in names are what keeps an address
+			}
+			got := compile(t, spec)
+			if got.Digest() != want.Digest() {
+				t.Fatalf("%s: the digest depends on something else than the lab:\n%s", l.name, strings.Join(plan.Drift(got, want), "\n"))
+			}
+		}
+	}
+}
+
+func shuffled[T any](list []T) []T {
+	list = slices.Clone(list)
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+// Adding a pod changes the namespaces of the pod, its node and the nodes whose
+// services it serves, and nothing else.
+func TestAddingAPodLeavesTheRestAlone(t *testing.T) {
+	spec := labs[0].spec
+	before := compile(t, spec)
+	spec.Pods = append(slices.Clone(spec.Pods), edit(pod("other", 0, "node2"), func(p *topology.PodSpec) { p.Origin.Line = 50 }))
+	c := plan.Diff(before, compile(t, spec))
+	if len(c.Create) != 1 || c.Create[0].Name != "pod.other-0" || len(c.Remove) != 0 {
+		t.Errorf("created %d, removed %q", len(c.Create), c.Remove)
+	}
+	if len(c.Edit) != 1 || c.Edit[0].Netns != "node.node2" || len(c.Edit[0].Add.Links) != 1 || len(c.Edit[0].Tables) != 0 {
+		t.Errorf("edits: %+v", c.Edit)
+	}
+}
+
+func TestChangingAPolicyChangesItsChainsOnly(t *testing.T) {
+	spec := labs[0].spec
+	before := compile(t, spec)
+	spec.Services = slices.Clone(spec.Services)
+	spec.Services[0].ExternalTrafficPolicy = set("Cluster")
+	c := plan.Diff(before, compile(t, spec))
+	var changed []string
+	for _, e := range c.Edit {
+		for _, table := range e.Tables {
+			for _, chain := range table.Set {
+				changed = append(changed, e.Netns+" "+table.Name+" "+chain.Name)
+			}
+			for _, chain := range table.Delete {
+				changed = append(changed, e.Netns+" "+table.Name+" -"+chain)
+			}
+		}
+	}
+	want := []string{"node.node1 nat KUBE-EXT-CDGGSHYLG3RE2FKL", "node.node1 nat -KUBE-SVL-CDGGSHYLG3RE2FKL",
+		"node.node2 nat KUBE-EXT-CDGGSHYLG3RE2FKL", "node.node2 filter KUBE-EXTERNAL-SERVICES"}
+	if !slices.Equal(changed, want) {
+		t.Errorf("got %q\nwant %q", changed, want)
+	}
+}
+
+func TestMTULeavesRoomForTheTunnel(t *testing.T) {
+	dual := labs[3].spec.Network
+	for _, row := range []struct {
+		name    string
+		network topology.NetworkSpec
+		pod     int
+		tunnel  int // 0: none
+	}{
+		{"vxlan", topology.NetworkSpec{}, 1450, 1450},
+		{"vxlan on jumbo frames", topology.NetworkSpec{MTU: set(9000)}, 8950, 8950},
+		{"vxlan with direct routing", topology.NetworkSpec{VXLAN: topology.VXLANSpec{DirectRouting: set(true)}}, 1450, 1450},
+		{"vxlan over both families", dual, 1430, 1450},
+		{"host-gw", topology.NetworkSpec{Mode: set("host-gw")}, 1500, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := compile(t, topology.Spec{Network: row.network, Nodes: nodes("node1", "node2"), Pods: []topology.PodSpec{pod("web", 0, "node1")}})
+			wire := row.network.MTU.Or(1500)
+			tunnel := 0
+			for _, n := range p.Netns {
+				for _, l := range n.Links {
+					want := wire
+					switch {
+					case l.Name == "flannel.1":
+						tunnel, want = l.MTU, row.tunnel
+					case l.Name == "flannel-v6.1", n.Kind == plan.Pod, l.Name == "cni0", strings.HasPrefix(l.Name, "veth"):
+						want = row.pod
+					}
+					if l.MTU != want {
+						t.Errorf("%s %s: mtu %d, want %d", n.Name, l.Name, l.MTU, want)
+					}
+				}
+			}
+			if tunnel != row.tunnel {
+				t.Errorf("tunnel: mtu %d, want %d", tunnel, row.tunnel)
+			}
+		})
+	}
+}
+
+// What the essays of the modes promise.
+func TestEntriesGrowWithNodesNotPods(t *testing.T) {
+	count := func(mode string, nodeCount, podCount int) (routes, neighs, fdb int) {
+		spec := topology.Spec{Network: topology.NetworkSpec{Mode: set(mode)}}
+		for i := range nodeCount {
+			spec.Nodes = append(spec.Nodes, nodes(fmt.Sprintf("node%d", i+1))...)
+		}
+		for i := range podCount {
+			spec.Pods = append(spec.Pods, pod("web", i, "node2"))
+		}
+		n := compile(t, spec).Netns[1]
+		return len(n.Routes), len(n.Neighs), len(n.FDB)
+	}
+	for _, row := range []struct {
+		mode        string
+		nodes, pods int
+		routes, fdb int
+	}{{"vxlan", 5, 1, 5, 4}, {"vxlan", 5, 100, 5, 4}, {"host-gw", 5, 1, 5, 0}, {"host-gw", 5, 100, 5, 0}} {
+		if r, n, f := count(row.mode, row.nodes, row.pods); r != row.routes || n != row.fdb || f != row.fdb {
+			t.Errorf("%+v: %d routes, %d neighbours, %d FDB entries", row, r, n, f)
+		}
+	}
+}
+
+func TestLinkNamesFitTheKernelAndAreUnique(t *testing.T) {
+	spec := topology.Spec{Nodes: nodes("a", "br0", "lo", "a-very-long-node-name-1", "a-very-long-node-name-2"),
+		Clients: []topology.ClientSpec{{Name: "client"}, {Name: "a-very-long-node-name-3"}}}
+	for _, n := range compile(t, spec).Netns {
+		seen := map[string]bool{"lo": true}
+		for _, l := range n.Links {
+			if len(l.Name) > 15 || seen[l.Name] {
+				t.Errorf("%s: bad link name %q", n.Name, l.Name)
+			}
+			seen[l.Name] = true
+		}
+	}
+}
+
+func TestVethsNameEachOther(t *testing.T) {
+	for _, l := range labs {
+		ends := map[plan.Peer]plan.Peer{}
+		macs := map[[6]byte]string{}
+		for _, n := range compile(t, l.spec).Netns {
+			for _, link := range n.Links {
+				if link.Type == plan.Veth {
+					ends[plan.Peer{Netns: n.Name, Link: link.Name}] = link.Peer
+				}
+				if other := macs[link.MAC]; other != "" && !strings.HasPrefix(link.Name, "flannel") {
+					t.Errorf("%s: %s %s has the MAC of %s", l.name, n.Name, link.Name, other)
+				}
+				macs[link.MAC] = n.Name + " " + link.Name
+			}
+		}
+		for here, there := range ends {
+			if ends[there] != here {
+				t.Errorf("%s: %v has the peer %v, whose peer is %v", l.name, here, there, ends[there])
+			}
+		}
+	}
+}
+
+func TestUnknownModesAreErrors(t *testing.T) {
+	lab := resolve(t, labs[0].spec)
+	lab.Network.Mode = "pigeon"
+	if _, err := datapath.Compile(lab); err == nil || !strings.Contains(err.Error(), `"pigeon"`) {
+		t.Errorf("got %v", err)
+	}
+	lab = resolve(t, labs[0].spec)
+	lab.Proxy.Mode = "pigeon"
+	if _, err := datapath.Compile(lab); err == nil || !strings.Contains(err.Error(), `"pigeon"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCatalogNamesAreUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range datapath.Modes() {
+		if seen[m.Name()] {
+			t.Errorf("mode %s is listed twice", m.Name())
+		}
+		seen[m.Name()] = true
+	}
+	for _, b := range datapath.Backends() {
+		if seen[b.Name()] {
+			t.Errorf("backend %s is listed twice", b.Name())
+		}
+		seen[b.Name()] = true
+	}
+}
+
+// manyServices is a lab of one node, built as Resolve would, with 3 endpoints each.
+func manyServices(n int) *topology.Lab {
+	node := &topology.Node{Name: "node1", Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")},
+		PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
+	lab := &topology.Lab{Name: "many", Nodes: []*topology.Node{node},
+		Network: topology.Network{Mode: "host-gw", MTU: 1500, PodCIDRs: node.PodCIDRs,
+			NodeCIDRs: []netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("192.168.0.1")}},
+		Proxy: topology.Proxy{Mode: "iptables", LocalNodePorts: true}}
+	for i := range n {
+		p := &topology.ServicePort{Name: "http", Protocol: topology.TCP, Port: 80}
+		for j := range 3 {
+			a := netip.AddrFrom4([4]byte{10, 244, byte(i*3+j) | 1, byte((i*3 + j) >> 8)})
+			p.Endpoints = append(p.Endpoints, &topology.Endpoint{Addr: netip.AddrPortFrom(a, 8080), Node: "node1", Ready: true, Serving: true})
+		}
+		lab.Services = append(lab.Services, &topology.Service{Name: fmt.Sprintf("s%05d", i), Namespace: "default", Type: topology.ClusterIP,
+			ClusterIPs:            []netip.Addr{netip.AddrFrom4([4]byte{10, 96, byte(i >> 8), byte(i)})},
+			ExternalTrafficPolicy: topology.PolicyCluster, InternalTrafficPolicy: topology.PolicyCluster, Ports: []*topology.ServicePort{p}})
+	}
+	return lab
+}
+
+// A cluster IP with n endpoints costs 1 rule in KUBE-SERVICES, 1 + n in its own
+// chain and 2 in the chain of each endpoint.
+func TestRulesPerService(t *testing.T) {
+	count := func(services int) (rules int) {
+		p, err := datapath.Compile(manyServices(services))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range p.Netns {
+			for _, table := range n.Tables {
+				for _, c := range table.Chains {
+					rules += len(c.Rules)
+				}
+			}
+		}
+		return rules
+	}
+	if got := count(101) - count(1); got != 100*(1+1+3+3*2) {
+		t.Errorf("100 services have %d rules", got)
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	lab := manyServices(10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := datapath.Compile(lab); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRestoreText(b *testing.B) {
+	p, err := datapath.Compile(manyServices(10_000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	edits := plan.Edits(p.Netns[1].Tables)
+	b.ReportAllocs()
+	for b.Loop() {
+		plan.RestoreText(edits, false)
+	}
+}

@@ -1,0 +1,97 @@
+package datapath_test
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// The text of a plan, pasted into a shell, builds the lab; and iptables-save then
+// prints every rule as the plan says it would.
+func TestThePlansTextBuildsTheLab(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux")
+	}
+	for _, tool := range []string{"unshare", "ip", "bridge", "sysctl", "iptables-restore", "ip6tables-restore"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	for _, l := range labs {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			p := compile(t, l.spec)
+			got := paste(t, string(p.Text())+saveCommands(p))
+			want := savedRules(p)
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// paste runs a script where it can name network namespaces without leaving a trace,
+// and returns the rules among the lines that it prints.
+func paste(t *testing.T, script string) []string {
+	t.Helper()
+	setup := "set -e\nmount -t tmpfs tmpfs /run\n"
+	if out, err := exec.Command("unshare", "-rnm", "sh", "-c", setup+"mkdir /run/netns").CombinedOutput(); err != nil {
+		t.Skipf("user and mount namespaces are not available: %v: %s", err, out)
+	}
+	cmd := exec.Command("unshare", "-rnm", "sh")
+	cmd.Stdin = strings.NewReader(setup + script)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil || stderr.Len() > 0 {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	var rules []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, " -A ") {
+			rules = append(rules, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return rules
+}
+
+// saveCommands prints the rules of every namespace as "netns family table -A rule".
+func saveCommands(p *plan.Plan) string {
+	var b strings.Builder
+	for _, n := range p.Netns {
+		for _, t := range n.Tables {
+			tool := "iptables"
+			if t.IPv6 {
+				tool = "ip6tables"
+			}
+			fmt.Fprintf(&b, "ip netns exec %s %s-save -t %s | sed -n 's/^-A/%s %s %s -A/p'\n", n.Name, tool, t.Name, n.Name, tool, t.Name)
+		}
+	}
+	return b.String()
+}
+
+func savedRules(p *plan.Plan) []string {
+	var rules []string
+	for _, n := range p.Netns {
+		for _, t := range n.Tables {
+			tool := "iptables"
+			if t.IPv6 {
+				tool = "ip6tables"
+			}
+			for _, c := range t.Chains {
+				for _, r := range c.Rules {
+					rules = append(rules, fmt.Sprintf("%s %s %s -A %s %s", n.Name, tool, t.Name, c.Name, r.Save()))
+				}
+			}
+		}
+	}
+	return rules
+}
