@@ -1,0 +1,93 @@
+package expect
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/topology"
+)
+
+// Controls warns of every expectation of silence without a positive control: when
+// nothing in the same scenario ever connects to the listener, the silence may only
+// mean that nobody was there. lab tells which listeners are behind a service.
+func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
+	l := listeners{lab: lab}
+	proved := map[listener]bool{}
+	for _, r := range all {
+		if r.outcome() == flow.Connected {
+			for _, t := range r.To {
+				for _, at := range l.of(t, r.protocol(), r.Answers) {
+					proved[at] = true
+				}
+			}
+		}
+	}
+	var warnings []topology.Problem
+	for _, r := range all {
+		if r.outcome() != flow.Timeout {
+			continue
+		}
+		for _, t := range r.To {
+			if slices.ContainsFunc(l.of(t, r.protocol(), nil), func(at listener) bool { return proved[at] }) {
+				continue
+			}
+			warnings = append(warnings, topology.Problem{
+				Summary: "Silence without a positive control",
+				Detail: fmt.Sprintf("Nothing in this scenario ever connects to %s over %s, so this silence may only mean that "+
+					"nobody listens; add an expectation that reaches it from elsewhere.", t.Name, r.protocol()),
+				Origin:  r.Origin,
+				Warning: true,
+			})
+		}
+	}
+	return warnings
+}
+
+// listener is what a target leads to: an address, or a port of a service, which
+// its cluster IPs and node ports share.
+type listener struct {
+	protocol flow.Protocol
+	addr     netip.AddrPort
+	service  *topology.ServicePort
+}
+
+type listeners struct{ lab *topology.Lab }
+
+// of lists what a target leads to: itself, and for a service its port and its
+// endpoints, or those of them that are named.
+func (l listeners) of(t Target, protocol flow.Protocol, names []string) []listener {
+	if t.NotFound {
+		return nil
+	}
+	found := []listener{{protocol: protocol, addr: t.Addr}}
+	if l.lab == nil {
+		return found
+	}
+	for _, s := range l.lab.Services {
+		for _, p := range s.Ports {
+			if flow.Protocol(p.Protocol) != protocol || !l.leadsTo(t.Addr, s, p) {
+				continue
+			}
+			found = append(found, listener{protocol: protocol, service: p})
+			for _, e := range p.Endpoints {
+				if names == nil || e.Pod != nil && slices.Contains(names, e.Pod.AgentName()) {
+					found = append(found, listener{protocol: protocol, addr: e.Addr})
+				}
+			}
+		}
+	}
+	return found
+}
+
+// leadsTo reports whether addr is a cluster IP or a node port of the service.
+func (l listeners) leadsTo(addr netip.AddrPort, s *topology.Service, p *topology.ServicePort) bool {
+	if addr.Port() == p.Port && slices.Contains(s.ClusterIPs, addr.Addr()) {
+		return true
+	}
+	if p.NodePort == 0 || addr.Port() != p.NodePort {
+		return false
+	}
+	return slices.ContainsFunc(l.lab.Nodes, func(n *topology.Node) bool { return slices.Contains(n.Addrs, addr.Addr()) })
+}

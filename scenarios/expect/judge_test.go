@@ -1,0 +1,144 @@
+package expect
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// connected is a connection that an agent on node1 answered.
+func connected(agent, source string) flow.Seen {
+	return flow.Seen{
+		Outcome: flow.Connected, Answer: agent, Node: "node1",
+		Source: netip.AddrPortFrom(netip.MustParseAddr(source), 40000),
+	}
+}
+
+func times(n int, s flow.Seen) []flow.Seen { return slices.Repeat([]flow.Seen{s}, n) }
+
+const home = "192.168.0.100"
+
+func TestJudgeOfOnePair(t *testing.T) {
+	timeout := flow.Seen{Outcome: flow.Timeout}
+	mute := flow.Seen{Outcome: flow.Connected}
+	oneOf := func(names ...string) Reach { return Reach{Answers: names, Count: 4} }
+	from := func(texts ...string) Reach { return Reach{Sources: [][]netip.Prefix{prefixes(texts...)}} }
+	spread := func(s Spread) Reach { return Reach{Answers: []string{"a", "b"}, Count: 100, Spread: &s} }
+	tests := []struct {
+		name     string
+		in       Reach
+		seen     []flow.Seen
+		ok       bool
+		observed string
+	}{
+		{"as wanted", Reach{}, times(1, connected("a", home)), true, "connected, answered by a, seen as 192.168.0.100"},
+		{"anybody, even who cannot tell", Reach{}, times(1, mute), true, "connected"},
+		{"silence instead of an answer", Reach{}, times(1, timeout), false, "timeout"},
+		{"an answer instead of silence", Reach{Outcome: flow.Timeout}, times(1, connected("a", home)), false,
+			"connected, answered by a, seen as 192.168.0.100"},
+		{"silence as wanted", Reach{Outcome: flow.Timeout}, times(1, timeout), true, "timeout"},
+		{"refused is not silence", Reach{Outcome: flow.Timeout}, times(1, flow.Seen{Outcome: flow.Refused}), false, "refused"},
+		{"the probe broke", Reach{Outcome: flow.Timeout}, times(1, flow.Seen{Outcome: flow.Failed, Err: "no such netns"}), false,
+			"failed: no such netns"},
+		{"one of many is silent", Reach{Count: 3}, append(times(2, connected("a", home)), timeout), false,
+			"connected (2 of 3), timeout (1 of 3), answered by a, seen as 192.168.0.100"},
+		{"each answers", oneOf("a", "b"), append(times(3, connected("a", home)), connected("b", home)), true,
+			"connected, answered by a (3) and b (1), seen as 192.168.0.100"},
+		{"one never answers", oneOf("a", "b"), times(4, connected("a", home)), false,
+			"connected, answered by a, seen as 192.168.0.100; no answer of b in 4 connections"},
+		{"a stranger answers", oneOf("a"), append(times(3, connected("a", home)), connected("b", home)), false,
+			"connected, answered by a (3) and b (1), seen as 192.168.0.100; b should not answer"},
+		{"an answer without a name", oneOf("a"), append(times(3, connected("a", home)), mute), false,
+			"connected, answered by a, seen as 192.168.0.100; the server does not say who it is"},
+		{"none of the many answers", oneOf("a", "b"), times(4, timeout), false, "timeout"},
+		{"source is the dialer", from(home + "/32"), times(1, connected("a", home)), true,
+			"connected, answered by a, seen as 192.168.0.100"},
+		{"source is another", from(home+"/32", "fd00::/64"), times(1, connected("a", "10.244.1.1")), false,
+			"connected, answered by a, seen as 10.244.1.1; 10.244.1.1 is not an allowed source"},
+		{"source in a prefix, mapped", from("10.244.0.0/16"), times(1, connected("a", "::ffff:10.244.1.1")), true,
+			"connected, answered by a, seen as 10.244.1.1"},
+		{"source unknown", from("0.0.0.0/0"), times(1, mute), false, "connected; the server does not say whom it saw"},
+		{"balanced", spread(Spread{Tolerance: 0.2}), append(times(40, connected("a", home)), times(60, connected("b", home))...), true,
+			"connected, answered by a (40) and b (60), seen as 192.168.0.100"},
+		{"unbalanced", spread(Spread{Tolerance: 0.2}), append(times(39, connected("a", home)), times(61, connected("b", home))...), false,
+			"connected, answered by a (39) and b (61), seen as 192.168.0.100; " +
+				"a has 39.0 % of the answers, not 50.0 %; b has 61.0 % of the answers, not 50.0 %"},
+		{"by weights", spread(Spread{Tolerance: 0.2, Weights: map[string]float64{"a": 1, "b": 3}}),
+			append(times(25, connected("a", home)), times(75, connected("b", home))...), true,
+			"connected, answered by a (25) and b (75), seen as 192.168.0.100"},
+		{"a share of nothing", spread(Spread{Tolerance: 0.2, Weights: map[string]float64{"a": 1}}), times(100, connected("a", home)), true,
+			"connected, answered by a, seen as 192.168.0.100"},
+		{"more than a share of nothing", spread(Spread{Tolerance: 0.2, Weights: map[string]float64{"a": 1}}),
+			append(times(99, connected("a", home)), connected("b", home)), false,
+			"connected, answered by a (99) and b (1), seen as 192.168.0.100; b has 1.0 % of the answers, not 0.0 %"},
+		{"balanced over whoever is there", Reach{Count: 10, Spread: &Spread{Tolerance: 0.1}},
+			append(times(5, connected("x", home)), times(5, connected("y", home))...), true,
+			"connected, answered by x (5) and y (5), seen as 192.168.0.100"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.in.From, tt.in.To = []Place{laptop}, []Target{node1}
+			v := tt.in.Judge(tt.seen)
+			if v.OK != tt.ok || v.Pairs[0].OK != tt.ok || v.Pairs[0].Observed != tt.observed {
+				t.Errorf("got  %v %s\nwant %v %s", v.OK, v.Pairs[0].Observed, tt.ok, tt.observed)
+			}
+			if again := v.Again(); (len(again) == 0) != tt.ok {
+				t.Errorf("dial again %v", again)
+			}
+		})
+	}
+}
+
+func TestEachPairIsJudgedAlone(t *testing.T) {
+	r := Reach{
+		From: []Place{laptop, pod}, To: []Target{node1, node2}, Answers: []string{"a", "b"}, Count: 2,
+		Sources: [][]netip.Prefix{prefixes(home + "/32"), prefixes("10.244.1.2/32")},
+	}
+	a, b := connected("a", home), connected("b", home)
+	pa, pb := connected("a", "10.244.1.2"), connected("b", "10.244.1.2")
+	seen := []flow.Seen{a, b, a, a, pa, pb, b, pa}
+	v := r.Judge(seen)
+	want := []struct {
+		who, to, wanted string
+		ok              bool
+	}{
+		{"laptop", node1.Name, "connected, answered by each of a and b, seen as 192.168.0.100", true},
+		{"laptop", node2.Name, "connected, answered by each of a and b, seen as 192.168.0.100", false},
+		{"web-0", node1.Name, "connected, answered by each of a and b, seen as 10.244.1.2", true},
+		{"web-0", node2.Name, "connected, answered by each of a and b, seen as 10.244.1.2", false},
+	}
+	for i, w := range want {
+		if p := v.Pairs[i]; p.Who != w.who || p.To != w.to || p.Wanted != w.wanted || p.OK != w.ok {
+			t.Errorf("pair %d: got %+v, want %+v", i, p, w)
+		}
+	}
+	if again := v.Again(); v.OK || !slices.Equal(again, []int{2, 3, 6, 7}) {
+		t.Errorf("ok %v, dial again %v; want the second and the fourth pair", v.OK, again)
+	}
+	for i, s := range map[int]flow.Seen{2: b, 3: a, 6: pb, 7: pa} {
+		seen[i] = s
+	}
+	if v := r.Judge(seen); !v.OK || len(v.Again()) > 0 {
+		t.Errorf("not ok after the second try: %+v", v)
+	}
+}
+
+func TestANameThatDoesNotResolve(t *testing.T) {
+	for outcome, ok := range map[flow.Outcome]bool{flow.DNS: true, flow.Connected: false, flow.Timeout: false} {
+		r := Reach{From: []Place{laptop}, To: []Target{lost}, Outcome: outcome}
+		v := r.Judge(nil)
+		if v.OK != ok || v.Pairs[0].Outcomes[0].Outcome != flow.DNS || len(v.Again()) > 0 {
+			t.Errorf("%s: %+v", outcome, v)
+		}
+	}
+}
+
+func TestRowsAreThePairs(t *testing.T) {
+	r := Reach{From: []Place{laptop}, To: []Target{node1}}
+	rows := r.Judge(times(1, connected("a", home))).Rows()
+	if len(rows) != 1 || rows[0].Who != "laptop" || !rows[0].OK || rows[0].Answers[0].Name != "a" {
+		t.Errorf("got %+v", rows)
+	}
+}
