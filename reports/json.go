@@ -1,0 +1,81 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// The names of the JSON form are a contract of their own: the Go structs may
+// change without it.
+type (
+	jsonReport struct {
+		Passed  int          `json:"passed"`
+		Failed  int          `json:"failed"`
+		Skipped int          `json:"skipped"`
+		Seconds float64      `json:"seconds"` // wall time
+		Results []jsonResult `json:"results"`
+	}
+	jsonResult struct {
+		Scenario string    `json:"scenario"`
+		File     string    `json:"file"`
+		Line     int       `json:"line,omitempty"`
+		Name     string    `json:"name"`
+		Claim    string    `json:"claim,omitempty"`
+		Status   Status    `json:"status"`
+		Reason   string    `json:"reason,omitempty"`
+		Seconds  float64   `json:"seconds"`
+		Rows     []jsonRow `json:"rows"`
+		Failure  string    `json:"failure,omitempty"`
+		Warnings []string  `json:"warnings,omitempty"`
+	}
+	jsonRow struct {
+		Who      string       `json:"who"`
+		To       string       `json:"to"`
+		OK       bool         `json:"ok"`
+		Outcomes []Outcomes   `json:"outcomes"`
+		Sources  []netip.Addr `json:"sources"`
+		Answers  []Answers    `json:"answers"`
+		Wanted   string       `json:"wanted"`
+		Observed string       `json:"observed"`
+		Rules    []string     `json:"rules,omitempty"`
+	}
+)
+
+// JSON renders a report as one indented JSON object. Lists are never null.
+func JSON(r Report) ([]byte, error) {
+	all := jsonReport{
+		Passed: r.Count(Passed), Failed: r.Count(Failed), Skipped: r.Count(Skipped),
+		Seconds: jsonSeconds(r.total()), Results: []jsonResult{},
+	}
+	for _, x := range r.Results {
+		result := jsonResult{
+			Scenario: x.Scenario, File: x.File, Line: x.Line, Name: x.Name, Claim: x.Claim,
+			Status: x.Status, Reason: x.Reason, Seconds: jsonSeconds(x.Duration),
+			Rows: []jsonRow{}, Failure: x.Failure, Warnings: x.Warnings,
+		}
+		for _, row := range x.Rows {
+			result.Rows = append(result.Rows, jsonRow{
+				Who: row.Who, To: row.To, OK: row.OK,
+				Outcomes: append([]Outcomes{}, row.Outcomes...),
+				Sources:  append([]netip.Addr{}, row.Sources...),
+				Answers:  append([]Answers{}, row.Answers...),
+				Wanted:   row.Wanted, Observed: row.Observed, Rules: row.Rules,
+			})
+		}
+		all.Results = append(all.Results, result)
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false) // < and > are frequent in rules, and nobody embeds this in HTML
+	if err := e.Encode(all); err != nil {
+		return nil, fmt.Errorf("render JSON: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// jsonSeconds has milliseconds as its finest digit: more would be noise.
+func jsonSeconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

@@ -1,0 +1,126 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The elements of the JUnit XML that continuous integration reads; attributes in
+// the order of the schema of the Ant task.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		junitCounts
+		Suites []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name string `xml:"name,attr"`
+		File string `xml:"file,attr"`
+		junitCounts
+		Cases []junitCase `xml:"testcase"`
+	}
+	junitCounts struct {
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+		Time     string `xml:"time,attr"` // seconds
+	}
+	junitCase struct {
+		Name      string        `xml:"name,attr"`
+		ClassName string        `xml:"classname,attr"`
+		File      string        `xml:"file,attr"`
+		Line      int           `xml:"line,attr,omitempty"`
+		Time      string        `xml:"time,attr"`
+		Skipped   *junitSkipped `xml:"skipped"`
+		Failure   *junitFailure `xml:"failure"`
+		Out       *junitOut     `xml:"system-out"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr"`
+		Text    string `xml:",cdata"`
+	}
+	junitOut struct {
+		Text string `xml:",cdata"`
+	}
+)
+
+// JUnit renders a report as JUnit XML: a testsuite per scenario, a testcase per
+// expectation.
+func JUnit(r Report) ([]byte, error) {
+	all := junitSuites{junitCounts: countsOf(r)}
+	for _, results := range r.scenarios() {
+		suite := junitSuite{Name: results[0].Scenario, File: results[0].File, junitCounts: countsOf(Report{Results: results})}
+		for _, result := range results {
+			suite.Cases = append(suite.Cases, caseOf(result))
+		}
+		all.Suites = append(all.Suites, suite)
+	}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("render JUnit XML: %w", err)
+	}
+	return append([]byte(xml.Header), append(text, '\n')...), nil
+}
+
+func countsOf(r Report) junitCounts {
+	return junitCounts{
+		Tests: len(r.Results), Failures: r.Count(Failed), Skipped: r.Count(Skipped), Time: junitTime(r.total()),
+	}
+}
+
+func junitTime(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+
+func caseOf(r Result) junitCase {
+	c := junitCase{Name: r.Name, ClassName: r.Scenario, File: r.File, Line: r.Line, Time: junitTime(r.Duration)}
+	switch r.Status {
+	case Skipped:
+		c.Skipped = &junitSkipped{Message: r.Reason}
+	case Failed:
+		c.Failure = &junitFailure{Message: firstFailure(r), Type: "expectation", Text: failureText(r)}
+	}
+	var out []string
+	if w := widths([]Result{r}); w != nil {
+		out = append(out, pad(columns[:], w))
+		for _, row := range r.Rows {
+			out = append(out, pad(row.cells(), w))
+		}
+	}
+	for _, w := range r.Warnings {
+		out = append(out, "warning: "+w)
+	}
+	if len(out) > 0 {
+		c.Out = &junitOut{printable(strings.Join(out, "\n"))}
+	}
+	return c
+}
+
+// firstFailure is the failure in one line.
+func firstFailure(r Result) string {
+	for _, row := range r.Rows {
+		if !row.OK {
+			return fmt.Sprintf("%s to %s: wanted %s; observed %s", row.Who, row.To, row.Wanted, row.Observed)
+		}
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")
+	return first
+}
+
+func failureText(r Result) string {
+	lines := []string{r.Place()}
+	for _, row := range r.Rows {
+		if !row.OK {
+			lines = append(lines, row.Who+" to "+row.To, details(row, "  "))
+		}
+	}
+	if r.Failure != "" {
+		lines = append(lines, strings.TrimSpace(r.Failure))
+	}
+	return printable(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,155 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// columns are the headings of the matrix.
+var columns = [...]string{"WHO", "TO", "OUTCOME", "SOURCE SEEN", "WHO ANSWERED"}
+
+// Matrix renders a report for a terminal: a table per scenario, with a line for
+// each pair of dialer and target, and below a failed one what was wanted, what was
+// observed and the rules that the packet should have met.
+func Matrix(r Report, colour bool) string {
+	m := matrix{paint: plain}
+	if colour {
+		m.paint = ansi
+	}
+	for _, results := range r.scenarios() {
+		m.scenario(results)
+	}
+	m.line(summary(r))
+	return m.text.String()
+}
+
+type matrix struct {
+	text  strings.Builder
+	paint func(style, string) string
+}
+
+// style says what a piece of text is, not how it looks.
+type style int
+
+const (
+	good style = iota
+	bad
+	odd
+	quiet
+	title
+)
+
+func plain(_ style, s string) string { return s }
+
+func ansi(k style, s string) string {
+	code := map[style]string{good: "32", bad: "31", odd: "33", quiet: "2", title: "1"}[k]
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// line writes one line, without blanks at its end.
+func (m *matrix) line(s string) {
+	m.text.WriteString(strings.TrimRight(s, " "))
+	m.text.WriteByte('\n')
+}
+
+func (m *matrix) scenario(results []Result) {
+	m.line(m.paint(title, results[0].Scenario) + "  " + m.paint(quiet, results[0].File))
+	widths := widths(results)
+	if widths != nil {
+		m.line("    " + m.paint(quiet, strings.TrimRight(pad(columns[:], widths), " ")))
+	}
+	for _, r := range results {
+		m.result(r, widths)
+	}
+	m.line("")
+}
+
+func (m *matrix) result(r Result, widths []int) {
+	switch r.Status {
+	case Passed:
+		m.line(m.paint(good, "✓") + " " + printable(r.Name) + "  " + m.paint(quiet, seconds(r.Duration)))
+	case Skipped:
+		m.line(m.paint(odd, "-") + " " + printable(r.Name) + "  " + m.paint(odd, "skipped: "+printable(r.Reason)))
+	default:
+		m.line(m.paint(bad, "✗ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
+	}
+	for _, row := range r.Rows {
+		mark := m.paint(good, "✓")
+		if !row.OK {
+			mark = m.paint(bad, "✗")
+		}
+		m.line("  " + mark + " " + pad(row.cells(), widths))
+		if !row.OK {
+			m.line(details(row, "      "))
+		}
+	}
+	if r.Failure != "" {
+		m.line(m.paint(bad, "    "+strings.ReplaceAll(printable(strings.TrimSpace(r.Failure)), "\n", "\n    ")))
+	}
+	for _, w := range r.Warnings {
+		m.line(m.paint(odd, "  ! "+printable(w)))
+	}
+}
+
+// details says what is wrong with a row, without a newline at the end.
+func details(r Row, indent string) string {
+	lines := []string{"wanted:   " + r.Wanted, "observed: " + r.Observed}
+	for i, rule := range r.Rules {
+		if i == 0 {
+			lines = append(lines, "the packet should have met:")
+		}
+		lines = append(lines, "  "+rule)
+	}
+	return indent + printable(strings.Join(lines, "\n"+indent))
+}
+
+func (r Row) cells() []string {
+	return []string{printable(r.Who), printable(r.To), r.outcome(), r.source(), printable(r.answer())}
+}
+
+// widths are those of the columns, or nil without any row.
+func widths(results []Result) []int {
+	var w []int
+	for _, r := range results {
+		for _, row := range r.Rows {
+			if w == nil {
+				for _, c := range columns {
+					w = append(w, utf8.RuneCountInString(c))
+				}
+			}
+			for i, c := range row.cells() {
+				w[i] = max(w[i], utf8.RuneCountInString(c))
+			}
+		}
+	}
+	return w
+}
+
+// pad joins cells to a line of the table.
+func pad(cells []string, widths []int) string {
+	var b strings.Builder
+	for i, c := range cells {
+		b.WriteString(c)
+		b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)+2))
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func summary(r Report) string {
+	parts := []string{fmt.Sprintf("%d passed", r.Count(Passed))}
+	for _, s := range []Status{Failed, Skipped} {
+		if n := r.Count(s); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return strings.Join(parts, ", ") + " in " + seconds(r.total())
+}
+
+func seconds(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}

@@ -1,0 +1,156 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// sample is a run with all that a report can show.
+func sample() Report {
+	addr := netip.MustParseAddr
+	one := func(o flow.Outcome) []Outcomes { return []Outcomes{{o, 1}} }
+	return Report{Results: []Result{
+		{
+			Scenario: "local-policy", File: "scenarios/local-policy.hcl", Line: 40,
+			Name: "the pod sees the client itself", Claim: "laptop to 192.168.0.11:31380 over tcp: connected",
+			Status: Passed, Duration: 12 * time.Millisecond,
+			Rows: []Row{
+				{
+					Who: "laptop", To: "192.168.0.11:31380", OK: true, Outcomes: one(flow.Connected),
+					Sources: []netip.Addr{addr("192.168.0.100")}, Answers: []Answers{{"web-0", "node1", 1}},
+					Wanted: "connected", Observed: "connected",
+				},
+				{
+					Who: "node1", To: "service web:80", OK: true, Outcomes: []Outcomes{{flow.Connected, 31}},
+					Sources: []netip.Addr{addr("10.244.0.1"), addr("192.168.0.11")},
+					Answers: []Answers{{"web-0\x1b", "node1", 14}, {"web-1", "node2", 17}},
+					Wanted:  "connected", Observed: "connected",
+				},
+			},
+		},
+		{
+			Scenario: "local-policy", File: "scenarios/local-policy.hcl", Line: 46,
+			Name: "a node without an endpoint drops", Status: Failed, Duration: 5100 * time.Millisecond,
+			Rows: []Row{
+				{
+					Who: "laptop", To: "192.168.0.12:31380", Outcomes: []Outcomes{{flow.Connected, 2}, {flow.Timeout, 1}},
+					Sources: []netip.Addr{addr("192.168.0.12")}, Answers: []Answers{{"web-0", "node1", 2}},
+					Wanted: "timeout", Observed: "connected (2 of 3), timeout (1 of 3), answered by web-0",
+					Rules: []string{
+						"node.node2 nat -A KUBE-EXT-X -j KUBE-SVL-X",
+						"node.node2 filter -A KUBE-EXTERNAL-SERVICES -p tcp --dport 31380 -j DROP",
+					},
+				},
+				{Who: "web-0", To: "192.168.0.12:31380", OK: true, Outcomes: one(flow.Timeout), Wanted: "timeout", Observed: "timeout"},
+			},
+			Warnings: []string{"Nothing in this scenario ever connects to 192.168.0.12:31380 over tcp."},
+		},
+		{
+			Scenario: "local-policy", File: "scenarios/local-policy.hcl", Line: 60, Name: "ünïcode <&> in \"names\"",
+			Status: Skipped, Reason: "this kernel has no ip_vs",
+		},
+		{
+			Scenario: "broken", File: "broken.hcl", Name: "everything", Status: Failed, Duration: 3 * time.Millisecond,
+			Failure: "node \"node1\": link \"vxlan.1\": create: file exists\nsecond line with a bell \a\n",
+		},
+	}}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; -update rewrites it\ngot:\n%s\nwant:\n%s", file, got, want)
+	}
+}
+
+func TestRenderersMatchTheGoldens(t *testing.T) {
+	golden(t, "matrix.txt", []byte(Matrix(sample(), false)))
+	golden(t, "matrix-colour.txt", []byte(Matrix(sample(), true)))
+	for name, render := range map[string]func(Report) ([]byte, error){"junit.xml": JUnit, "report.json": JSON} {
+		got, err := render(sample())
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, got)
+	}
+}
+
+func TestColourChangesNoText(t *testing.T) {
+	text := Matrix(sample(), true)
+	for {
+		i := strings.Index(text, "\x1b[")
+		if i < 0 {
+			break
+		}
+		text = text[:i] + text[i+strings.Index(text[i:], "m")+1:]
+	}
+	// A blank before the end of a colour is invisible.
+	if plain := Matrix(sample(), false); strings.ReplaceAll(text, " \n", "\n") != plain {
+		t.Errorf("got\n%s\nwant\n%s", text, plain)
+	}
+}
+
+func TestJUnitIsWellFormedAndCounts(t *testing.T) {
+	text, err := JUnit(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := map[string]int{}
+	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			elements[e.Name.Local]++
+		}
+	}
+	want := map[string]int{"testsuites": 1, "testsuite": 2, "testcase": 4, "failure": 2, "skipped": 1, "system-out": 2}
+	for name, n := range want {
+		if elements[name] != n {
+			t.Errorf("%d elements %s, want %d", elements[name], name, n)
+		}
+	}
+	if len(elements) != len(want) {
+		t.Errorf("elements %v, want %v", elements, want)
+	}
+}
+
+func TestAnEmptyReport(t *testing.T) {
+	if got := Matrix(Report{}, false); got != "0 passed in 0 ms\n" {
+		t.Errorf("got %q", got)
+	}
+	text, err := JSON(Report{})
+	if err != nil || !json.Valid(text) || !strings.Contains(string(text), `"results": []`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	if text, err := JUnit(Report{}); err != nil || !strings.Contains(string(text), `<testsuites tests="0"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+}

@@ -1,0 +1,165 @@
+package reports
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// Report is the outcome of one run: the results in the order in which they are to
+// be shown, those of a scenario next to each other.
+type Report struct {
+	Results  []Result
+	Duration time.Duration // wall time of the run; 0: the sum of the results'
+}
+
+func (r Report) total() time.Duration {
+	if r.Duration > 0 {
+		return r.Duration
+	}
+	var sum time.Duration
+	for _, result := range r.Results {
+		sum += result.Duration
+	}
+	return sum
+}
+
+// Status says how an expectation ended.
+type Status string
+
+// The statuses.
+const (
+	Passed  Status = "passed"
+	Failed  Status = "failed"
+	Skipped Status = "skipped"
+)
+
+// Result is how one expectation ended.
+type Result struct {
+	Scenario string // its name
+	File     string
+	Line     int    // of the expect block
+	Name     string // of the expectation
+	Claim    string // what it claims, in one line
+	Status   Status
+	Reason   string        // why it was skipped, such as a feature that the kernel lacks
+	Duration time.Duration // wall time, retries included
+	Rows     []Row
+	Failure  string // what failed beside the rows, such as a lab that could not be built
+	Warnings []string
+}
+
+// Row is what one dialer saw of one target.
+type Row struct {
+	Who      string // dialed
+	To       string // was dialed
+	OK       bool
+	Outcomes []Outcomes   // most frequent first
+	Sources  []netip.Addr // of the dialer as the servers saw it
+	Answers  []Answers
+	Wanted   string   // in words
+	Observed string   // in words
+	Rules    []string // that the packet should have met, as their tool writes them
+}
+
+// Outcomes counts the connections that ended in one way.
+type Outcomes struct {
+	Outcome flow.Outcome `json:"outcome"`
+	Count   int          `json:"count"`
+}
+
+// Answers counts the answers of one agent.
+type Answers struct {
+	Name  string `json:"name"`
+	Node  string `json:"node,omitempty"` // where it runs; empty outside the cluster
+	Count int    `json:"count"`
+}
+
+// Place is where the expectation stands: file:line, or the file.
+func (r Result) Place() string {
+	if r.Line == 0 {
+		return r.File
+	}
+	return fmt.Sprintf("%s:%d", r.File, r.Line)
+}
+
+// Count is the number of results with a status.
+func (r Report) Count(s Status) int {
+	n := 0
+	for _, result := range r.Results {
+		if result.Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// scenarios splits the results into those of one scenario each.
+func (r Report) scenarios() [][]Result {
+	var all [][]Result
+	for i, result := range r.Results {
+		if i == 0 || result.Scenario != r.Results[i-1].Scenario || result.File != r.Results[i-1].File {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], result)
+	}
+	return all
+}
+
+// outcome is the cell of the column of that name. Counts appear where there is
+// something to tell apart.
+func (r Row) outcome() string {
+	if len(r.Outcomes) == 1 {
+		return string(r.Outcomes[0].Outcome)
+	}
+	var cells []string
+	for _, o := range r.Outcomes {
+		cells = append(cells, fmt.Sprintf("%s ×%d", o.Outcome, o.Count))
+	}
+	return orDash(cells)
+}
+
+func (r Row) source() string {
+	var cells []string
+	for _, a := range r.Sources {
+		cells = append(cells, a.String())
+	}
+	return orDash(cells)
+}
+
+func (r Row) answer() string {
+	var cells []string
+	for _, a := range r.Answers {
+		cell := a.Name
+		if a.Node != "" && a.Node != a.Name {
+			cell += " on " + a.Node
+		}
+		if len(r.Answers) > 1 {
+			cell += fmt.Sprintf(" ×%d", a.Count)
+		}
+		cells = append(cells, cell)
+	}
+	return orDash(cells)
+}
+
+// printable replaces what a terminal would obey and XML forbids: names come from
+// whoever answered.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+func orDash(cells []string) string {
+	if len(cells) == 0 {
+		return "-"
+	}
+	return strings.Join(cells, ", ")
+}
