@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Restore returns the rule as input for iptables-restore, appended to chain: the
@@ -239,7 +238,12 @@ func (m Random) Effective() float64 {
 
 func (m Comment) appendRestore(b []byte) []byte {
 	b = append(b, " -m comment --comment "...)
-	if strings.ContainsAny(m.Text, " \t\"'\\") || m.Text == "" {
+	for i := range len(m.Text) {
+		if c := m.Text[i]; c <= ' ' || c == '"' || c == '\'' || c == '\\' {
+			return appendQuoted(b, m.Text)
+		}
+	}
+	if m.Text == "" {
 		return appendQuoted(b, m.Text)
 	}
 	return append(b, m.Text...)

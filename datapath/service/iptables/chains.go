@@ -36,16 +36,18 @@ func (pc *portCompiler) externalChain() {
 // balance adds the rules of a KUBE-SVC-… or KUBE-SVL-… chain that pick one of the
 // endpoints, each with the same probability in the end.
 func (pc *portCompiler) balance(chain string, endpoints []*topology.Endpoint) {
-	if len(endpoints) == 0 {
-		return
-	}
-	for i, e := range endpoints {
-		addr := e.Addr.String()
-		matches := []plan.Match{plan.Comment{Text: pc.name + " -> " + addr}}
+	all := pc.all
+	for i, want := range endpoints {
+		for all[0].Endpoint != want { // endpoints are a part of all, in the same order
+			all = all[1:]
+		}
+		e := all[0]
+		matches := make([]plan.Match, 1, 2)
+		matches[0] = plan.Comment{Text: pc.name + " -> " + e.addr}
 		if left := len(endpoints) - i; left > 1 {
 			matches = append(matches, plan.Random{Probability: 1 / float64(left)})
 		}
-		pc.nat.add(chain, pc.o, plan.Jump{Chain: endpointChain(pc.name, pc.sp.Protocol, addr)}, matches...)
+		pc.nat.add(chain, pc.o, plan.Jump{Chain: e.chain}, matches...)
 	}
 }
 
@@ -53,12 +55,11 @@ func (pc *portCompiler) balance(chain string, endpoints []*topology.Endpoint) {
 func (pc *portCompiler) endpoints() {
 	var comment plan.Match = plan.Comment{Text: pc.name}
 	var protocol plan.Match = plan.Proto{Name: string(pc.sp.Protocol)}
-	for _, e := range pc.All {
-		chain := endpointChain(pc.name, pc.sp.Protocol, e.Addr.String())
+	for _, e := range pc.all {
 		a := e.Addr.Addr()
 		// A connection of the endpoint to itself: without another source the reply
 		// would never leave the pod, and the answer come from the wrong address.
-		pc.nat.add(chain, pc.o, toMarkMasq, comment, plan.Src{Prefix: netip.PrefixFrom(a, a.BitLen())})
-		pc.nat.add(chain, pc.o, plan.DNAT{To: e.Addr}, comment, protocol)
+		pc.nat.add(e.chain, pc.o, toMarkMasq, comment, plan.Src{Prefix: netip.PrefixFrom(a, a.BitLen())})
+		pc.nat.add(e.chain, pc.o, plan.DNAT{To: e.Addr}, comment, protocol)
 	}
 }

@@ -15,7 +15,15 @@ type portCompiler struct {
 	sp    *topology.ServicePort
 	name  string // default/web:http
 	names chainNames
+	all   []endpoint
 	o     plan.Origin
+}
+
+// endpoint is an endpoint with the texts that rules need of it.
+type endpoint struct {
+	*topology.Endpoint
+	addr  string // 10.244.1.2:8080
+	chain string
 }
 
 // servicePort adds the entries of one service port and the chains behind them.
@@ -25,6 +33,10 @@ func (c *compiler) servicePort(p *service.Port) {
 	if !p.Any {
 		pc.refuse()
 		return
+	}
+	for _, e := range p.All {
+		addr := e.Addr.String()
+		pc.all = append(pc.all, endpoint{e, addr, endpointChain(name, p.Port.Protocol, addr)})
 	}
 	pc.entries()
 	pc.dropWithoutLocal()
