@@ -14,7 +14,7 @@ import (
 // be shown, those of a scenario next to each other.
 type Report struct {
 	Results  []Result
-	Duration time.Duration // wall time of the run; 0: the sum of the results'
+	Duration time.Duration // wall time of the run; 0: the sum of the results
 }
 
 func (r Report) total() time.Duration {

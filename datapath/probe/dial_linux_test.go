@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -209,19 +210,29 @@ func TestDialLeavesNoDescriptor(t *testing.T) {
 	}
 }
 
-// With few descriptors the dialer goes slower; it does not fail.
-func TestDialWaitsForDescriptors(t *testing.T) {
-	l := pair(t)
-	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.UDP, 80}}})
+// limitDescriptors leaves the process that many descriptors more than it has.
+func limitDescriptors(t *testing.T, more int) {
+	t.Helper()
 	var was unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { unix.Setrlimit(unix.RLIMIT_NOFILE, &was) })
-	few := unix.Rlimit{Cur: uint64(descriptorsOpen(t) + 12), Max: was.Max}
+	t.Cleanup(func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+			t.Error(err)
+		}
+	})
+	few := unix.Rlimit{Cur: uint64(descriptorsOpen(t) + more), Max: was.Max}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// With few descriptors the dialer goes slower; it does not fail.
+func TestDialWaitsForDescriptors(t *testing.T) {
+	l := pair(t)
+	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.UDP, 80}}})
+	limitDescriptors(t, 12)
 	flows := make([]flow.Flow, 200)
 	for i := range flows {
 		flows[i] = flow.Flow{From: "client", To: to("10.0.2.2:80"), Protocol: flow.UDP}
@@ -230,5 +241,24 @@ func TestDialWaitsForDescriptors(t *testing.T) {
 		if s.Outcome != flow.Connected {
 			t.Fatalf("flow %d: %s %s", i, s.Outcome, s.Err)
 		}
+	}
+}
+
+// The kernel tells connect of a REJECT on its own host only with the next SYN,
+// after a second; the dialer asks.
+func TestARejectOfTheOwnHostIsHeardAtOnce(t *testing.T) {
+	l := agentOnLoopback(t)
+	var out []byte
+	err := l.in("host", func(netns.Here) (err error) {
+		out, err = exec.Command("iptables", "-w", "-A", "OUTPUT", "-p", "tcp", "--dport", "80", "-j", "REJECT").CombinedOutput()
+		return err
+	})
+	if err != nil {
+		t.Skipf("no iptables here: %v: %s", err, out)
+	}
+	// The deadline is before the next SYN.
+	seen := l.dial(flow.Flow{From: "host", To: to("127.0.0.1:80"), Protocol: flow.TCP, Within: 500 * time.Millisecond})[0]
+	if seen.Outcome != flow.Refused {
+		t.Errorf("%s (%s), want refused", seen.Outcome, seen.Err)
 	}
 }

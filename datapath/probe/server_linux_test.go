@@ -376,3 +376,23 @@ func TestAnswersAreRecognized(t *testing.T) {
 		}
 	}
 }
+
+// Each connection costs this process two descriptors: there are too few for all.
+func TestWithoutDescriptorsTheOldestConnectionMakesWay(t *testing.T) {
+	l := agentOnLoopback(t)
+	limitDescriptors(t, 20)
+	var all []net.Conn
+	for i := range 15 {
+		c := l.connect("tcp")
+		all = append(all, c)
+		io.WriteString(c, "hello\n")
+		line, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		wantLine(t, c, line)
+	}
+	if _, err := all[0].Read(make([]byte, 1)); !errors.Is(err, unix.ECONNRESET) {
+		t.Errorf("the oldest connection: %v, want a reset", err)
+	}
+}
