@@ -1,0 +1,242 @@
+package scenarios
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/scenarios/expect"
+)
+
+const (
+	defaultRetry  = 5 * time.Second
+	defaultWithin = time.Second
+	maxCount      = 10_000
+)
+
+func (l *loader) evalExpects() {
+	l.places = newPlaces(l.lab())
+	for _, b := range l.blocksOf("expect") {
+		l.declareDynamic(b)
+		c := l.read(b, expectSchema(), b.scope)
+		if e := l.evalExpect(b, c); e != nil {
+			l.expects = append(l.expects, e)
+		}
+	}
+}
+
+// evalExpect resolves one expect block, or returns nil where something of it is wrong.
+func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
+	e := &expect.Reach{
+		Name: b.label, Origin: b.origin(),
+		Outcome: flow.Outcome(l.word(c.attrs["outcome"], "outcome", b.scope, string(flow.Connected), outcomes, nil)),
+		Within:  l.duration(c.attrs["within"], defaultWithin, false),
+		Retry:   l.duration(c.attrs["retry"], defaultRetry, true),
+	}
+	if b.label == "" {
+		l.errorf(b.labelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
+	}
+	if n := l.number(c.attrs["count"], b.scope); n.Set {
+		if e.Count = n.Value; n.Value < 1 || n.Value > maxCount {
+			l.errorf(rangeOf(n.Origin), "Count out of range", "The count %d is out of range. Use a number from 1 to %d.", n.Value, maxCount)
+		}
+	}
+	for _, name := range []string{"from", "to"} {
+		if c.attrs[name] == nil {
+			l.errorf(b.labelRange, "Missing attribute", "The expectation %q has no %s. Add %s = …", b.label, name, name)
+		}
+	}
+	from, fromOK := l.dialers(c.attrs["from"], b.scope)
+	toOK := l.targets(e, c, b.scope)
+	for _, name := range []string{"answer", "source"} {
+		if a := c.attrs[name]; a != nil && e.Outcome != flow.Connected {
+			l.errorf(a.NameRange, "Nobody answers there", "With outcome %q nobody answers, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, name, name)
+		}
+	}
+	e.Answers = l.answers(c.attrs["answer"], b.scope)
+	if !fromOK || !toOK {
+		return nil
+	}
+	for _, f := range from {
+		e.From = append(e.From, f.place)
+	}
+	if len(e.From)*len(e.To) > maxPairs {
+		l.errorf(b.labelRange, "Too many pairs", "This expectation tries %d pairs. Try at most %d.", len(e.From)*len(e.To), maxPairs)
+		return nil
+	}
+	e.Sources = l.sourcePrefixes(c.attrs["source"], from, b.scope)
+	if sb := l.option(c, "spread"); sb != nil {
+		e.Spread = l.spread(sb, e, b.scope)
+	}
+	return e
+}
+
+var outcomes = []string{string(flow.Connected), string(flow.Refused), string(flow.Timeout), string(flow.Unreachable), string(flow.Reset), string(flow.DNS)}
+
+// word reads one of several words.
+func (l *loader) word(a *hcl.Attribute, what string, sc scope, def string, known, planned []string) string {
+	t := l.text(a, sc)
+	switch {
+	case !t.Set || slices.Contains(known, t.Value):
+		return t.Or(def)
+	case slices.Contains(planned, t.Value):
+		l.notYet(a.Expr.Range(), what, t.Value)
+	default:
+		l.errorf(a.Expr.Range(), "Unknown "+what, "%s is not a %s.%s Use %s.", quoteOr(cty.StringVal(t.Value)), what, hint(t.Value, known), words(known))
+	}
+	return def
+}
+
+// dialer is somebody who can dial, with the object that each.from is.
+type dialer struct {
+	place  expect.Place
+	object cty.Value
+}
+
+func (l *loader) dialers(a *hcl.Attribute, sc scope) ([]dialer, bool) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return nil, false
+	}
+	var out []dialer
+	for _, o := range objectsIn(v) {
+		place, ok := l.places.place(o)
+		switch {
+		case ok:
+			out = append(out, dialer{place, o})
+		case isKind(o, "node", "client", "pod"):
+			l.silent = true // not resolved, and reported
+			return nil, false
+		default:
+			l.errorf(a.Expr.Range(), "Cannot dial from there", "from must be a pod, node, client or a list of them, not %s.%s", quoteOr(o), l.places.suggest(o))
+			return nil, false
+		}
+	}
+	if len(out) == 0 {
+		l.errorf(a.Expr.Range(), "Nobody to dial from", "from is an empty list, so nothing would be tried. Name a pod, node or client.")
+		return nil, false
+	}
+	return out, true
+}
+
+// objectsIn flattens lists and the instances of pods into single values.
+func objectsIn(v cty.Value) []cty.Value {
+	if v.IsNull() || !isList(v) && !v.Type().IsObjectType() && !v.Type().IsMapType() || isKind(v, objectKinds...) {
+		return []cty.Value{v}
+	}
+	var out []cty.Value
+	for it := v.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		out = append(out, objectsIn(e)...)
+	}
+	return out
+}
+
+// answers reads who may answer.
+func (l *loader) answers(a *hcl.Attribute, sc scope) []string {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, o := range objectsIn(v) {
+		name, _ := asText(o)
+		if isKind(o, "pod", "client") {
+			if place, ok := l.places.place(o); ok {
+				name = place.Name
+			}
+		}
+		if !slices.Contains(l.places.agents, name) {
+			if isKind(o, "pod", "client") {
+				l.errorf(a.Expr.Range(), "Nobody listens there", "%s %q has no port, so it cannot answer. Give it a port block.", describe(o)[2:], textOf(o, "name"))
+			} else {
+				l.errorf(a.Expr.Range(), "Cannot answer", "answer must be a pod, a client or a list of them, not %s.%s", quoteOr(o), hint(name, l.places.agents))
+			}
+			continue
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	if len(objectsIn(v)) == 0 {
+		l.errorf(a.Expr.Range(), "Nobody may answer", "answer is an empty list. Name a pod, or set an outcome.")
+	}
+	slices.Sort(out)
+	return out
+}
+
+// sourcePrefixes reads what the server must see, once per dialer: the expression may refer
+// to each.from.
+func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc scope) [][]netip.Prefix {
+	if a == nil {
+		return nil
+	}
+	var out [][]netip.Prefix
+	for _, f := range from {
+		v, ok := l.value(a, join(sc, scope{"each": cty.ObjectVal(map[string]cty.Value{"from": f.object})}))
+		if !ok {
+			return nil
+		}
+		var prefixes []netip.Prefix
+		for _, o := range objectsIn(v) {
+			list, ok := l.places.prefixes(o)
+			if !ok {
+				l.errorf(a.Expr.Range(), "Invalid source", "source must be an address, a CIDR, a node, pod or client, or a list of them, not %s. Write source = each.from.ip.", quoteOr(o))
+				return nil
+			}
+			prefixes = append(prefixes, list...)
+		}
+		if len(prefixes) == 0 {
+			l.errorf(a.Expr.Range(), "Invalid source", "source is an empty list. Name an address, or remove it.")
+			return nil
+		}
+		out = append(out, prefixes)
+	}
+	return out
+}
+
+// spread reads how answers are balanced.
+func (l *loader) spread(b *block, e *expect.Reach, sc scope) *expect.Spread {
+	c := l.read(b, spreadSchema(), sc)
+	out := &expect.Spread{}
+	tolerance := c.attrs["tolerance"]
+	v, ok := l.value(tolerance, sc)
+	if tolerance == nil {
+		l.errorf(b.kindRange, "Spread without tolerance", "A spread needs the deviation that is allowed. Add tolerance = 0.3.")
+		return nil
+	}
+	if ok {
+		if v.Type() != cty.Number {
+			l.wrongType(tolerance, "a number", "0.3", v)
+			return nil
+		}
+		if out.Tolerance, _ = v.AsBigFloat().Float64(); out.Tolerance <= 0 || out.Tolerance > 1 {
+			l.errorf(tolerance.Expr.Range(), "Tolerance out of range", "tolerance is a fraction of each share. Use a number above 0, up to 1.")
+		}
+	}
+	if len(e.Answers) == 0 {
+		l.errorf(b.kindRange, "Spread without answers", "Between whom the answers spread is not said. Add answer = pod.NAME.")
+	}
+	w := c.attrs["weights"]
+	if v, ok := l.value(w, sc); ok {
+		if !v.Type().IsObjectType() && !v.Type().IsMapType() {
+			l.wrongType(w, "a map of numbers", `{ web-0 = 2, web-1 = 1 }`, v)
+			return nil
+		}
+		out.Weights = map[string]float64{}
+		for it := v.ElementIterator(); it.Next(); {
+			k, n := it.Element()
+			name := k.AsString()
+			if n.IsNull() || n.Type() != cty.Number || n.AsBigFloat().Sign() <= 0 || !slices.Contains(e.Answers, name) {
+				l.errorf(w.Expr.Range(), "Invalid weight", "The weight of %q must be a positive number for one of answer.%s", name, hint(name, e.Answers))
+				continue
+			}
+			out.Weights[name], _ = n.AsBigFloat().Float64()
+		}
+	}
+	return out
+}

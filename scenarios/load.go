@@ -1,0 +1,214 @@
+package scenarios
+
+import (
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/topology"
+)
+
+// Options are what a scenario depends on besides its files.
+type Options struct {
+	Vars     map[string]string // values of --var, as written
+	VarFiles []string          // paths of --var-file; later ones win
+	Environ  []string          // KEY=value; only NLAB_VAR_x is looked at
+	Stdin    io.Reader         // read when the path is "-"
+	Version  string            // of this program, for required_version; empty: not checked
+}
+
+// Scenario is a scenario as loaded.
+type Scenario struct {
+	Name    string // base name of the file or folder
+	Dir     string // folder of the files; "." for standard input
+	Files   []string
+	Spec    *topology.Spec
+	Lab     *topology.Lab
+	Expects []*expect.Reach      // in the order of the files
+	Sources map[string][]byte    // file, as origins name it, to its text
+	Inputs  map[string]cty.Value // the variables and their values
+}
+
+// Path is where a file, as origins name it, can be opened.
+func (s *Scenario) Path(file string) string {
+	if file == stdinName || filepath.IsAbs(file) || filepath.Base(file) != file {
+		return file
+	}
+	return filepath.Join(s.Dir, file)
+}
+
+// Load reads a scenario: a file, a folder of files, or standard input for "-". It
+// reports everything wrong at once; with errors the scenario is as complete as it
+// could be and must not be run, and it is never nil.
+//
+// Origins name files by their base name, so that the same scenario resolves to the
+// same values wherever it lies. Diagnostics name them by a path that opens.
+func Load(path string, opts Options) (*Scenario, Diagnostics) {
+	in, c := readInput(path, opts)
+	l := newLoader(in, c)
+	s := &Scenario{Name: in.name, Dir: in.dir, Files: in.files, Spec: l.spec, Sources: in.sources}
+	for _, name := range in.files {
+		if src, ok := in.sources[name]; ok {
+			l.load(src, name)
+		}
+	}
+	if len(c.list) == 0 && len(in.files) > 0 && l.empty() {
+		c.errorf(hcl.Range{Filename: in.files[0]}, "Empty scenario", "There is no block in %s. Begin with node \"node1\" {}.", path)
+	}
+	if slices.ContainsFunc(c.list, isSyntax) || len(in.sources) == 0 || l.empty() {
+		// What a file with a syntax error declares is unknown, so that every
+		// reference to it would be reported too.
+		s.Lab, _ = topology.Resolve(l.spec)
+		return s, c.sorted()
+	}
+	l.evaluate(opts)
+	s.Name = l.spec.Name
+	s.Lab, s.Expects, s.Inputs = l.lab(), l.expects, l.variables
+	return s, c.sorted()
+}
+
+// isSyntax reports a diagnostic from before the first stage of evaluation that makes
+// the later ones meaningless.
+func isSyntax(d Diagnostic) bool {
+	return d.Severity == Error && d.Summary != "Unknown block" && d.Summary != "Not supported yet" && d.Summary != "Unknown attribute"
+}
+
+// stage is a step of evaluation. What a stage declares can be referred to in every
+// later one.
+type stage int
+
+const (
+	stageVariables stage = iota
+	stageNetwork
+	stageNodes
+	stageClients
+	stageNamespaces
+	stagePods
+	stageServices
+	stageLate // what does not change an address: commands, routes
+	stageExpects
+)
+
+// loader evaluates one scenario.
+type loader struct {
+	*collector
+	in        *input
+	raw       map[string]hcl.Blocks
+	stage     stage
+	doing     string // what is being evaluated, as a sentence names it
+	functions map[string]function.Function
+	loops     int
+
+	declared  map[string]map[string]hcl.Range // kind to names
+	poisoned  map[string]bool                 // kind.name whose declaration failed
+	variables map[string]cty.Value
+	locals    map[string]*local
+	calling   []string // locals under evaluation
+	silent    bool     // something was left out because its cause was reported
+
+	spec     *topology.Spec
+	resolved *topology.Lab // of spec; nil when spec has changed since
+	problems topology.Problems
+	pods     map[string]*podBlock
+	late     []func()
+	roots    map[string]cty.Value // cached objects of a stage
+	places   *places
+	expects  []*expect.Reach
+}
+
+func newLoader(in *input, c *collector) *loader {
+	l := &loader{
+		collector: c, in: in, raw: map[string]hcl.Blocks{}, declared: map[string]map[string]hcl.Range{},
+		poisoned: map[string]bool{}, variables: map[string]cty.Value{}, locals: map[string]*local{},
+		spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{}, roots: map[string]cty.Value{}, loops: maxLoops,
+	}
+	l.functions = functions(in.dir, &l.loops)
+	return l
+}
+
+func (l *loader) load(src []byte, name string) {
+	body := parse(l.collector, src, name)
+	if body == nil {
+		return
+	}
+	if native, ok := body.(*hclsyntax.Body); ok {
+		instrument(native)
+	}
+	l.topLevel(body)
+}
+
+func (l *loader) empty() bool { return len(l.raw) == 0 }
+
+// evaluate goes through the stages. Each reports all its mistakes; what depends on a
+// mistake of an earlier one is left out in silence.
+func (l *loader) evaluate(opts Options) {
+	l.declareAll()
+	l.evalVariables(opts)
+	l.collectLocals()
+	l.evalNetlab(opts)
+	l.enter(stageNetwork)
+	l.evalNetwork()
+	l.evalProxy()
+	l.enter(stageNodes)
+	l.evalNodes()
+	l.enter(stageClients)
+	l.evalClients()
+	l.enter(stageNamespaces)
+	l.evalNamespaces()
+	l.enter(stagePods)
+	l.evalPods()
+	l.enter(stageServices)
+	l.evalServices()
+	l.enter(stageLate)
+	for _, f := range l.late {
+		f()
+	}
+	l.changed()
+	l.lab()
+	l.collector.problems(l.problems)
+	l.enter(stageExpects)
+	l.evalExpects()
+	l.evalUnusedLocals()
+	if l.silent && !slices.ContainsFunc(l.list, func(d Diagnostic) bool { return d.Severity == Error }) {
+		l.errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
+	}
+}
+
+func (l *loader) enter(s stage) {
+	l.stage = s
+	l.roots = map[string]cty.Value{}
+}
+
+// changed says that the spec is no longer what resolved was made from.
+func (l *loader) changed() { l.resolved = nil }
+
+// lab is the lab so far. Resolving is allowed at any stage: what has an address keeps
+// it when later things are added.
+func (l *loader) lab() *topology.Lab {
+	if l.resolved == nil {
+		l.resolved, l.problems = topology.Resolve(l.spec)
+	}
+	return l.resolved
+}
+
+// hcl adds HCL's own diagnostics.
+func (c *collector) hcl(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		severity := Error
+		if d.Severity == hcl.DiagWarning {
+			severity = Warning
+		}
+		r := hcl.Range{}
+		if d.Subject != nil {
+			r = *d.Subject
+		}
+		summary, detail := plain(d)
+		c.add(severity, summary, detail, r)
+	}
+}

@@ -1,0 +1,205 @@
+package scenarios
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/topology"
+)
+
+// places finds the parts of a resolved lab by name.
+type places struct {
+	nodes    map[string]*topology.Node
+	clients  map[string]*topology.Client
+	pods     map[string]*topology.Pod // by namespace/name
+	services map[string]*topology.Service
+	agents   []string // who can answer
+}
+
+func newPlaces(lab *topology.Lab) *places {
+	p := &places{map[string]*topology.Node{}, map[string]*topology.Client{}, map[string]*topology.Pod{}, map[string]*topology.Service{}, nil}
+	for _, n := range lab.Nodes {
+		p.nodes[n.Name] = n
+	}
+	for _, c := range lab.Clients {
+		p.clients[c.Name] = c
+		if len(c.Ports) > 0 {
+			p.agents = append(p.agents, c.Name)
+		}
+	}
+	for _, pod := range lab.Pods {
+		p.pods[pod.Namespace+"/"+pod.Name] = pod
+		if len(pod.Ports) > 0 {
+			p.agents = append(p.agents, pod.AgentName())
+		}
+	}
+	for _, s := range lab.Services {
+		p.services[s.Namespace+"/"+s.Name] = s
+	}
+	return p
+}
+
+// of finds what an object of an expression stands for; nil where it is none or was
+// not resolved.
+func (p *places) of(v cty.Value) any {
+	if !isKind(v, "node", "client", "pod", "service") {
+		return nil
+	}
+	name, key := textOf(v, "name"), textOf(v, "namespace")+"/"+textOf(v, "name")
+	switch textOf(v, "kind") {
+	case "node":
+		return orNil(p.nodes[name])
+	case "client":
+		return orNil(p.clients[name])
+	case "pod":
+		return orNil(p.pods[key])
+	default:
+		return orNil(p.services[key])
+	}
+}
+
+func orNil[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return p
+}
+
+func (p *places) place(v cty.Value) (expect.Place, bool) {
+	switch o := p.of(v).(type) {
+	case *topology.Node:
+		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
+	case *topology.Client:
+		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
+	case *topology.Pod:
+		return expect.Place{Name: o.AgentName(), Netns: o.Netns(), Addrs: o.Addrs}, true
+	}
+	return expect.Place{}, false
+}
+
+// suggest is how to refer to what a text probably names, as a sentence.
+func (p *places) suggest(v cty.Value) string {
+	name, ok := asText(v)
+	if !ok {
+		return " Refer to one, such as node.node1."
+	}
+	for kind, has := range map[string]bool{"client": p.clients[name] != nil, "node": p.nodes[name] != nil, "pod": p.pods["default/"+name] != nil} {
+		if has {
+			return " Write " + kind + "." + name + " without quotes."
+		}
+	}
+	return " Refer to one, such as node.node1."
+}
+
+// portOf is a port on which something can be dialed.
+type portOf struct {
+	name     string
+	number   uint16
+	protocol topology.Protocol
+}
+
+// listener is what answers for an object: its first address and its ports.
+func (p *places) listener(v cty.Value) (name string, addr netip.Addr, ports []portOf, ok bool) {
+	return listenerOf(p.of(v))
+}
+
+func listenerOf(object any) (name string, addr netip.Addr, ports []portOf, ok bool) {
+	var addrs []netip.Addr
+	var own []topology.Port
+	switch o := object.(type) {
+	case *topology.Node:
+		name, addrs = "node "+o.Name, o.Addrs
+	case *topology.Client:
+		name, addrs, own = "client "+o.Name, o.Addrs, o.Ports
+	case *topology.Pod:
+		name, addrs, own = "pod "+o.AgentName(), o.Addrs, o.Ports
+	case *topology.Service:
+		name, addrs = "service "+o.Name, o.ClusterIPs
+		for _, sp := range o.Ports {
+			ports = append(ports, portOf{sp.Name, sp.Port, sp.Protocol})
+		}
+		if o.Namespace != topology.DefaultNamespace {
+			name += "." + o.Namespace
+		}
+	default:
+		return "", netip.Addr{}, nil, false
+	}
+	for _, port := range own {
+		ports = append(ports, portOf{port.Name, port.Number, port.Protocol})
+	}
+	if len(addrs) > 0 {
+		addr = addrs[0]
+	}
+	return name, addr, ports, true
+}
+
+// lookup resolves a name as the lab's DNS would for a pod of namespace default:
+// service, service.namespace and the full name; and, beyond Kubernetes, the plain
+// names of pods, nodes and clients.
+func (p *places) lookup(host string) (name string, addr netip.Addr, ports []portOf, ok bool) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	host = strings.TrimSuffix(host, "."+clusterDomain)
+	host = strings.TrimSuffix(host, ".svc")
+	service, ns, dotted := strings.Cut(host, ".")
+	if !dotted {
+		ns = topology.DefaultNamespace
+	}
+	candidates := []any{orNil(p.services[ns+"/"+service])}
+	if !dotted {
+		candidates = append(candidates, orNil(p.pods[ns+"/"+service]), orNil(p.nodes[host]), orNil(p.clients[host]))
+	}
+	for _, c := range candidates {
+		if c != nil {
+			return listenerOf(c)
+		}
+	}
+	return "", netip.Addr{}, nil, false
+}
+
+// hosts are the names that resolve, for suggestions.
+func (p *places) hosts() []string {
+	out := slices.Concat(slices.Collect(maps.Keys(p.nodes)), slices.Collect(maps.Keys(p.clients)))
+	for _, s := range p.services {
+		out = append(out, s.Name)
+	}
+	for _, pod := range p.pods {
+		out = append(out, pod.Name)
+	}
+	return out
+}
+
+// prefixes is what an object or a text means as the source of a packet. A node means
+// every address that its packets can have: that of the wire, that of its bridge, from
+// which it reaches its own pods, and that of its vxlan device, from which it reaches
+// the others'.
+func (p *places) prefixes(v cty.Value) ([]netip.Prefix, bool) {
+	var addrs []netip.Addr
+	switch o := p.of(v).(type) {
+	case *topology.Node:
+		addrs = append(addrs, o.Addrs...)
+		for _, share := range o.PodCIDRs {
+			addrs = append(addrs, share.Addr().Next(), share.Addr())
+		}
+	case *topology.Client:
+		addrs = o.Addrs
+	case *topology.Pod:
+		addrs = o.Addrs
+	default:
+		s, ok := asText(v)
+		if !ok {
+			return nil, false
+		}
+		prefix, ok := prefixOf(s)
+		return []netip.Prefix{prefix}, ok
+	}
+	var out []netip.Prefix
+	for _, a := range addrs {
+		out = append(out, netip.PrefixFrom(a, a.BitLen()))
+	}
+	return out, true
+}

@@ -1,0 +1,33 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"io"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/formatter"
+)
+
+// Run runs the specs of all labs with Ginkgo inside an ordinary program, and
+// reports whether all passed. Ginkgo prints nothing: the caller renders Report.
+// It works once per process, as Ginkgo does.
+func (r *Runner) Run(ctx context.Context) bool {
+	formatter.ColorableStdOut, formatter.ColorableStdErr = io.Discard, io.Discard
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suite.OutputInterceptorMode = "none"
+	suite.GracePeriod = 0
+	reporter.NoColor = true
+	var t verdict
+	r.Specs()
+	r.Start(ctx)
+	ginkgo.RunSpecs(&t, "netlab", suite, reporter)
+	return !t.failed && ctx.Err() == nil
+}
+
+// verdict is the testing.T of a program that is not a test.
+type verdict struct{ failed bool }
+
+// Fail implements ginkgo.GinkgoTestingT.
+func (v *verdict) Fail() { v.failed = true }

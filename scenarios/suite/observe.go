@@ -1,0 +1,95 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/expect"
+)
+
+// between is the shortest pause before a wrong result is tried again.
+const between = 20 * time.Millisecond
+
+// observe settles all expectations of a lab at once.
+func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
+	var all sync.WaitGroup
+	// Each has a connection and a thread in the engine while it dials.
+	slots := make(chan struct{}, 64)
+	for i, e := range x.lab.Scenario.Expects {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			defer close(x.done[i])
+			x.results[i] = x.prove(ctx, lab, e)
+		})
+	}
+	all.Wait()
+}
+
+// prove dials the flows of one expectation, and those that went wrong again, until
+// all is as claimed or the time to retry is over.
+func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) reports.Result {
+	result := x.result(e)
+	started := time.Now()
+	flows := e.Flows()
+	seen, err := lab.Probe(ctx, flows)
+	var verdict expect.Verdict
+	for pause := between; err == nil; pause *= 2 {
+		verdict = e.Judge(seen)
+		again := verdict.Again()
+		if len(again) == 0 || time.Since(started)+pause > e.Retry {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(pause):
+			err = dialAgain(ctx, lab, flows, seen, again)
+		}
+	}
+	result.Duration = time.Since(started)
+	if err != nil {
+		result.Status, result.Failure = reports.Failed, fmt.Sprintf("the probe broke: %v", err)
+		return result
+	}
+	result.Rows = verdict.Rows()
+	result.Status = reports.Passed
+	if !verdict.OK {
+		result.Status = reports.Failed
+		x.addRules(result.Rows, verdict, flows)
+	}
+	return result
+}
+
+// dialAgain replaces what was seen at some places.
+func dialAgain(ctx context.Context, lab *engine.Client, flows []flow.Flow, seen []flow.Seen, places []int) error {
+	some := make([]flow.Flow, len(places))
+	for i, p := range places {
+		some[i] = flows[p]
+	}
+	news, err := lab.Probe(ctx, some)
+	if err != nil {
+		return err
+	}
+	for i, p := range places {
+		seen[p] = news[i]
+	}
+	return nil
+}
+
+// addRules tells, for each pair that failed, which rules its packets should have
+// met.
+func (x *run) addRules(rows []reports.Row, v expect.Verdict, flows []flow.Flow) {
+	for i, pair := range v.Pairs {
+		if !pair.OK && len(pair.Flows) > 0 {
+			rows[i].Rules = RulesFor(x.lab.Plan, flows[pair.Flows[0]])
+		}
+	}
+}

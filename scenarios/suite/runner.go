@@ -1,0 +1,253 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/topology"
+)
+
+// Lab is a scenario that is ready to run.
+type Lab struct {
+	Path     string // as the user named it
+	Scenario *scenarios.Scenario
+	Plan     *plan.Plan
+	Meta     engine.Meta
+}
+
+// Options say how labs are run.
+type Options struct {
+	Parallel int // labs at once; 0: as many as there are cores
+	// Thorough also applies every lab twice and compares the kernel with the plan.
+	Thorough bool
+	// Finish is called with every lab whose expectations are settled, while it
+	// still runs; nil: it is taken down.
+	Finish func(ctx context.Context, lab *Lab, running *engine.Client, failed bool) error
+	// Name gives labs names, so that other commands find them while they run;
+	// nil: they have none.
+	Name func(*Lab) string
+}
+
+// Runner runs labs and keeps their results.
+type Runner struct {
+	options Options
+	runs    []*run
+	start   sync.Once
+	ended   sync.WaitGroup
+	cancel  context.CancelFunc
+}
+
+// run is one lab under test. The channels are closed when what they name is known.
+type run struct {
+	lab     *Lab
+	up      chan struct{}
+	upErr   error
+	upTook  time.Duration
+	done    []chan struct{} // per expectation
+	results []reports.Result
+	down    chan struct{}
+	downErr error
+	setup   reports.Result
+}
+
+// New prepares a run of the labs; nothing starts before the first result is asked
+// for.
+func New(labs []*Lab, o Options) *Runner {
+	if o.Parallel <= 0 {
+		o.Parallel = runtime.GOMAXPROCS(0)
+	}
+	r := &Runner{options: o}
+	for _, lab := range labs {
+		x := &run{lab: lab, up: make(chan struct{}), down: make(chan struct{})}
+		for range lab.Scenario.Expects {
+			x.done = append(x.done, make(chan struct{}))
+		}
+		x.results = make([]reports.Result, len(x.done))
+		r.runs = append(r.runs, x)
+	}
+	return r
+}
+
+// Start begins to run the labs, as many at once as the options say.
+func (r *Runner) Start(ctx context.Context) {
+	r.start.Do(func() {
+		ctx, r.cancel = context.WithCancel(ctx)
+		slots := make(chan struct{}, r.options.Parallel)
+		queue := make(chan *run)
+		r.ended.Go(func() {
+			defer close(queue)
+			for _, x := range r.runs {
+				slots <- struct{}{}
+				queue <- x
+			}
+		})
+		for range min(r.options.Parallel, len(r.runs)) {
+			r.ended.Go(func() {
+				for x := range queue {
+					r.run(ctx, x)
+					<-slots
+				}
+			})
+		}
+	})
+}
+
+// Stop ends what still runs and waits until it is gone.
+func (r *Runner) Stop() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.ended.Wait()
+}
+
+// Report is what is known so far.
+func (r *Runner) Report() reports.Report {
+	var report reports.Report
+	for _, x := range r.runs {
+		select {
+		case <-x.up:
+			if x.upErr != nil {
+				report.Results = append(report.Results, x.setup)
+			}
+		default:
+		}
+		for i, done := range x.done {
+			select {
+			case <-done:
+				report.Results = append(report.Results, x.results[i])
+			default:
+			}
+		}
+		select {
+		case <-x.down:
+			if x.downErr != nil {
+				report.Results = append(report.Results, x.failure("goes down", x.downErr))
+			}
+		default:
+		}
+	}
+	return report
+}
+
+// run takes one lab through its life.
+func (r *Runner) run(ctx context.Context, x *run) {
+	defer close(x.down)
+	lab, err := r.build(ctx, x)
+	x.upErr = err
+	if err != nil {
+		x.setup = x.failure("comes up", err)
+	}
+	close(x.up)
+	if err != nil {
+		x.abort(err)
+		return
+	}
+	r.observe(ctx, x, lab)
+	failed := false
+	for _, result := range x.results {
+		failed = failed || result.Status == reports.Failed
+	}
+	if r.options.Finish != nil && ctx.Err() == nil {
+		x.downErr = r.options.Finish(ctx, x.lab, lab, failed)
+		return
+	}
+	if ctx.Err() != nil {
+		lab.Abandon()
+		return
+	}
+	x.downErr = lab.Down(ctx)
+}
+
+// abort settles every expectation of a lab that cannot be observed.
+func (x *run) abort(err error) {
+	for i, e := range x.lab.Scenario.Expects {
+		x.results[i] = x.result(e)
+		var lacks *engine.UnsupportedError
+		if errors.As(err, &lacks) {
+			x.results[i].Status = reports.Skipped
+			x.results[i].Reason = err.Error()
+		} else {
+			x.results[i].Status = reports.Failed
+			x.results[i].Failure = "the lab did not come up"
+		}
+		close(x.done[i])
+	}
+}
+
+func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
+	started := time.Now()
+	name := ""
+	if r.options.Name != nil {
+		name = r.options.Name(x.lab)
+	}
+	lab, err := engine.Start(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	_, err = lab.Apply(ctx, x.lab.Plan, x.lab.Meta, false)
+	x.upTook = time.Since(started)
+	if err == nil && r.options.Thorough {
+		err = unchanged(ctx, lab, x.lab)
+	}
+	if err != nil {
+		lab.Abandon()
+		return nil, err
+	}
+	return lab, nil
+}
+
+// unchanged applies a lab that was just applied: nothing may change, and the
+// kernel must be as planned.
+func unchanged(ctx context.Context, running *engine.Client, lab *Lab) error {
+	again, err := running.Apply(ctx, lab.Plan, lab.Meta, true)
+	if err != nil {
+		return fmt.Errorf("apply again: %w", err)
+	}
+	if again.Summary != "" {
+		return fmt.Errorf("applying twice changed something: %s\n%s", again.Summary, strings.Join(again.Lines, "\n"))
+	}
+	have, want, err := running.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("read back: %w", err)
+	}
+	if drift := plan.Drift(have, want); len(drift) > 0 {
+		return fmt.Errorf("the kernel is not as planned:\n%s", strings.Join(drift, "\n"))
+	}
+	return nil
+}
+
+func (x *run) result(e *expect.Reach) reports.Result {
+	return reports.Result{
+		Scenario: x.lab.Scenario.Name,
+		File:     x.lab.Scenario.Path(e.Origin.File),
+		Line:     e.Origin.Line,
+		Name:     e.Name,
+		Claim:    e.Describe(),
+	}
+}
+
+func (x *run) failure(name string, err error) reports.Result {
+	result := reports.Result{Scenario: x.lab.Scenario.Name, File: x.lab.Path, Name: name, Status: reports.Failed, Failure: err.Error()}
+	var lacks *engine.UnsupportedError
+	if errors.As(err, &lacks) {
+		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
+	}
+	return result
+}
+
+// Controls are the warnings about silence that nothing proves.
+func Controls(s *scenarios.Scenario) []topology.Problem {
+	return expect.Controls(s.Lab, s.Expects)
+}
