@@ -396,3 +396,13 @@ func TestWithoutDescriptorsTheOldestConnectionMakesWay(t *testing.T) {
 		t.Errorf("the oldest connection: %v, want a reset", err)
 	}
 }
+
+// A connected datagram socket hears only the address that it asked.
+func TestDatagramsAreAnsweredFromTheAddressThatWasAsked(t *testing.T) {
+	l := agentOnLoopback(t)
+	for _, addr := range []string{"127.0.0.1:80", "127.0.0.2:80", "127.1.2.3:80"} {
+		if s := l.dial(flow.Flow{From: "host", To: to(addr), Protocol: flow.UDP})[0]; s.Outcome != flow.Connected {
+			t.Errorf("%s: %s %s", addr, s.Outcome, s.Err)
+		}
+	}
+}
