@@ -89,7 +89,7 @@ func Missing(required []Feature, have Features) []Feature {
 }
 
 // inOrder returns the features of a set in the order of AllFeatures.
-func inOrder(set map[Feature]bool) []Feature {
+func inOrder(set needed) []Feature {
 	all := AllFeatures()
 	list := make([]Feature, 0, len(set))
 	for f := range set {

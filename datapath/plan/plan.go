@@ -89,7 +89,8 @@ type VXLANAttrs struct {
 }
 
 // Addr is an address on a link. An address with the full prefix length is
-// written without broadcast.
+// written without broadcast. IPv6 addresses are added without duplicate address
+// detection, so that they can be used at once: the plan has no duplicates.
 type Addr struct {
 	Link   string
 	Prefix netip.Prefix // address and prefix length, not masked
@@ -124,7 +125,8 @@ type FDB struct {
 	Origin Origin
 }
 
-// Sysctl is one kernel setting of the namespace, in dotted form.
+// Sysctl is one kernel setting of the namespace, in dotted form. One that leaves a
+// plan keeps its value: nobody knows the former one.
 type Sysctl struct {
 	Key   string // net.ipv4.ip_forward
 	Value string

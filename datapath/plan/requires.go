@@ -2,35 +2,50 @@ package plan
 
 // Requires returns the features that the plan needs, in the order of AllFeatures.
 // It depends on the plan alone, never on the machine.
-func Requires(p *Plan) []Feature {
-	set := map[Feature]bool{}
-	for i := range p.Netns {
-		set[FeatureNetNS] = true
-		p.Netns[i].requires(set)
+func Requires(p *Plan) []Feature { return inOrder(needs(p)) }
+
+// RequiredBy returns the origin of the first element of the plan that needs the
+// feature: the line to show to whoever lacks it. It is zero when none does.
+func RequiredBy(p *Plan, f Feature) Origin { return needs(p)[f] }
+
+// needed maps the features that a plan needs to the first origin that needs each.
+type needed map[Feature]Origin
+
+func (n needed) add(f Feature, o Origin) {
+	if first, ok := n[f]; !ok || first.File == "" && o.File != "" {
+		n[f] = o
 	}
-	return inOrder(set)
 }
 
-func (n *Netns) requires(set map[Feature]bool) {
+func needs(p *Plan) needed {
+	set := needed{}
+	for i := range p.Netns {
+		set.add(FeatureNetNS, p.Netns[i].Origin)
+		p.Netns[i].requires(set)
+	}
+	return set
+}
+
+func (n *Netns) requires(set needed) {
 	for _, l := range n.Links {
 		switch l.Type {
 		case Veth:
-			set[FeatureVeth] = true
+			set.add(FeatureVeth, l.Origin)
 		case Bridge:
-			set[FeatureBridge] = true
+			set.add(FeatureBridge, l.Origin)
 		case VXLAN:
-			set[FeatureVXLAN] = true
+			set.add(FeatureVXLAN, l.Origin)
 		}
 	}
 	for _, s := range n.Sysctls {
 		if s.Key == "net.bridge.bridge-nf-call-iptables" {
-			set[FeatureBrNetfilter] = true
+			set.add(FeatureBrNetfilter, n.Origin)
 		}
 	}
 	for _, a := range n.Agents {
 		for _, l := range a.Listen {
 			if l.Protocol == "sctp" {
-				set[FeatureSCTP] = true
+				set.add(FeatureSCTP, a.Origin)
 			}
 		}
 	}
@@ -39,14 +54,14 @@ func (n *Netns) requires(set map[Feature]bool) {
 	}
 }
 
-func (t *Table) requires(set map[Feature]bool) {
+func (t *Table) requires(set needed) {
 	if t.IPv6 {
-		set[FeatureIP6Tables] = true
+		set.add(FeatureIP6Tables, t.origin())
 	} else {
-		set[FeatureIPTables] = true
+		set.add(FeatureIPTables, t.origin())
 	}
 	if t.Name == "nat" {
-		set[FeatureConntrack] = true
+		set.add(FeatureConntrack, t.origin())
 	}
 	for i := range t.Chains {
 		for j := range t.Chains[i].Rules {
@@ -55,30 +70,42 @@ func (t *Table) requires(set map[Feature]bool) {
 	}
 }
 
-func (r *Rule) requires(set map[Feature]bool) {
+func (r *Rule) requires(set needed) {
 	for _, m := range r.Matches {
 		switch m.(type) {
 		case Comment:
-			set[FeatureMatchComment] = true
+			set.add(FeatureMatchComment, r.Origin)
 		case Mark:
-			set[FeatureMatchMark] = true
+			set.add(FeatureMatchMark, r.Origin)
 		case CTState:
-			set[FeatureMatchConntrack] = true
-			set[FeatureConntrack] = true
+			set.add(FeatureMatchConntrack, r.Origin)
+			set.add(FeatureConntrack, r.Origin)
 		case AddrType:
-			set[FeatureMatchAddrType] = true
+			set.add(FeatureMatchAddrType, r.Origin)
 		case Random:
-			set[FeatureMatchStatistic] = true
+			set.add(FeatureMatchStatistic, r.Origin)
 		}
 	}
 	switch r.Target.(type) {
 	case OrMark, XorMark:
-		set[FeatureTargetMark] = true
+		set.add(FeatureTargetMark, r.Origin)
 	case DNAT:
-		set[FeatureTargetDNAT] = true
+		set.add(FeatureTargetDNAT, r.Origin)
 	case Masquerade:
-		set[FeatureTargetMasquerade] = true
+		set.add(FeatureTargetMasquerade, r.Origin)
 	case Reject:
-		set[FeatureTargetReject] = true
+		set.add(FeatureTargetReject, r.Origin)
 	}
+}
+
+// origin is the first of the table's rules that somebody wrote.
+func (t *Table) origin() Origin {
+	for i := range t.Chains {
+		for j := range t.Chains[i].Rules {
+			if o := t.Chains[i].Rules[j].Origin; o.File != "" {
+				return o
+			}
+		}
+	}
+	return Origin{}
 }

@@ -55,3 +55,14 @@ func TestMissingNamesRequiredFeaturesOnly(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestRequiredByNamesTheLine(t *testing.T) {
+	for f, want := range map[Feature]string{
+		FeatureVXLAN: "a.hcl:3 node node1", FeatureTargetDNAT: "a.hcl:12 service default/web",
+		FeatureIPTables: "a.hcl:12 service default/web", FeatureVeth: "a.hcl:9 pod web-0", FeatureIPVS: "",
+	} {
+		if got := RequiredBy(pair(), f).String(); got != want {
+			t.Errorf("%s: got %q, want %q", f, got, want)
+		}
+	}
+}

@@ -94,7 +94,11 @@ func (w *textWriter) add(n *Netns) {
 	}
 	for _, a := range n.Addrs {
 		w.from(a.Origin)
-		w.linef("ip -n %s address add %s dev %s", w.netns, a.Prefix, a.Link)
+		nodad := ""
+		if a.Prefix.Addr().Is6() {
+			nodad = " nodad"
+		}
+		w.linef("ip -n %s address add %s dev %s%s", w.netns, a.Prefix, a.Link, nodad)
 	}
 	w.sysctls(n.Sysctls)
 	for _, x := range n.Neighs {

@@ -48,7 +48,6 @@ func nodeSysctls(ipv6 bool) []plan.Sysctl {
 	if ipv6 {
 		list = append(list,
 			plan.Sysctl{Key: "net.ipv6.conf.all.forwarding", Value: "1"},
-			plan.Sysctl{Key: "net.ipv6.conf.default.accept_dad", Value: "0"},
 			plan.Sysctl{Key: "net.ipv6.icmp.ratelimit", Value: "0"},
 			plan.Sysctl{Key: "net.bridge.bridge-nf-call-ip6tables", Value: "1"})
 	}

@@ -2,6 +2,7 @@ package iptables
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/service"
@@ -59,8 +60,14 @@ func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 }
 
 // localNodePorts reports whether node ports answer on the loopback address. In IPv6
-// they never do.
-func (c *compiler) localNodePorts() bool { return c.view.Lab.Proxy.LocalNodePorts && !c.ipv6 }
+// they never do, and with node port addresses only where those hold it.
+func (c *compiler) localNodePorts() bool {
+	if c.ipv6 || !c.view.Lab.Proxy.LocalNodePorts {
+		return false
+	}
+	cidrs, all := c.nodePortCIDRs()
+	return all || slices.ContainsFunc(cidrs, loopback4.Overlaps)
+}
 
 // sysctls lets packets to 127.0.0.1 leave it, for node ports on that address.
 func (c *compiler) sysctls() []plan.Sysctl {

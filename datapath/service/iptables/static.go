@@ -113,16 +113,25 @@ func (c *compiler) nodePortHook() {
 	}
 }
 
+// nodePortCIDRs returns the prefixes of this family whose addresses node ports
+// answer on, or all: when none is given, or one that holds every address.
+func (c *compiler) nodePortCIDRs() (cidrs []netip.Prefix, all bool) {
+	for _, p := range c.view.Lab.Proxy.NodePortAddresses {
+		if p.Addr().Is6() != c.ipv6 {
+			continue
+		}
+		if p.Bits() == 0 {
+			return nil, true
+		}
+		cidrs = append(cidrs, p)
+	}
+	return cidrs, len(cidrs) == 0
+}
+
 // nodePortAddrs returns the node's addresses on which node ports answer, or all.
 func (c *compiler) nodePortAddrs() (addrs []netip.Addr, all bool) {
-	var cidrs []netip.Prefix
-	for _, p := range c.view.Lab.Proxy.NodePortAddresses {
-		if p.Addr().Is6() == c.ipv6 {
-			cidrs = append(cidrs, p)
-		}
-		all = all || p.Addr().Is6() == c.ipv6 && p.Bits() == 0
-	}
-	if all || len(cidrs) == 0 {
+	cidrs, all := c.nodePortCIDRs()
+	if all {
 		return nil, true
 	}
 	for _, a := range c.view.Addrs {
