@@ -38,9 +38,21 @@ func TestThePlansTextBuildsTheLab(t *testing.T) {
 	}
 }
 
-// paste runs a script where it can name network namespaces without leaving a trace,
-// and returns the rules among the lines that it prints.
+// paste runs a script and returns the rules among the lines that it prints.
 func paste(t *testing.T, script string) []string {
+	t.Helper()
+	var rules []string
+	for _, line := range pasteLines(t, script) {
+		if strings.Contains(line, " -A ") {
+			rules = append(rules, line)
+		}
+	}
+	return rules
+}
+
+// pasteLines runs a script where it can name network namespaces without leaving a
+// trace, and returns the lines that it prints. A word on stderr is a failure.
+func pasteLines(t *testing.T, script string) []string {
 	t.Helper()
 	setup := "set -e\nmount -t tmpfs tmpfs /run\n"
 	if out, err := exec.Command("unshare", "-rnm", "sh", "-c", setup+"mkdir /run/netns").CombinedOutput(); err != nil {
@@ -54,13 +66,7 @@ func paste(t *testing.T, script string) []string {
 	if err != nil || stderr.Len() > 0 {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	var rules []string
-	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, " -A ") {
-			rules = append(rules, strings.TrimSuffix(line, "\n"))
-		}
-	}
-	return rules
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
 // saveCommands prints the rules of every namespace as "netns family table -A rule".

@@ -151,12 +151,9 @@ type addrID struct {
 
 func addrKey(a Addr) addrID { return addrID{a.Link, a.Prefix} }
 
-type routeID struct {
-	to  netip.Prefix
-	dev string
-}
-
-func routeKey(r Route) routeID { return routeID{r.To.Masked(), r.Dev} }
+// routeKey is the destination: the kernel refuses a second route to it, so that a
+// route that moves to another link is changed, not added.
+func routeKey(r Route) netip.Prefix { return r.To.Masked() }
 
 type neighID struct {
 	link string
@@ -175,7 +172,7 @@ func fdbKey(f FDB) fdbID { return fdbID{f.Link, f.MAC, f.Dst} }
 
 func sameLink(a, b Link) bool   { a.Origin = b.Origin; return a == b }
 func sameAddr(a, b Addr) bool   { return true }
-func sameRoute(a, b Route) bool { return a.Via == b.Via && a.OnLink == b.OnLink }
+func sameRoute(a, b Route) bool { return a.Via == b.Via && a.Dev == b.Dev && a.OnLink == b.OnLink }
 func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
 func sameFDB(a, b FDB) bool     { return true }
 

@@ -105,9 +105,13 @@ var changesRows = []struct {
 	drift: []string{"node.node1: route 10.244.2.0/24 via 10.244.2.0 dev flannel.1 changed (a.hcl:3 node node1)",
 		"node.node1: neighbour 10.244.2.0 lladdr 02:00:00:00:00:07 dev flannel.1 changed (a.hcl:3 node node1)"},
 }, {
+	name:  "a route moves to another link",
+	edit:  func(have, _ *Plan) { have.Netns[0].Routes[0].Dev = "eth0" },
+	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 route replace 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink"},
+}, {
 	name:  "a link with another MTU",
 	edit:  func(have, _ *Plan) { have.Netns[0].Links[0].MTU = 1500 },
-	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 link set dev cni0 mtu 1450 address 02:00:00:00:00:01", "ip -n node.node1 link set dev cni0 nomaster", "ip -n node.node1 link set dev cni0 up"},
+	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 link set dev cni0 mtu 1450 address 02:00:00:00:00:01", "ip -n node.node1 link set dev cni0 up"},
 	drift: []string{"node.node1: link cni0 changed: mtu is 1500, want 1450 (a.hcl:3 node node1)"},
 }, {
 	name: "a tunnel with another port is made anew with all that stands on it",

@@ -57,8 +57,19 @@ func (w *textWriter) isNew(p Peer, create []Netns) bool {
 // removeReplaced deletes links whose name is needed again.
 func (w *textWriter) removeReplaced(e *Edit) {
 	for _, l := range e.replaced() {
-		w.linef("ip -n %s link delete dev %s", e.Netns, l.Name)
+		w.deleteLink(e.Netns, l)
 	}
+}
+
+// deleteLink deletes a link, unless the other end of its pair took it along.
+func (w *textWriter) deleteLink(netns string, l Link) {
+	if w.gone[Peer{netns, l.Name}] {
+		return
+	}
+	if l.Type == Veth {
+		w.gone[l.Peer] = true
+	}
+	w.linef("ip -n %s link delete dev %s", netns, l.Name)
 }
 
 func (e *Edit) replaced() []Link {
@@ -87,7 +98,7 @@ func (w *textWriter) edit(e *Edit) {
 		w.addLink(l)
 	}
 	for i := range e.Change.Links {
-		w.changeLink(&e.Change.Links[i])
+		w.changeLink(&e.Change.Links[i], e.Kind)
 	}
 	rest := e.Add
 	rest.Links = nil
@@ -105,16 +116,17 @@ func (w *textWriter) edit(e *Edit) {
 	w.tables(e.Tables)
 }
 
-func (w *textWriter) changeLink(l *Link) {
+func (w *textWriter) changeLink(l *Link, kind Kind) {
 	w.from(l.Origin)
 	if a := l.attrs(); a != "" {
 		w.linef("ip -n %s link set dev %s%s", w.netns, l.Name, a)
 	}
-	if l.Master == "" {
-		w.linef("ip -n %s link set dev %s nomaster", w.netns, l.Name)
-	} else {
+	switch {
+	case l.Master != "":
 		w.linef("ip -n %s link set dev %s master %s", w.netns, l.Name, l.Master)
 		w.linef("bridge -n %s link set dev %s hairpin %s", w.netns, l.Name, map[bool]string{true: "on", false: "off"}[l.Hairpin])
+	case l.Type != Bridge && (kind == Wire || kind == Node): // others have no bridge to be taken from
+		w.linef("ip -n %s link set dev %s nomaster", w.netns, l.Name)
 	}
 	w.linef("ip -n %s link set dev %s up", w.netns, l.Name)
 }
@@ -157,7 +169,7 @@ func (w *textWriter) remove(e *Edit) {
 	}
 	for i := len(d.Links) - 1; i >= 0; i-- {
 		if l := d.Links[i]; !replaced[l.Name] {
-			w.linef("ip -n %s link delete dev %s", w.netns, l.Name)
+			w.deleteLink(w.netns, l)
 		}
 	}
 }

@@ -97,8 +97,8 @@ type Addr struct {
 	Origin Origin
 }
 
-// Route is a route of the main table. Routes that the kernel adds with an
-// address are not listed.
+// Route is a route of the main table, at most one per destination. Routes that the
+// kernel adds with an address are not listed.
 type Route struct {
 	To     netip.Prefix // 0.0.0.0/0: default
 	Via    netip.Addr   // invalid: none

@@ -33,10 +33,11 @@ type textWriter struct {
 	origin Origin
 	ends   map[Peer]*Link // of all namespaces that are written, for peers
 	seen   map[Peer]bool  // ends whose namespace was reached
+	gone   map[Peer]bool  // ends that went with their peer
 }
 
 func newTextWriter(p *Plan) *textWriter {
-	w := &textWriter{ends: map[Peer]*Link{}, seen: map[Peer]bool{}}
+	w := &textWriter{ends: map[Peer]*Link{}, seen: map[Peer]bool{}, gone: map[Peer]bool{}}
 	w.register(p.Netns)
 	return w
 }

@@ -22,6 +22,7 @@ func Bridged(lab *topology.Lab, podMTU int, tunnel func(node *topology.Node, n *
 		out := node(lab, n, ports)
 		podBridge(&out, n, podMTU)
 		tunnel(n, &out)
+		keepFirstRoutes(&out)
 		podPorts(&out, n, podMTU)
 		masquerade(&out, lab, n)
 		p.Netns = append(p.Netns, out)

@@ -2,6 +2,7 @@ package podnet
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
@@ -27,4 +28,15 @@ func AddrOf(n *topology.Node, ipv6 bool) (netip.Addr, bool) {
 		}
 	}
 	return netip.Addr{}, false
+}
+
+// keepFirstRoutes drops all routes but the first to each destination: those that
+// the scenario writes come before those of the mode.
+func keepFirstRoutes(n *plan.Netns) {
+	seen := map[netip.Prefix]bool{}
+	n.Routes = slices.DeleteFunc(n.Routes, func(r plan.Route) bool {
+		known := seen[r.To]
+		seen[r.To] = true
+		return known
+	})
 }

@@ -1,0 +1,110 @@
+package datapath_test
+
+import (
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// edits change the first lab step by step: each step is one more line that a user
+// edits in the file.
+var edits = []struct {
+	name string
+	edit func(*topology.Spec)
+}{
+	{"a pod more", func(s *topology.Spec) { s.Pods = append(s.Pods, pod("web", 1, "node2")) }},
+	{"another policy", func(s *topology.Spec) { s.Services[0].ExternalTrafficPolicy = set("Cluster") }},
+	{"another mode", func(s *topology.Spec) { s.Network.Mode = set("host-gw") }},
+	{"a node more", func(s *topology.Spec) { s.Nodes = nodes("node1", "node2", "node3") }},
+	{"a pod on another node", func(s *topology.Spec) { s.Pods[1].Node = set("node3") }},
+	{"back to the tunnel, with another port", func(s *topology.Spec) { s.Network.Mode, s.Network.VXLAN.Port = set("vxlan"), set(4789) }},
+	{"another tunnel port", func(s *topology.Spec) { s.Network.VXLAN.Port = set(8472) }},
+	{"direct routes", func(s *topology.Spec) { s.Network.VXLAN.DirectRouting = set(true) }},
+	{"a smaller wire", func(s *topology.Spec) { s.Network.MTU = set(1400) }},
+	{"a route by hand", func(s *topology.Spec) {
+		s.Nodes[0].Routes = []topology.RouteSpec{{To: netip.MustParsePrefix("10.244.2.0/24"), Via: netip.MustParseAddr("192.168.0.13"), Origin: at(60)}}
+	}},
+	{"no services", func(s *topology.Spec) { s.Proxy.Mode = set("none") }},
+	{"fewer pods, no client", func(s *topology.Spec) { s.Pods, s.Clients = s.Pods[:1], nil }},
+}
+
+// Pasting the changes from one plan to the next leaves the kernel as pasting the
+// whole of the next.
+func TestChangesLeadFromOneLabToTheNext(t *testing.T) {
+	if _, err := exec.LookPath("unshare"); err != nil {
+		t.Skip("unshare is not installed")
+	}
+	spec := labs[0].spec
+	spec.Nodes, spec.Pods, spec.Services = nodes("node1", "node2"), append([]topology.PodSpec{}, spec.Pods...), append([]topology.ServiceSpec{}, spec.Services...)
+	have := compile(t, spec)
+	script := string(have.Text())
+	plans := make([]*plan.Plan, 0, len(edits))
+	lines := make([]string, 0, len(edits))
+	for _, e := range edits {
+		e.edit(&spec)
+		want := compile(t, spec)
+		changes := plan.Diff(have, want)
+		if changes.Empty() {
+			t.Fatalf("%s: changes nothing", e.name)
+		}
+		lines = append(lines, strings.Join(changes.Lines(), "\n")+"\n")
+		plans = append(plans, want)
+		script += lines[len(lines)-1] + dumpCommands(want)
+		have = want
+	}
+	steps := dumps(t, script)
+	if len(steps) != len(edits) {
+		t.Fatalf("%d dumps for %d edits", len(steps), len(edits))
+	}
+	for i, e := range edits {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			fresh := dumps(t, string(plans[i].Text())+dumpCommands(plans[i]))
+			if d := cmp.Diff(fresh[0], steps[i]); d != "" {
+				t.Errorf("-from nothing +step by step:\n%s\nthis step:\n%s", d, lines[i])
+			}
+		})
+	}
+}
+
+// dumpEnd is the line after each dump.
+const dumpEnd = "END OF DUMP"
+
+// notPlanned removes what no plan says: the number of a link's peer and whether a
+// bridge has noticed yet that it has a port.
+const notPlanned = ` | sed -E 's/@if[0-9]+//; s/ +(UP|DOWN|UNKNOWN) +/ /; s/<.*>//; s/ linkdown//'`
+
+// dumpCommands prints what is in the namespaces of a plan: the names, MTUs, MACs and
+// bridges of links; addresses, routes, neighbours, tunnel entries and rules.
+func dumpCommands(p *plan.Plan) string {
+	var b strings.Builder
+	b.WriteString("ip netns list | sed 's/ .*//' | sort\n")
+	for _, n := range p.Netns {
+		for _, show := range []string{
+			"ip -n %s -br link",
+			"ip -n %s -d link | grep -o 'mtu [0-9]*\\|master [^ ]*\\|vxlan id.*dstport [0-9]*\\|hairpin o[nf]*'",
+			"ip -n %s -br -4 addr",
+			"ip -n %s route",
+			"ip -n %s neigh show nud permanent",
+			"bridge -n %s fdb | { grep dst || true; }",
+			"ip netns exec %s iptables-save | { grep '^[-:]' || true; } | { grep -v '^:.* ACCEPT' || true; } | sed 's/ \\[.*//'",
+		} {
+			fmt.Fprintf(&b, show+notPlanned+" | sort\n", n.Name)
+		}
+	}
+	return b.String() + "echo " + dumpEnd + "\n"
+}
+
+// dumps runs a script and returns its dumps.
+func dumps(t *testing.T, script string) []string {
+	t.Helper()
+	list := strings.Split(strings.Join(pasteLines(t, script), "\n")+"\n", dumpEnd+"\n")
+	return list[:len(list)-1]
+}
