@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// Tables are saved by name: an ordinary user may not read /proc/net/ip_tables_names,
+// from which iptables-legacy-save takes the list.
+
 // scratch runs a shell script in a new network namespace and returns what it
 // prints.
 func scratch(t *testing.T, script, input string) string {
@@ -73,7 +76,7 @@ func TestRulesReadBackAsSaved(t *testing.T) {
 				want = append(want, strings.TrimRight(table.Name+" "+name+" "+row.rule.Save(), " "))
 			}
 			text := RestoreText(Edits(tables[:]), false)
-			saved := scratch(t, variant+"-restore --noflush; "+variant+"-save", text)
+			saved := scratch(t, fmt.Sprintf("%[1]s-restore --noflush; %[1]s-save -t filter; %[1]s-save -t nat", variant), text)
 			got := map[string]bool{}
 			for _, r := range rulesOf(saved) {
 				got[r] = true
@@ -98,7 +101,7 @@ func TestIPv6RulesReadBackAsSaved(t *testing.T) {
 	}
 	edits := []TableEdit{{IPv6: true, Name: "filter", Set: []Chain{{Name: "X", Rules: rules}}}}
 	for _, variant := range []string{"ip6tables-nft", "ip6tables-legacy"} {
-		got := rulesOf(scratch(t, variant+"-restore --noflush; "+variant+"-save", RestoreText(edits, true)))
+		got := rulesOf(scratch(t, variant+"-restore --noflush; "+variant+"-save -t filter", RestoreText(edits, true)))
 		if len(got) != len(rules) {
 			t.Fatalf("%s: %d rules, want %d", variant, len(got), len(rules))
 		}
