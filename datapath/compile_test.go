@@ -270,3 +270,23 @@ func BenchmarkRestoreText(b *testing.B) {
 		plan.RestoreText(edits, false)
 	}
 }
+
+func BenchmarkRequires(b *testing.B) {
+	p, err := datapath.Compile(manyServices(10_000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		plan.Requires(p)
+	}
+}
+
+func BenchmarkDigest(b *testing.B) {
+	p, err := datapath.Compile(manyServices(10_000))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		p.Digest()
+	}
+}

@@ -3,8 +3,12 @@
 // iptables rules and agents.
 //
 // A Plan is a value. Its text form (text.go) is in the words of ip, bridge,
-// sysctl and iptables-restore and is the same bytes on every machine; diff.go
-// turns two plans into changes; requires.go says which kernel features a plan
-// needs. The package knows neither scenarios nor the kernel, and imports the
-// standard library only. Start reading at plan.go, then rule.go.
+// sysctl and iptables-restore and is the same bytes on every machine. diff.go
+// turns two plans into changes, which lines.go writes as commands and drift.go as
+// findings; render.go and restore.go write rules as iptables-restore reads them
+// and as iptables-save prints them; requires.go says which kernel features a plan
+// needs; codec.go carries plans between processes.
+//
+// The package knows neither scenarios nor the kernel, and imports the standard
+// library only. Start reading at plan.go, then rule.go.
 package plan
