@@ -3,7 +3,9 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -27,14 +29,18 @@ func scratch(t *testing.T, script, input string) string {
 	if err := exec.Command("unshare", "-rn", "true").Run(); err != nil {
 		t.Skipf("user namespaces are not available: %v", err)
 	}
-	cmd := exec.Command("unshare", "-rn", "sh", "-ec", script)
+	file := filepath.Join(t.TempDir(), "script") // may be longer than an argument can be
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "-rn", "sh", "-e", file)
 	cmd.Env = append(cmd.Environ(), "XTABLES_LOCKFILE="+t.TempDir()+"/lock")
 	cmd.Stdin = strings.NewReader(input)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s\ninput:\n%s", script, err, &stderr, input)
+		t.Fatalf("%v: %s\n%s\ninput:\n%s", err, &stderr, script, input)
 	}
 	return string(out)
 }
