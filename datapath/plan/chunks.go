@@ -4,7 +4,8 @@ import "strings"
 
 // RestoreChunks is RestoreText cut into several inputs, to be restored with
 // --noflush one after the other, each taking about limit bytes of netlink messages
-// at most. Without a limit (0) it is one.
+// at most. Without a limit (0) it is one. Joined to one input they do the same in
+// one process: each COMMIT is a message of its own.
 //
 // iptables-nft sends a whole table as one message. To make room for it, it asks for
 // a larger send buffer by SO_SNDBUFFORCE, which the kernel grants to the host's

@@ -73,7 +73,8 @@ func TestChunksFitTheSocketBufferOfAnOrdinaryUser(t *testing.T) {
 			}
 		}
 	}
-	script := restoreScript(RestoreChunks(edits, false, UserBuffer)) + "iptables-nft-save -t nat | grep -c ^-A\n"
+	joined := strings.Join(RestoreChunks(edits, false, UserBuffer), "")
+	script := restoreScript([]string{joined}) + "iptables-nft-save -t nat | grep -c ^-A\n"
 	if got, want := strings.TrimSpace(scratch(t, script, "")), "1200"; got != want {
 		t.Errorf("%s rules, want %s", got, want)
 	}

@@ -15,6 +15,11 @@ func Edits(tables []Table) []TableEdit {
 // as they were. Each table is replaced in one step by the kernel. It is empty
 // when no edit is of that family.
 //
+// In a new namespace the same text does the same without --noflush, and faster:
+// with it, iptables-nft 1.8.9 looks up every chain in a list, which for 50,000
+// chains takes ten seconds more. Inside a user namespace its messages are limited:
+// see RestoreChunks.
+//
 // Running it again changes nothing. A chain that is deleted must not be jumped to
 // from a chain outside the edit.
 func RestoreText(edits []TableEdit, ipv6 bool) string {
