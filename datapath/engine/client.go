@@ -6,12 +6,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -168,51 +166,9 @@ func (c *Client) Abandon() {
 	}
 }
 
-// Down removes the lab and waits until its links and processes are gone.
+// Down ends an engine that Start made, once the links of its lab are gone.
 func (c *Client) Down(ctx context.Context) error {
-	watched := c.watch()
 	_, err := c.call(ctx, request{Verb: verbDown})
-	if err != nil && ctx.Err() != nil {
-		return err
-	}
-	for _, fd := range watched {
-		awaitExit(ctx, fd)
-		unix.Close(fd)
-	}
-	if c.cmd != nil {
-		c.Abandon()
-	}
+	c.Abandon()
 	return err
-}
-
-// watch opens the processes of a lab, so that their end can be awaited.
-func (c *Client) watch() []int {
-	if c.name == "" {
-		return nil
-	}
-	f, err := openFolder(c.name)
-	if err != nil {
-		return nil
-	}
-	defer f.close()
-	var fds []int
-	for _, pid := range f.processes() {
-		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-			fds = append(fds, fd)
-		}
-	}
-	return fds
-}
-
-// exitPatience bounds the wait for a process that was told to end.
-const exitPatience = 10 * time.Second
-
-func awaitExit(ctx context.Context, pidfd int) {
-	deadline := time.Now().Add(exitPatience)
-	for time.Now().Before(deadline) && ctx.Err() == nil {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 50)
-		if n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
 }

@@ -161,11 +161,18 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 			return reply{}, err
 		}
 	}
+	before := e.kernel.Applied()
 	changes, err := e.kernel.Apply(ctx, want)
 	if err != nil {
 		if ctx.Err() == nil {
 			if lacks := e.require(ctx, want); lacks != nil {
-				return reply{}, lacks
+				err = lacks
+			}
+		}
+		if !first {
+			// A lab that ran before stays as it was, also when the user hung up.
+			if _, back := e.kernel.Apply(context.Background(), before); back != nil {
+				err = errors.Join(err, fmt.Errorf("put the lab back: %w", back))
 			}
 		}
 		return reply{}, err

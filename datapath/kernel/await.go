@@ -12,6 +12,10 @@ import (
 	"github.com/netlab/netlab/datapath/netns"
 )
 
+// emptyPatience bounds the wait for the kernel's clean-up, which other labs on the
+// machine can hold up.
+const emptyPatience = 30 * time.Second
+
 // AwaitEmpty waits until a namespace has no veth left, then removes its bridges.
 // The kernel takes namespaces down in the background, many at a time; the end of
 // a veth whose other end is in one of them tells when it did.
@@ -22,7 +26,7 @@ func AwaitEmpty(ctx context.Context, ns *netns.NS) {
 			return err
 		}
 		defer s.close()
-		for ctx.Err() == nil {
+		for deadline := time.Now().Add(emptyPatience); ctx.Err() == nil && time.Now().Before(deadline); {
 			bridges, veths, err := s.devices()
 			if err != nil {
 				return err

@@ -69,16 +69,26 @@ type Thread struct {
 // NewThread starts a thread. The caller must Close it.
 func NewThread() *Thread {
 	t := &Thread{work: make(chan func()), done: make(chan struct{})}
-	go func() {
-		defer close(t.done)
-		// Not unlocked on purpose: when the goroutine ends, the runtime
-		// discards the thread, which may sit in any namespace by then.
-		runtime.LockOSThread()
-		for fn := range t.work {
-			fn()
-		}
-	}()
+	go t.loop()
 	return t
+}
+
+func (t *Thread) loop() {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// The runtime never discards the main thread: it would park it in the
+		// last namespace and keep that alive. Block it while another one works.
+		go t.loop()
+		<-t.done
+		runtime.UnlockOSThread()
+		return
+	}
+	// Not unlocked on purpose: when the goroutine ends, the runtime discards the
+	// thread, which may sit in any namespace by then.
+	defer close(t.done)
+	for fn := range t.work {
+		fn()
+	}
 }
 
 // Run calls fn on the thread and returns what it returns. One Run at a time.

@@ -14,10 +14,9 @@ import (
 // reports whether all passed. Ginkgo prints nothing: the caller renders Report.
 // It works once per process, as Ginkgo does.
 func (r *Runner) Run(ctx context.Context) bool {
-	formatter.ColorableStdOut, formatter.ColorableStdErr = io.Discard, io.Discard
+	formatter.ColorableStdOut = io.Discard
 	suite, reporter := ginkgo.GinkgoConfiguration()
 	suite.OutputInterceptorMode = "none"
-	suite.GracePeriod = 0
 	reporter.NoColor = true
 	var t verdict
 	r.Specs()

@@ -29,7 +29,7 @@ type Lab struct {
 
 // Options say how labs are run.
 type Options struct {
-	Parallel int // labs at once; 0: as many as there are cores
+	Parallel int // labs at once; 0: four per core, since most wait for silence most of the time
 	// Thorough also applies every lab twice and compares the kernel with the plan.
 	Thorough bool
 	// Finish is called with every lab whose expectations are settled, while it
@@ -66,7 +66,7 @@ type run struct {
 // for.
 func New(labs []*Lab, o Options) *Runner {
 	if o.Parallel <= 0 {
-		o.Parallel = runtime.GOMAXPROCS(0)
+		o.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
 	r := &Runner{options: o}
 	for _, lab := range labs {

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+func doctorCommand(u *ui) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this kernel can do, and how to get the rest",
+		Long: `Try every feature that labs can need, in a scratch namespace. Exits 3 when the basic ones
+are missing, so that no lab can run here.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			checks, err := examine(c.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = u.json(checks)
+			} else {
+				err = u.printChecks(checks)
+			}
+			if err == nil && !usable(checks) {
+				err = told(exitUnsupported)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// check is the finding about one feature.
+type check struct {
+	Feature string `json:"feature"`
+	OK      bool   `json:"ok"`
+	Why     string `json:"why,omitempty"` // it is missing
+	Costs   string `json:"costs,omitempty"`
+	Module  string `json:"module,omitempty"`
+	Config  string `json:"config,omitempty"`
+	WayOut  string `json:"way_out,omitempty"`
+	Basic   bool   `json:"basic"` // no lab runs without it
+}
+
+// examine tries all features where labs will use them: inside an engine.
+func examine(ctx context.Context) ([]check, error) {
+	lab, err := engine.Start(ctx, "")
+	var isolation *engine.IsolationError
+	if errors.As(err, &isolation) {
+		about := plan.FeatureUserNS.About()
+		return []check{{Feature: string(plan.FeatureUserNS), Why: err.Error(), Costs: about.Costs, Config: about.Config,
+			WayOut: about.WayOut, Basic: true}}, nil
+	}
+	if err != nil {
+		return nil, broken(err, "")
+	}
+	defer lab.Abandon()
+	missing, err := lab.Missing(ctx)
+	if err != nil {
+		return nil, broken(err, "")
+	}
+	var list []check
+	for _, f := range plan.AllFeatures() {
+		why, lacking := missing[f]
+		c := check{Feature: string(f), OK: !lacking, Basic: basic(f)}
+		if lacking {
+			about := f.About()
+			c.Why, c.Costs, c.Module, c.Config, c.WayOut = why.Error(), about.Costs, about.Module, about.Config, about.WayOut
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// basic reports whether every lab needs the feature. User namespaces are not
+// among them: root does without, and without root the engine does not even start.
+func basic(f plan.Feature) bool {
+	return f == plan.FeatureNetNS || f == plan.FeatureVeth || f == plan.FeatureBridge
+}
+
+func usable(checks []check) bool {
+	for _, c := range checks {
+		if c.Basic && !c.OK {
+			return false
+		}
+	}
+	return true
+}
+
+func (u *ui) printChecks(checks []check) error {
+	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+	lacking := 0
+	for _, c := range checks {
+		if c.OK {
+			fmt.Fprintf(w, "ok\t%s\n", c.Feature)
+			continue
+		}
+		lacking++
+		fmt.Fprintf(w, "--\t%s\t%s\n", c.Feature, c.Why)
+		fmt.Fprintf(w, "\t\twithout it: %s\n", c.Costs)
+		fmt.Fprintf(w, "\t\thow to get it: %s\n", c.WayOut)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	u.print("\n%s", verdict(checks, lacking))
+	return nil
+}
+
+// verdict says which labs can run here.
+func verdict(checks []check, lacking int) string {
+	ok := map[plan.Feature]bool{}
+	for _, c := range checks {
+		ok[plan.Feature(c.Feature)] = c.OK
+	}
+	if !usable(checks) {
+		return "no lab can run on this machine\n"
+	}
+	text := ""
+	say := func(what string, needs ...plan.Feature) {
+		for _, f := range needs {
+			if !ok[f] {
+				text += fmt.Sprintf("%-28s no: %s is missing\n", what, f)
+				return
+			}
+		}
+		text += fmt.Sprintf("%-28s yes\n", what)
+	}
+	say("scenarios with host-gw", plan.FeatureBrNetfilter, plan.FeatureIPTables)
+	say("scenarios with vxlan", plan.FeatureVXLAN, plan.FeatureBrNetfilter, plan.FeatureIPTables)
+	say("services by iptables", plan.FeatureIPTables, plan.FeatureMatchStatistic, plan.FeatureTargetDNAT, plan.FeatureTargetMasquerade)
+	if lacking == 0 {
+		text += "nothing is missing\n"
+	}
+	return text
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/engine"
+)
+
+func downCommand(u *ui) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "down [LAB or FILE]",
+		Short: "Remove a lab",
+		Long: `Remove a lab, and return when its links and processes are gone. The scenario file need
+not exist any more. A lab that does not run is no error.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if all {
+				return u.downAll(c.Context())
+			}
+			name, err := theLab(args)
+			if err != nil {
+				return err
+			}
+			if name == "" {
+				u.print("no lab is running\n")
+				return nil
+			}
+			return u.down(c.Context(), name)
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "remove all labs of this user")
+	return c
+}
+
+func (u *ui) downAll(ctx context.Context) error {
+	names, err := engine.List()
+	if err != nil {
+		return broken(err, "")
+	}
+	if len(names) == 0 {
+		u.print("no lab is running\n")
+	}
+	var failed error
+	for _, name := range names {
+		failed = errors.Join(failed, u.down(ctx, name))
+	}
+	return failed
+}
+
+func (u *ui) down(ctx context.Context, name string) error {
+	done := u.working("removing " + name)
+	defer done()
+	err := engine.Down(ctx, name)
+	switch {
+	case errors.Is(err, engine.ErrNotRunning):
+		u.print("%s is not running\n", name)
+	case interrupted(ctx):
+		return errInterrupted
+	case err != nil:
+		return broken(err, "try again: netlab down "+name)
+	default:
+		u.print("%s is down\n", name)
+	}
+	return nil
+}

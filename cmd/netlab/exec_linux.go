@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/engine"
+)
+
+func execCommand(u *ui) *cobra.Command {
+	var o execOptions
+	c := &cobra.Command{
+		Use:   "exec TARGET -- CMD…",
+		Short: "Run a command in a node, pod or client",
+		Long: `Run a command inside a node, pod or client (web-0, node1, laptop; db/web-0 in another
+namespace), and exit with its status.`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.target, o.argv = args[0], args[1:]
+			if o.argv[0] == "--" {
+				o.argv = o.argv[1:]
+			}
+			if len(o.argv) == 0 {
+				return usage(errors.New("no command"), "usage: netlab exec "+o.target+" -- CMD…")
+			}
+			return u.exec(c.Context(), o)
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	o.register(c)
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "keep standard input open (it always is)")
+	c.Flags().BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal")
+	return c
+}
+
+func shellCommand(u *ui) *cobra.Command {
+	var o execOptions
+	c := &cobra.Command{
+		Use:   "shell TARGET",
+		Short: "Open your shell in a node, pod or client",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.target, o.shell = args[0], true
+			o.tty = isTerminal(os.Stdin)
+			return u.exec(c.Context(), o)
+		},
+	}
+	o.register(c)
+	return c
+}
+
+type execOptions struct {
+	lab, target      string
+	argv             []string
+	interactive, tty bool
+	shell            bool
+}
+
+func (o *execOptions) register(c *cobra.Command) {
+	c.Flags().StringVar(&o.lab, "lab", "", "the lab, where several are running")
+}
+
+func (u *ui) exec(ctx context.Context, o execOptions) error {
+	var args []string
+	if o.lab != "" {
+		args = []string{o.lab}
+	}
+	lab, info, err := connect(ctx, args)
+	if err != nil {
+		return err
+	}
+	inv, err := parseInventory(info.Inventory)
+	if err != nil {
+		return broken(err, "try again in a moment")
+	}
+	target, err := inv.find(o.target)
+	if err != nil {
+		return err
+	}
+	dir, _ := os.Getwd()
+	cmd := engine.Command{Netns: target.Netns, Argv: o.argv, Env: os.Environ(), Dir: dir,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if o.shell {
+		cmd.Argv, cmd.Env = shellFor(target.Name, cmd.Env)
+	}
+	// From here on signals are the command's business.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+	cmd.Signals = signals
+	ctx = context.WithoutCancel(ctx)
+	var status int
+	if o.tty {
+		if !isTerminal(os.Stdin) {
+			return usage(errors.New("standard input is not a terminal"), "leave out -t")
+		}
+		status, err = withTerminal(ctx, lab, cmd)
+	} else {
+		status, err = lab.Exec(ctx, cmd)
+	}
+	if err != nil {
+		code := exitBroken
+		if strings.HasSuffix(err.Error(), "command not found") {
+			code = 127
+		}
+		return &exitError{err: err, code: code, hint: "the program must be installed on this machine: labs share its files"}
+	}
+	if status != 0 {
+		return told(status)
+	}
+	return nil
+}
+
+// shellFor is the user's shell with a prompt that names the place.
+func shellFor(name string, env []string) (argv, withPrompt []string) {
+	shell := os.Getenv("SHELL")
+	if shell == "" {
+		shell = "/bin/sh"
+	}
+	prompt := fmt.Sprintf("[%s] \\w \\$ ", name)
+	switch filepath.Base(shell) {
+	case "bash":
+		// The user's own start-up file would set the prompt again; this runs after it.
+		env = append(env, fmt.Sprintf("PROMPT_COMMAND=PS1='%s'", prompt))
+	case "zsh":
+		env = append(env, fmt.Sprintf("PROMPT=[%s] %%~ %%# ", name))
+	default:
+		env = append(env, fmt.Sprintf("PS1=[%s] $ ", name))
+	}
+	return []string{shell}, append(env, "NLAB_PLACE="+name)
+}

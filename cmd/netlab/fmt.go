@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/scenarios"
+)
+
+type fmtOptions struct{ check, diff bool }
+
+func fmtCommand(u *ui) *cobra.Command {
+	var o fmtOptions
+	c := &cobra.Command{
+		Use:   "fmt [FILE…]",
+		Short: "Rewrite scenarios in the canonical format",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "-" {
+				return u.formatStdin()
+			}
+			paths, err := scenarios.Find(orHere(args))
+			if err != nil {
+				return usage(err, "name a scenario file")
+			}
+			return u.format(paths, o)
+		},
+	}
+	c.Flags().BoolVar(&o.check, "check", false, "write nothing; exit 1 when a file would change")
+	c.Flags().BoolVar(&o.diff, "diff", false, "print the differences, write nothing")
+	return c
+}
+
+func (u *ui) formatStdin() error {
+	src, err := io.ReadAll(u.in)
+	if err != nil {
+		return usage(err, "")
+	}
+	out, diags := scenarios.Format(src)
+	if diags.HasErrors() {
+		_ = diags.WriteText(u.errs, colour(u.errs))
+		return told(exitInvalid)
+	}
+	_, err = u.out.Write(out)
+	return err
+}
+
+func (u *ui) format(paths []string, o fmtOptions) error {
+	changed, failed := false, false
+	for _, path := range paths {
+		if strings.HasSuffix(path, ".json") {
+			continue // JSON has no canonical form here
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return usage(err, "name a scenario file")
+		}
+		out, diags := scenarios.Format(src)
+		if diags.HasErrors() {
+			_ = diags.WriteText(u.errs, colour(u.errs))
+			failed = true
+			continue
+		}
+		if bytes.Equal(src, out) {
+			continue
+		}
+		changed = true
+		u.print("%s\n", path)
+		if o.diff {
+			u.print("%s", lineDiff(string(src), string(out)))
+		}
+		if !o.check && !o.diff {
+			if err := os.WriteFile(path, out, 0o666); err != nil {
+				return broken(fmt.Errorf("write %w", err), "check the permissions of the file")
+			}
+		}
+	}
+	switch {
+	case failed:
+		return told(exitInvalid)
+	case changed && o.check:
+		return told(exitFailed)
+	}
+	return nil
+}
+
+// lineDiff shows the lines that formatting changes. It never adds or removes
+// lines, but for blank ones at the end.
+func lineDiff(a, b string) string {
+	var out strings.Builder
+	old, new := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range max(len(old), len(new)) {
+		x, y := at(old, i), at(new, i)
+		if x != y {
+			fmt.Fprintf(&out, "@@ %d\n-%s\n+%s\n", i+1, x, y)
+		}
+	}
+	return out.String()
+}
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+func inspectCommand(u *ui) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "inspect [LAB]",
+		Short: "Show everything in a lab: addresses, interfaces, services and their endpoints",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			lab, info, err := connect(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			inv, err := parseInventory(info.Inventory)
+			if err != nil {
+				return broken(err, "try again in a moment")
+			}
+			have, _, err := lab.Read(c.Context())
+			if err != nil {
+				return broken(err, "remove it: netlab down "+info.Name)
+			}
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have)}
+			if asJSON {
+				return u.json(v)
+			}
+			return u.inspect(v)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// view is all that inspect shows.
+type view struct {
+	Name  string `json:"name"`
+	File  string `json:"file"`
+	State string `json:"state"`
+	inventory
+	Interfaces map[string][]interfaceRecord `json:"interfaces"` // by network namespace
+}
+
+// interfaceRecord is one interface as the kernel has it now.
+type interfaceRecord struct {
+	Name   string         `json:"name"`
+	Type   string         `json:"type"`
+	MTU    int            `json:"mtu"`
+	MAC    string         `json:"mac"`
+	Master string         `json:"master,omitempty"`
+	Peer   string         `json:"peer,omitempty"`
+	Addrs  []netip.Prefix `json:"addresses,omitempty"`
+}
+
+func interfaces(p *plan.Plan) map[string][]interfaceRecord {
+	all := map[string][]interfaceRecord{}
+	for _, n := range p.Netns {
+		for _, l := range n.Links {
+			r := interfaceRecord{Name: l.Name, Type: string(l.Type), MTU: l.MTU, Master: l.Master,
+				MAC: fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", l.MAC[0], l.MAC[1], l.MAC[2], l.MAC[3], l.MAC[4], l.MAC[5])}
+			if l.Peer.Netns != "" {
+				r.Peer = l.Peer.Netns + "/" + l.Peer.Link
+			}
+			for _, a := range n.Addrs {
+				if a.Link == l.Name {
+					r.Addrs = append(r.Addrs, a.Prefix)
+				}
+			}
+			all[n.Name] = append(all[n.Name], r)
+		}
+	}
+	return all
+}
+
+func (u *ui) inspect(v view) error {
+	u.print("%s  %s  %s\n", v.Name, v.State, relative(v.File))
+	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+	for _, kind := range []string{"node", "client", "pod"} {
+		u.inspectPlaces(w, v, kind)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(v.Services) > 0 {
+		u.print("\nservices\n")
+	}
+	for _, s := range v.Services {
+		inspectService(w, s)
+	}
+	return w.Flush()
+}
+
+func (u *ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
+	first := true
+	for _, p := range v.Places {
+		if p.Kind != kind {
+			continue
+		}
+		if first {
+			fmt.Fprintf(w, "\n%ss\n", kind)
+			first = false
+		}
+		extra := strings.Join(p.Ports, " ")
+		if p.Node != "" {
+			extra = "on " + p.Node + "  " + extra
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.display(), joinAddrs(p.Addrs), extra)
+		for _, i := range v.Interfaces[p.Netns] {
+			if kind == "node" && i.Peer != "" && i.Master != "" {
+				continue // the pods' ends: their pods show the other
+			}
+			fmt.Fprintf(w, "    %s\t%s\t%s mtu %d %s\n", i.Name, joinAddrs(i.Addrs), i.Type, i.MTU, i.MAC)
+		}
+	}
+}
+
+func inspectService(w *tabwriter.Writer, s serviceRecord) {
+	name := s.Name
+	if s.Namespace != "default" {
+		name = s.Namespace + "/" + name
+	}
+	policy := "internal policy " + s.Internal
+	if s.External != "" {
+		policy = "external policy " + s.External + ", " + policy
+	}
+	fmt.Fprintf(w, "  %s\t%s\t%s, %s\n", name, joinAddrs(s.ClusterIP), s.Type, policy)
+	for _, p := range s.Ports {
+		port := fmt.Sprintf("%s/%d", p.Protocol, p.Port)
+		if p.NodePort != 0 {
+			port += fmt.Sprintf(", node port %d", p.NodePort)
+		}
+		fmt.Fprintf(w, "    %s\t%s\t%s\n", p.Name, port, plural(len(p.Endpoints), "endpoint"))
+		for _, e := range p.Endpoints {
+			fmt.Fprintf(w, "      %s\t%s\ton %s, %s\n", e.Pod, e.Addr, e.Node, e.State)
+		}
+	}
+}
+
+func joinAddrs[A fmt.Stringer](list []A) string {
+	var words []string
+	for _, a := range list {
+		words = append(words, a.String())
+	}
+	return strings.Join(words, ", ")
+}

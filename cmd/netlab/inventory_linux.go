@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/topology"
+)
+
+// inventory is what a running lab knows about itself, beyond its plan.
+type inventory struct {
+	Places   []place         `json:"places"`
+	Services []serviceRecord `json:"services"`
+	Digest   string          `json:"digest,omitempty"`
+}
+
+// place is a node, client or pod.
+type place struct {
+	Kind      string       `json:"kind"`
+	Name      string       `json:"name"`
+	Block     string       `json:"block,omitempty"`
+	Key       string       `json:"key,omitempty"`
+	Namespace string       `json:"namespace,omitempty"`
+	Node      string       `json:"node,omitempty"`
+	Netns     string       `json:"netns"`
+	Addrs     []netip.Addr `json:"addresses"`
+	Ports     []string     `json:"ports,omitempty"`
+}
+
+type serviceRecord struct {
+	Name      string              `json:"name"`
+	Namespace string              `json:"namespace"`
+	Type      string              `json:"type"`
+	ClusterIP []netip.Addr        `json:"cluster_ips"`
+	External  string              `json:"external_traffic_policy,omitempty"`
+	Internal  string              `json:"internal_traffic_policy"`
+	Ports     []servicePortRecord `json:"ports"`
+}
+
+type servicePortRecord struct {
+	Name      string           `json:"name,omitempty"`
+	Protocol  string           `json:"protocol"`
+	Port      uint16           `json:"port"`
+	NodePort  uint16           `json:"node_port,omitempty"`
+	Endpoints []endpointRecord `json:"endpoints"`
+}
+
+type endpointRecord struct {
+	Addr  netip.AddrPort `json:"address"`
+	Pod   string         `json:"pod,omitempty"`
+	Node  string         `json:"node,omitempty"`
+	State string         `json:"state"`
+}
+
+func inventoryOf(l *topology.Lab) inventory {
+	var inv inventory
+	for _, n := range l.Nodes {
+		inv.Places = append(inv.Places, place{Kind: "node", Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
+	}
+	for _, c := range l.Clients {
+		inv.Places = append(inv.Places, place{Kind: "client", Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs, Ports: portList(c.Ports)})
+	}
+	for _, p := range l.Pods {
+		inv.Places = append(inv.Places, place{Kind: "pod", Name: p.Name, Block: p.Block, Key: p.Key, Namespace: p.Namespace,
+			Node: p.Node.Name, Netns: p.Netns(), Addrs: p.Addrs, Ports: portList(p.Ports)})
+	}
+	for _, s := range l.Services {
+		inv.Services = append(inv.Services, serviceOf(s))
+	}
+	return inv
+}
+
+func portList(ports []topology.Port) []string {
+	var list []string
+	for _, p := range ports {
+		list = append(list, fmt.Sprintf("%s/%d", p.Protocol, p.Number))
+	}
+	return list
+}
+
+func serviceOf(s *topology.Service) serviceRecord {
+	r := serviceRecord{Name: s.Name, Namespace: s.Namespace, Type: string(s.Type), ClusterIP: s.ClusterIPs,
+		Internal: string(s.InternalTrafficPolicy)}
+	if s.Type != topology.ClusterIP {
+		r.External = string(s.ExternalTrafficPolicy)
+	}
+	for _, p := range s.Ports {
+		port := servicePortRecord{Name: p.Name, Protocol: string(p.Protocol), Port: p.Port, NodePort: p.NodePort}
+		for _, e := range p.Endpoints {
+			record := endpointRecord{Addr: e.Addr, Node: e.Node, State: endpointState(e)}
+			if e.Pod != nil {
+				record.Pod = e.Pod.AgentName()
+			}
+			port.Endpoints = append(port.Endpoints, record)
+		}
+		r.Ports = append(r.Ports, port)
+	}
+	return r
+}
+
+func endpointState(e *topology.Endpoint) string {
+	switch {
+	case e.Ready:
+		return "ready"
+	case e.Terminating && e.Serving:
+		return "terminating, serving"
+	case e.Terminating:
+		return "terminating"
+	default:
+		return "not ready"
+	}
+}
+
+// metaOf is what the engine keeps about a lab.
+func metaOf(s *scenarios.Scenario, p *plan.Plan, name, path string) engine.Meta {
+	inv := inventoryOf(s.Lab)
+	data, err := json.Marshal(inv)
+	if err != nil {
+		panic(err) // strings, numbers and addresses always marshal
+	}
+	return engine.Meta{Name: name, File: absolute(path), Nodes: len(s.Lab.Nodes), Pods: len(s.Lab.Pods),
+		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: hostsFile(s.Lab)}
+}
+
+// hostsFile names everything in the lab, for the programs that run in it.
+func hostsFile(l *topology.Lab) []byte {
+	var b strings.Builder
+	b.WriteString("127.0.0.1 localhost\n")
+	write := func(addrs []netip.Addr, names ...string) {
+		for _, a := range addrs {
+			fmt.Fprintf(&b, "%s %s\n", a, strings.Join(names, " "))
+		}
+	}
+	for _, n := range l.Nodes {
+		write(n.Addrs, n.Name)
+	}
+	for _, c := range l.Clients {
+		write(c.Addrs, c.Name)
+	}
+	for _, s := range l.Services {
+		qualified := s.Name + "." + s.Namespace
+		names := []string{qualified + ".svc.cluster.local", qualified + ".svc", qualified}
+		if s.Namespace == topology.DefaultNamespace {
+			names = append(names, s.Name)
+		}
+		write(s.ClusterIPs, names...)
+	}
+	for _, p := range l.Pods {
+		names := []string{p.Name + "." + p.Namespace}
+		if p.Namespace == topology.DefaultNamespace {
+			names = []string{p.Name}
+		}
+		write(p.Addrs, names...)
+	}
+	return []byte(b.String())
+}
+
+// find resolves what a user calls a node, client or pod: web-0, pod/web-0,
+// db/web-0, pod/db/web-0, node.node1 or pod.web["0"].
+func (inv inventory) find(target string) (place, error) {
+	var found []place
+	var names []string
+	for _, p := range inv.Places {
+		names = append(names, p.display())
+		for _, name := range p.aliases() {
+			if name == target {
+				found = append(found, p)
+				break
+			}
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return place{}, usage(fmt.Errorf("nothing in this lab is called %q", target), "there are: "+strings.Join(head(names, 20), ", "))
+	default:
+		var qualified []string
+		for _, p := range found {
+			qualified = append(qualified, p.Kind+"/"+p.display())
+		}
+		return place{}, usage(fmt.Errorf("%q can be several", target), "say which: "+strings.Join(qualified, ", "))
+	}
+}
+
+// display is the shortest full name: db/web-0 for a pod outside default.
+func (p place) display() string {
+	if p.Namespace != "" && p.Namespace != topology.DefaultNamespace {
+		return p.Namespace + "/" + p.Name
+	}
+	return p.Name
+}
+
+func (p place) aliases() []string {
+	list := []string{p.Name, p.display(), p.Kind + "/" + p.Name, p.Kind + "/" + p.display(), p.Kind + "." + p.Name, p.Netns}
+	if p.Namespace != "" {
+		list = append(list, p.Namespace+"/"+p.Name, p.Kind+"/"+p.Namespace+"/"+p.Name)
+	}
+	if p.Key != "" {
+		list = append(list, fmt.Sprintf("pod.%s[%q]", p.Block, p.Key), fmt.Sprintf("pod.%s[%s]", p.Block, p.Key))
+	}
+	return list
+}
+
+func head(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(append([]string{}, list[:n]...), fmt.Sprintf("and %d more", len(list)-n))
+}
+
+func parseInventory(data []byte) (inventory, error) {
+	var inv inventory
+	if len(data) == 0 {
+		return inv, errors.New("the lab is still being built")
+	}
+	return inv, json.Unmarshal(data, &inv)
+}

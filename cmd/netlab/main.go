@@ -1,0 +1,97 @@
+// Command netlab turns one scenario file into a real multi-node network on one
+// Linux machine, and proves what the file claims.
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	child() // does not return where this process is a part of a lab
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole command: it returns the exit code (see exit.go).
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	u := newUI(in, out, errs)
+	root := rootCommand(u)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil && !errors.As(err, new(*timeoutError)) {
+		err = errInterrupted
+	}
+	return u.finish(err)
+}
+
+func rootCommand(u *ui) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "netlab",
+		Short: "Real multi-node networks from one file, proved with real packets",
+		Long: `netlab turns one HCL file into a real multi-node network on this machine, made of
+network namespaces, and proves with real packets what the file claims.
+
+  netlab up scenarios/local-policy.hcl     build it
+  netlab exec laptop -- curl node1:31380   look around
+  netlab test scenarios/                   prove every expectation
+  netlab down                              leave nothing behind`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage(err, "see: "+c.CommandPath()+" --help")
+	})
+	flags := root.PersistentFlags()
+	flags.BoolVarP(&u.verbose, "verbose", "v", false, "show each kernel change as a command line")
+	flags.DurationVar(&u.timeout, "timeout", 0, "give up after this long (0: never)")
+	root.AddCommand(planCommand(u), validateCommand(u), fmtCommand(u), versionCommand(u))
+	root.AddCommand(kernelCommands(u)...)
+	for _, c := range root.Commands() {
+		guard(u, c)
+	}
+	return root
+}
+
+// guard wraps what a command does: wrong arguments are usage errors, and
+// --timeout holds.
+func guard(u *ui, c *cobra.Command) {
+	if args := c.Args; args != nil {
+		c.Args = func(c *cobra.Command, list []string) error {
+			if err := args(c, list); err != nil {
+				return usage(err, "usage: "+c.UseLine())
+			}
+			return nil
+		}
+	}
+	do := c.RunE
+	if do == nil {
+		return
+	}
+	c.RunE = func(c *cobra.Command, list []string) error {
+		if u.timeout <= 0 {
+			return do(c, list)
+		}
+		ctx, cancel := context.WithTimeoutCause(c.Context(), u.timeout, &timeoutError{u.timeout})
+		defer cancel()
+		c.SetContext(ctx)
+		err := do(c, list)
+		if err != nil && context.Cause(ctx) != nil && errors.As(context.Cause(ctx), new(*timeoutError)) {
+			return context.Cause(ctx)
+		}
+		return err
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+func statusCommand(u *ui) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status [LAB]",
+		Short: "Say what in the kernel has drifted from the plan",
+		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
+1 when something is missing, different or extra.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			lab, info, err := connect(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			have, want, err := lab.Read(c.Context())
+			if err != nil {
+				return broken(err, "remove it: netlab down "+info.Name)
+			}
+			drift := plan.Drift(have, want)
+			if asJSON {
+				if drift == nil {
+					drift = []string{}
+				}
+				err = u.json(map[string]any{"lab": info.Name, "drift": drift})
+			} else {
+				u.printDrift(info.Name, relative(info.File), drift)
+			}
+			if err == nil && len(drift) > 0 {
+				err = told(exitFailed)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (u *ui) printDrift(name, file string, drift []string) {
+	if len(drift) == 0 {
+		u.print("%s: as planned\n", name)
+		return
+	}
+	for _, line := range drift {
+		u.print("%s\n", line)
+	}
+	u.say("%s has drifted in %s; put it right: netlab up %s", name, plural(len(drift), "place"), file)
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios"
+)
+
+func upCommand(u *ui) *cobra.Command {
+	var flags scenarioFlags
+	var name string
+	var dry bool
+	c := &cobra.Command{
+		Use:   "up [FILE]",
+		Short: "Make the running lab equal to a scenario",
+		Long: `Build the lab that a scenario describes. If it runs already, apply the difference:
+what the difference does not touch is not disturbed.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := theScenario(args)
+			if err != nil {
+				return err
+			}
+			if dry {
+				return u.plan(c.Context(), planOptions{path: path, flags: flags, name: name})
+			}
+			return u.up(c.Context(), path, flags, name)
+		},
+	}
+	flags.register(c)
+	c.Flags().StringVar(&name, "name", "", "name of the lab, if not the scenario's: for two labs of one name")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done: netlab plan")
+	return c
+}
+
+func (u *ui) up(ctx context.Context, path string, flags scenarioFlags, name string) error {
+	started := time.Now()
+	s, p, err := u.compile(path, flags)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		name = s.Name
+	}
+	if err := checkLabName(name); err != nil {
+		return err
+	}
+	p.Lab = name
+	meta := metaOf(s, p, name, path)
+	lab, isNew, err := startOrConnect(ctx, name, meta.File)
+	if err != nil {
+		return err
+	}
+	applied, err := u.apply(ctx, lab, p, meta)
+	if err != nil {
+		if isNew {
+			lab.Abandon()
+		}
+		return u.explainApply(ctx, err, s, p)
+	}
+	if isNew {
+		if err := lab.Detach(); err != nil {
+			lab.Abandon()
+			return broken(err, "see what this machine can do: netlab doctor")
+		}
+	}
+	u.reportUp(name, s, applied, isNew, time.Since(started))
+	return nil
+}
+
+// apply applies a plan and shows what takes long.
+func (u *ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
+	done := u.working(fmt.Sprintf("building %s: %s, %s", meta.Name, plural(meta.Nodes, "node"), plural(meta.Pods, "pod")))
+	defer done()
+	applied, err := lab.Apply(ctx, p, meta, u.verbose)
+	if err == nil {
+		for _, line := range applied.Lines {
+			u.say("%s", line)
+		}
+	}
+	return applied, err
+}
+
+// startOrConnect returns an engine for the lab: a new one that ends with this
+// process, or the one that runs.
+func startOrConnect(ctx context.Context, name, file string) (lab *engine.Client, isNew bool, err error) {
+	for ctx.Err() == nil {
+		lab, err = engine.Start(ctx, name)
+		if !errors.Is(err, engine.ErrRunning) {
+			return lab, true, cannotStart(err)
+		}
+		lab, err = engine.Connect(name)
+		if errors.Is(err, engine.ErrNotRunning) {
+			continue // it went away between the two
+		}
+		if err != nil {
+			return nil, false, broken(err, "remove it: netlab down "+name)
+		}
+		info, err := lab.Info(ctx)
+		if err != nil {
+			return nil, false, broken(err, "remove it: netlab down "+name)
+		}
+		if info.File != "" && info.File != file {
+			return nil, false, usage(fmt.Errorf("a lab named %s runs already, made from %s", name, info.File),
+				"give this one another name: netlab up --name "+name+"-2 "+relative(file))
+		}
+		return lab, false, nil
+	}
+	return nil, false, ctx.Err()
+}
+
+// cannotStart adds to the error of engine.Start what the user can do.
+func cannotStart(err error) error {
+	var isolation *engine.IsolationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &isolation):
+		return &exitError{err: err, code: exitUnsupported, hint: "see what this machine lacks, and how to get it: netlab doctor"}
+	default:
+		return broken(err, "")
+	}
+}
+
+// explainApply turns the error of an Apply into what the user reads.
+func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario, p *plan.Plan) error {
+	var lacks *engine.UnsupportedError
+	switch {
+	case interrupted(ctx):
+		return errInterrupted
+	case errors.As(err, &lacks):
+		for _, f := range plan.Requires(p) {
+			why, missing := lacks.Missing[f]
+			if !missing {
+				continue
+			}
+			about := f.About()
+			u.say("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why)
+			u.say("  %s", about.WayOut)
+		}
+		return &exitError{err: errors.New("nothing was built"), code: exitUnsupported, hint: "the whole picture: netlab doctor"}
+	default:
+		return broken(err, "")
+	}
+}
+
+// needer is the place in the scenario that asks for a feature: the network mode
+// for tunnels, the proxy for rules.
+func needer(s *scenarios.Scenario, f plan.Feature) string {
+	o := s.Lab.Proxy.Origin
+	if f == plan.FeatureVXLAN {
+		o = s.Lab.Network.Origin
+	}
+	if o.File == "" {
+		return s.Name + " (by default)"
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+func (u *ui) reportUp(name string, s *scenarios.Scenario, a engine.Applied, isNew bool, took time.Duration) {
+	if !isNew && a.Summary == "" {
+		u.print("%s: no change\n", name)
+		return
+	}
+	if !isNew {
+		u.print("%s: %s\n", name, a.Summary)
+		return
+	}
+	u.print("%s is up: %s, in %v\n", name, counts(s.Lab), took.Round(time.Millisecond))
+	u.print("\n  next:\n")
+	for _, line := range nextSteps(name, s) {
+		u.print("    %s\n", line)
+	}
+}
+
+// nextSteps are commands worth trying on a lab that has just come up.
+func nextSteps(name string, s *scenarios.Scenario) []string {
+	var list []string
+	if len(s.Lab.Pods) > 0 {
+		list = append(list, "netlab exec "+s.Lab.Pods[0].AgentName()+" -- ip addr")
+	}
+	if len(s.Lab.Clients) > 0 && len(s.Expects) > 0 {
+		e := s.Expects[0]
+		if len(e.From) > 0 && len(e.To) > 0 && e.Protocol == "tcp" && e.To[0].Addr.IsValid() {
+			list = append(list, fmt.Sprintf("netlab exec %s -- curl -sm1 http://%s", e.From[0].Name, e.To[0].Addr))
+		}
+	}
+	if len(s.Lab.Nodes) > 0 {
+		list = append(list, "netlab shell "+s.Lab.Nodes[0].Name)
+	}
+	return append(list, "netlab inspect "+name, "netlab down "+name)
+}
+
+// checkLabName refuses names that cannot be the name of a folder, or would hide.
+func checkLabName(name string) error {
+	if name == "" || len(name) > 200 || name[0] == '.' || strings.ContainsAny(name, "/\x00\n") {
+		return usage(fmt.Errorf("%q cannot be the name of a lab", name), "give it one: --name NAME")
+	}
+	return nil
+}
+
+func absolute(path string) string {
+	if path == "-" {
+		return "(standard input)"
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+func relative(path string) string {
+	if dir, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+			return rel
+		}
+	}
+	return path
+}
+
+func (u *ui) planDiff(ctx context.Context, o planOptions) error {
+	s, p, err := u.compile(o.path, o.flags)
+	if err != nil {
+		return planFailed(err, o)
+	}
+	name := o.name
+	if name == "" {
+		name = s.Name
+	}
+	p.Lab = name
+	have := &plan.Plan{Lab: name}
+	lab, err := engine.Connect(name)
+	if err == nil {
+		have, _, err = lab.Read(ctx)
+	}
+	if err != nil && !errors.Is(err, engine.ErrNotRunning) {
+		return planFailed(broken(err, "remove it: netlab down "+name), o)
+	}
+	changes := plan.Diff(have, p)
+	if !o.diff {
+		o2 := o
+		o2.detailedExit = false
+		if err := u.printPlan(o2); err != nil {
+			return planFailed(err, o)
+		}
+	} else if changes.Empty() {
+		u.print("%s: no change\n", name)
+	} else {
+		for _, line := range changes.Lines() {
+			u.print("%s\n", line)
+		}
+	}
+	if o.detailedExit && !changes.Empty() {
+		return told(2)
+	}
+	return nil
+}
+
+// planFailed gives errors the exit code that --detailed-exitcode promises.
+func planFailed(err error, o planOptions) error {
+	var e *exitError
+	if o.detailedExit && errors.As(err, &e) {
+		copied := *e
+		copied.code = 1
+		return &copied
+	}
+	return err
+}
