@@ -43,7 +43,14 @@ func (l *loader) text(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
 }
 
 func (l *loader) number(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
-	v, ok := l.value(a, sc)
+	if a == nil {
+		return out
+	}
+	v, ok := l.eval(a.Expr, sc)
+	if ok && v.IsNull() {
+		return out
+	}
+	out.Origin = originOf(a.Expr.Range())
 	if !ok {
 		return out
 	}

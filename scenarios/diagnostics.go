@@ -142,6 +142,7 @@ type collector struct {
 	list    Diagnostics
 	sources map[string][]byte
 	path    func(file string) string
+	spent   bool // the budget of the expressions is, and that was reported
 }
 
 // maxDiagnostics bounds what a broken file can print.
@@ -236,6 +237,14 @@ func rangeOf(o topology.Origin) hcl.Range {
 
 func originOf(r hcl.Range) topology.Origin {
 	return topology.Origin{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column, EndLine: r.End.Line, EndColumn: r.End.Column}
+}
+
+// seenFrom is a place as a sentence about another place mentions it.
+func seenFrom(r, here hcl.Range) string {
+	if r.Filename != here.Filename {
+		return fmt.Sprintf("at %s:%d", r.Filename, r.Start.Line)
+	}
+	return fmt.Sprintf("on line %d", r.Start.Line)
 }
 
 // hint suggests the nearest known name, with a leading space, or says nothing.

@@ -207,18 +207,20 @@ func attributesOf(v cty.Value) []string {
 	return out
 }
 
+const summaryBudget = "Too much to evaluate"
+
 // plain is the summary and detail of an HCL diagnostic, in short.
 func plain(d *hcl.Diagnostic) (summary, detail string) {
 	summary, detail = d.Summary, d.Detail
 	switch {
-	case strings.Contains(detail, loopFunc):
-		return "Too many iterations", fmt.Sprintf("The loops of this scenario run more than %d times. Loop over less.", maxLoops)
+	case strings.Contains(detail, errBudget.Error()):
+		return summaryBudget, "The expressions of this scenario do too much. Loop over less, or build less text."
 	case summary == "Error in function call" || summary == "Invalid function argument":
 		summary = "Wrong function argument"
 	case summary == "Unsupported attribute":
 		summary = "Unknown reference"
 	}
-	if strings.Contains(detail, instancesFunc) {
+	if strings.Contains(detail, strings.TrimPrefix(instancesFunc, "\x00")) {
 		detail = "This value cannot be used with a splat. Use it without [*]."
 	}
 	if fields := strings.Fields(summary); len(fields) > 6 {

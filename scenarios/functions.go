@@ -22,7 +22,7 @@ import (
 // functions are those that expressions can call: cty's standard library under
 // Terraform's names, addresses, and files of the scenario. None reads a clock, a
 // source of randomness or the environment, so that a file means the same everywhere.
-func functions(dir string, loops *int) map[string]function.Function {
+func functions(dir string, work *budget) map[string]function.Function {
 	out := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "chunklist": stdlib.ChunklistFunc,
 		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
@@ -30,9 +30,9 @@ func functions(dir string, loops *int) map[string]function.Function {
 		"distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "floor": stdlib.FloorFunc,
 		"format": bounded(stdlib.FormatFunc), "formatlist": bounded(stdlib.FormatListFunc), "indent": boundedIndent(),
 		"index": stdlib.IndexFunc, "int": stdlib.IntFunc, "join": stdlib.JoinFunc, "jsondecode": stdlib.JSONDecodeFunc,
-		"jsonencode": stdlib.JSONEncodeFunc, "keys": stdlib.KeysFunc, "length": stdlib.LengthFunc, "log": stdlib.LogFunc,
+		"jsonencode": stdlib.JSONEncodeFunc, "keys": stdlib.KeysFunc, "length": lengthFunction(), "log": stdlib.LogFunc,
 		"lookup": stdlib.LookupFunc, "lower": stdlib.LowerFunc, "max": stdlib.MaxFunc, "merge": stdlib.MergeFunc,
-		"min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "range": boundedRange(),
+		"min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "range": stdlib.RangeFunc,
 		"regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc, "replace": stdlib.ReplaceFunc,
 		"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": boundedProduct(),
 		"setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc, "signum": stdlib.SignumFunc,
@@ -44,15 +44,20 @@ func functions(dir string, loops *int) map[string]function.Function {
 
 		"tostring": stdlib.MakeToFunc(cty.String), "tonumber": stdlib.MakeToFunc(cty.Number), "tobool": stdlib.MakeToFunc(cty.Bool),
 		"tolist": stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), "toset": stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)),
-		"tomap": stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
-		"try":   tryfunc.TryFunc, "can": tryfunc.CanFunc,
+		"tomap":      stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 		"yamldecode": ctyyaml.YAMLDecodeFunc, "yamlencode": ctyyaml.YAMLEncodeFunc,
 
 		"cidrhost": cidrHost(), "cidrsubnet": cidrSubnet(), "cidrnetmask": cidrNetmask(),
-		"file":        fileFunction(dir),
-		loopFunc:      loopCounter(loops),
-		instancesFunc: instancesFunction(),
+		"file": fileFunction(dir),
 	}
+	for name, f := range out {
+		out[name] = work.counted(f)
+	}
+	// These two decide themselves whether their arguments are evaluated.
+	out["try"], out["can"] = tryfunc.TryFunc, tryfunc.CanFunc
+	out[loopFunc] = work.counter(func(v cty.Value) int { return turnPrice * (1 + weight(v)) })
+	out[textFunc] = work.counter(weight)
+	out[instancesFunc] = instancesFunction()
 	out["templatefile"] = templateFile(dir, maps.Clone(out))
 	return out
 }
@@ -65,6 +70,24 @@ func functionNames(fs map[string]function.Function) []string {
 		}
 	}
 	return out
+}
+
+// lengthFunction is Terraform's length: of a collection, an object or a string.
+func lengthFunction() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
+		Type:   function.StaticReturnType(cty.Number),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v := args[0]
+			switch {
+			case v.Type() == cty.String:
+				return stdlib.Strlen(v)
+			case v.CanIterateElements():
+				return cty.NumberIntVal(int64(v.LengthInt())), nil
+			}
+			return cty.NilVal, function.NewArgErrorf(0, "not a collection, an object or a string")
+		},
+	})
 }
 
 var longWidth = regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{4,}`)
@@ -83,34 +106,6 @@ func boundedIndent() function.Function {
 	return wrapped(stdlib.IndentFunc, func(args []cty.Value) error {
 		if n, ok := whole(args[0]); !ok || n > 999 {
 			return function.NewArgErrorf(0, "indents are limited to 999")
-		}
-		return nil
-	})
-}
-
-func boundedRange() function.Function {
-	return wrapped(stdlib.RangeFunc, func(args []cty.Value) error {
-		n := make([]float64, 0, 3)
-		for _, a := range args {
-			f, _ := a.AsBigFloat().Float64()
-			n = append(n, f)
-		}
-		from, to, step := 0.0, 0.0, 1.0
-		switch len(n) {
-		case 1:
-			to = n[0]
-		case 2:
-			from, to = n[0], n[1]
-		case 3:
-			from, to, step = n[0], n[1], n[2]
-		default:
-			return nil
-		}
-		if step < 0 {
-			step = -step
-		}
-		if d := to - from; d > maxInstances*step || -d > maxInstances*step {
-			return fmt.Errorf("more than %d elements", maxInstances)
 		}
 		return nil
 	})

@@ -16,7 +16,7 @@ func (l *loader) single(kind string) *block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is on line %d. Merge them.", kind, blocks[0].kindRange.Start.Line)
+		l.errorf(b.kindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
 	}
 	return blocks[0]
 }
@@ -28,7 +28,7 @@ func (l *loader) option(c *content, kind string) *block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is on line %d. Merge them.", kind, blocks[0].kindRange.Start.Line)
+		l.errorf(b.kindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
 	}
 	return blocks[0]
 }

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -17,7 +17,6 @@ import (
 const (
 	maxInstances = 10_000  // of one block, by count, for_each or dynamic
 	maxPairs     = 100_000 // of one expectation
-	maxLoops     = 200_000 // iterations of all for expressions together
 	maxValue     = 1 << 18 // bytes and elements of one local value
 	maxOperators = 1000    // of one expression: evaluation recurses
 )
@@ -116,12 +115,13 @@ func checkTemplate(c *collector, text, name string) bool {
 // The names of functions that instrument adds to expressions; nobody can write them.
 const (
 	loopFunc      = "\x00loop"
+	textFunc      = "\x00text"
 	instancesFunc = "\x00instances"
 )
 
-// instrument prepares the expressions of a native body: every loop is counted, and
-// a splat over the instances of a for_each goes over its values. HCL itself would
-// take the object of the instances for one single value.
+// instrument prepares the expressions of a native body: what loops and templates
+// cost is counted, and a splat over the instances of a for_each goes over its
+// values. HCL itself would take the object of the instances for one single value.
 func instrument(root hclsyntax.Node) {
 	wrap := func(name string, e hclsyntax.Expression) hclsyntax.Expression {
 		r := e.Range()
@@ -133,25 +133,69 @@ func instrument(root hclsyntax.Node) {
 			e.CollExpr = wrap(loopFunc, e.CollExpr)
 		case *hclsyntax.SplatExpr:
 			e.Source = wrap(instancesFunc, e.Source)
+		case *hclsyntax.TemplateExpr:
+			for i, p := range e.Parts {
+				if _, literal := p.(*hclsyntax.LiteralValueExpr); !literal && len(e.Parts) > 1 {
+					e.Parts[i] = wrap(textFunc, p)
+				}
+			}
 		}
 		return nil
 	})
 }
 
-// loopCounter is the function behind loopFunc: it returns its argument, and fails
-// when all loops together have become too many.
-func loopCounter(left *int) function.Function {
+// budget is the work that the expressions of one scenario may still do, in bytes and
+// elements handled. Loops can multiply anything, so everything is counted.
+type budget struct{ left int }
+
+// The prices of a loop's turn and of a call, about what they cost in bytes.
+const (
+	maxWork   = 32 << 20
+	turnPrice = 128
+	callPrice = 32
+)
+
+var errBudget = errors.New("the expressions of this scenario do too much")
+
+func (b *budget) spend(n int) error {
+	if b.left -= n; b.left < 0 {
+		b.left = -1
+		return errBudget
+	}
+	return nil
+}
+
+// counted is a function whose calls are paid from the budget.
+func (b *budget) counted(f function.Function) function.Function {
+	return wrapped(f, func(args []cty.Value) error {
+		price := callPrice
+		for _, a := range args {
+			price += weight(a)
+		}
+		return b.spend(price)
+	})
+}
+
+// weight is the bytes or elements of a value, without those of its elements.
+func weight(v cty.Value) int {
+	v, _ = v.Unmark()
+	switch {
+	case !v.IsKnown() || v.IsNull():
+		return 0
+	case v.Type() == cty.String:
+		return len(v.AsString())
+	case v.CanIterateElements():
+		return v.LengthInt()
+	}
+	return 0
+}
+
+// counter is a function that returns its argument after it was paid for.
+func (b *budget) counter(price func(cty.Value) int) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "collection", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowNull: true, AllowUnknown: true, AllowMarked: true}},
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowNull: true, AllowUnknown: true, AllowMarked: true}},
 		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			if v, _ := args[0].Unmark(); !v.IsNull() && v.CanIterateElements() {
-				if *left -= v.LengthInt() + 1; *left < 0 {
-					return cty.NilVal, fmt.Errorf("the loops of this scenario run more than %d times", maxLoops)
-				}
-			}
-			return args[0], nil
-		},
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return args[0], b.spend(price(args[0])) },
 	})
 }
 

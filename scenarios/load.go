@@ -51,6 +51,11 @@ func (s *Scenario) Path(file string) string {
 // same values wherever it lies. Diagnostics name them by a path that opens.
 func Load(path string, opts Options) (*Scenario, Diagnostics) {
 	in, c := readInput(path, opts)
+	return load(in, c, opts)
+}
+
+// load evaluates what was read.
+func load(in *input, c *collector, opts Options) (*Scenario, Diagnostics) {
 	l := newLoader(in, c)
 	s := &Scenario{Name: in.name, Dir: in.dir, Files: in.files, Spec: l.spec, Sources: in.sources}
 	for _, name := range in.files {
@@ -59,7 +64,7 @@ func Load(path string, opts Options) (*Scenario, Diagnostics) {
 		}
 	}
 	if len(c.list) == 0 && len(in.files) > 0 && l.empty() {
-		c.errorf(hcl.Range{Filename: in.files[0]}, "Empty scenario", "There is no block in %s. Begin with node \"node1\" {}.", path)
+		c.errorf(hcl.Range{Filename: in.files[0]}, "Empty scenario", "There is no block in %s. Begin with node \"node1\" {}.", c.path(in.files[0]))
 	}
 	if slices.ContainsFunc(c.list, isSyntax) || len(in.sources) == 0 || l.empty() {
 		// What a file with a syntax error declares is unknown, so that every
@@ -76,7 +81,7 @@ func Load(path string, opts Options) (*Scenario, Diagnostics) {
 // isSyntax reports a diagnostic from before the first stage of evaluation that makes
 // the later ones meaningless.
 func isSyntax(d Diagnostic) bool {
-	return d.Severity == Error && d.Summary != "Unknown block" && d.Summary != "Not supported yet" && d.Summary != "Unknown attribute"
+	return d.Severity == Error && !slices.Contains([]string{"Unknown block", "Unknown attribute", "Unknown property", "Not supported yet"}, d.Summary)
 }
 
 // stage is a step of evaluation. What a stage declares can be referred to in every
@@ -103,7 +108,7 @@ type loader struct {
 	stage     stage
 	doing     string // what is being evaluated, as a sentence names it
 	functions map[string]function.Function
-	loops     int
+	work      budget
 
 	declared  map[string]map[string]hcl.Range // kind to names
 	poisoned  map[string]bool                 // kind.name whose declaration failed
@@ -126,9 +131,9 @@ func newLoader(in *input, c *collector) *loader {
 	l := &loader{
 		collector: c, in: in, raw: map[string]hcl.Blocks{}, declared: map[string]map[string]hcl.Range{},
 		poisoned: map[string]bool{}, variables: map[string]cty.Value{}, locals: map[string]*local{},
-		spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{}, roots: map[string]cty.Value{}, loops: maxLoops,
+		spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{}, roots: map[string]cty.Value{}, work: budget{maxWork},
 	}
-	l.functions = functions(in.dir, &l.loops)
+	l.functions = functions(in.dir, &l.work)
 	return l
 }
 
@@ -209,6 +214,12 @@ func (c *collector) hcl(diags hcl.Diagnostics) {
 			r = *d.Subject
 		}
 		summary, detail := plain(d)
+		if summary == summaryBudget {
+			if c.spent {
+				continue // everything after the first fails too
+			}
+			c.spent = true
+		}
 		c.add(severity, summary, detail, r)
 	}
 }

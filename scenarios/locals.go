@@ -25,8 +25,8 @@ func (l *loader) collectLocals() {
 		l.hcl(diags)
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
 			if first, ok := l.locals[name]; ok {
-				l.errorf(attrs[name].NameRange, "Duplicate local value", "The local value %q was already declared on line %d. Rename or remove one of them.",
-					name, first.attr.NameRange.Start.Line)
+				l.errorf(attrs[name].NameRange, "Duplicate local value", "The local value %q was already declared %s. Rename or remove one of them.",
+					name, seenFrom(first.attr.NameRange, attrs[name].NameRange))
 				continue
 			}
 			l.locals[name] = &local{attr: attrs[name], value: cty.DynamicVal}

@@ -50,7 +50,7 @@ func (l *loader) declare(kind, name string, r hcl.Range) {
 		return
 	}
 	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
-		l.errorf(r, "Duplicate "+kind, "The %s %q was already declared on line %d. Rename or remove one of them.", kind, name, first.Start.Line)
+		l.errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, seenFrom(first, r))
 	}
 }
 
@@ -150,7 +150,7 @@ func (l *loader) convertTo(v cty.Value, typ cty.Type, defaults *typeexpr.Default
 	}
 	out, err := convert.Convert(v, typ)
 	if err != nil {
-		l.errorf(r, "Wrong type", "The %s must be %s, not %s. Change the value or the type.", what, typeexpr.TypeString(typ), describe(v))
+		l.errorf(r, "Wrong type", "The %s must be of type %s, not %s. Change the value or the type.", what, typeexpr.TypeString(typ), describe(v))
 		return cty.NilVal, false
 	}
 	return out, true

@@ -140,7 +140,7 @@ func (r *resolver) overlaps() {
 			}
 			r.errorf(at(here.origin, r.spec.Network.Origin), "Overlapping CIDRs",
 				"%s %s overlaps %s %s, set %s. Use prefixes that share no address.",
-				here.name, here.prefix, other.name, other.prefix, other.origin.where())
+				here.name, here.prefix, other.name, other.prefix, other.origin.seenFrom(here.origin))
 		}
 	}
 }

@@ -253,7 +253,7 @@ func (r *resolver) onLink(hop netip.Addr, origin Origin, who, what string, more 
 func (r *resolver) unique(seen map[string]Origin, kind, name string, origin Origin) bool {
 	if first, ok := seen[name]; ok {
 		r.errorf(at(origin), "Duplicate "+kind,
-			"The %s %q was already declared %s. Rename or remove one of them.", kind, shorten(name), first.where())
+			"The %s %q was already declared %s. Rename or remove one of them.", kind, shorten(name), first.seenFrom(origin))
 		return false
 	}
 	seen[name] = origin

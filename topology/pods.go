@@ -232,6 +232,7 @@ func (r *resolver) ports(who string, specs []PortSpec, origin Origin) []Port {
 // port checks a port number; 0 means that there is none to use.
 func (r *resolver) port(o Opt[int], what string, block []Origin) uint16 {
 	switch {
+	case !o.Set && o.Origin != (Origin{}): // reported by the reader
 	case !o.Set:
 		r.errorf(block, "Missing port number", "The %s has no number. Add port = 8080.", what)
 	case o.Value < 1 || o.Value > 65535:

@@ -54,12 +54,16 @@ func firstWritten(origins []Origin) Origin {
 	return Origin{}
 }
 
-// where is a place as a sentence mentions it.
-func (o Origin) where() string {
-	if o.Line == 0 {
+// seenFrom is a place as a sentence about another place mentions it.
+func (o Origin) seenFrom(here Origin) string {
+	switch {
+	case o.Line == 0:
 		return "by default"
+	case o.File != here.File:
+		return fmt.Sprintf("at %s:%d", o.File, o.Line)
+	default:
+		return fmt.Sprintf("on line %d", o.Line)
 	}
-	return fmt.Sprintf("on line %d", o.Line)
 }
 
 // didYouMean is a sentence that suggests the nearest of the known names, with a

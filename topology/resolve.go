@@ -84,7 +84,7 @@ func (r *resolver) enum(o Opt[string], what, def string, known, planned []string
 			"The %s %q is planned, but this version does not have it. Use %s.", what, o.Value, oneOf(known))
 	default:
 		r.errorf(at(o.Origin), "Unknown "+what,
-			"%q is not a %s.%s Use %s.", shorten(o.Value), what, didYouMean(o.Value, known), oneOf(known))
+			"%q is no %s.%s Use %s.", shorten(o.Value), what, didYouMean(o.Value, known), oneOf(known))
 	}
 	return def
 }

@@ -13,7 +13,8 @@ type Origin struct {
 }
 
 // Opt is an attribute that the scenario may leave out, with the place where it
-// was written.
+// was written. With an Origin but not Set it was written and has no usable value,
+// and whoever read it has said so: nothing more is reported about it.
 type Opt[T any] struct {
 	Value  T
 	Set    bool
