@@ -119,8 +119,8 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 	if _, err := w.sysctls(late, false); err != nil {
 		return err
 	}
-	if tables := whole(n.Tables); len(tables) > 0 {
-		w.rules.load(n.Name, ns, tables)
+	if tables := plan.Edits(n.Tables); len(tables) > 0 {
+		w.rules.load(n.Name, s, tables)
 	}
 	if n.Kind == plan.Pod {
 		s.sock.close() // nothing will be made through it, and there may be thousands

@@ -42,7 +42,7 @@ func (w *work) edit(h netns.Here, e plan.Edit) error {
 		}
 	}
 	if len(e.Tables) > 0 {
-		w.rules.load(e.Netns, s.ns, e.Tables)
+		w.rules.load(e.Netns, s, e.Tables)
 	}
 	gone, err := w.deletions(s, e.Delete)
 	if err == nil {

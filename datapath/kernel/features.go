@@ -230,6 +230,6 @@ func iptablesLegacy(ctx context.Context, ns *netns.NS) error {
 // restores tries to load one rule.
 func restores(ipv6 bool, table, rule string) attempt {
 	return func(ctx context.Context, ns *netns.NS) error {
-		return restore(ctx, ns, ipv6, "*"+table+"\n"+rule+"\nCOMMIT\n")
+		return restore(ctx, ns, restoration{ipv6: ipv6, text: "*" + table + "\n" + rule + "\nCOMMIT\n"})
 	}
 }

@@ -12,8 +12,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
@@ -33,8 +35,11 @@ func newLoader(ctx context.Context) *loader {
 }
 
 // load makes the tables of a namespace so; errors come with wait. Each IP
-// family is one run of one program, atomic per table.
-func (l *loader) load(name string, ns *netns.NS, edits []plan.TableEdit) {
+// family is one run of one program, atomic per table. In a fresh namespace there
+// is nothing to spare, and iptables-restore is several times faster when it need
+// not look for it.
+func (l *loader) load(name string, s *space, edits []plan.TableEdit) {
+	ns, fresh := s.ns, s.fresh
 	l.group.Go(func() error {
 		select {
 		case l.slots <- struct{}{}:
@@ -43,11 +48,12 @@ func (l *loader) load(name string, ns *netns.NS, edits []plan.TableEdit) {
 			return l.ctx.Err()
 		}
 		for _, ipv6 := range []bool{false, true} {
-			text := plan.RestoreText(edits, ipv6)
-			if len(text) == 0 {
+			chunks := plan.RestoreChunks(edits, ipv6, bufferLimit())
+			if len(chunks) == 0 {
 				continue
 			}
-			if err := restore(l.ctx, ns, ipv6, text); err != nil {
+			spare := !fresh || len(chunks) > 1
+			if err := restore(l.ctx, ns, restoration{ipv6: ipv6, spare: spare, text: strings.Join(chunks, "")}); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -55,14 +61,20 @@ func (l *loader) load(name string, ns *netns.NS, edits []plan.TableEdit) {
 	})
 }
 
-// whole sets every chain of the tables.
-func whole(tables []plan.Table) []plan.TableEdit {
-	edits := make([]plan.TableEdit, len(tables))
-	for i, t := range tables {
-		edits[i] = plan.TableEdit{IPv6: t.IPv6, Name: t.Name, Set: t.Chains}
+// bufferLimit is how many bytes of rules one transaction may have, or 0 for no
+// limit. iptables sends a table in one message and needs a socket buffer of that
+// size; only root outside of user namespaces may ask for one beyond the default.
+var bufferLimit = sync.OnceValue(func() int {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER)
+	if err != nil {
+		return plan.UserBuffer
 	}
-	return edits
-}
+	defer unix.Close(fd)
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 1<<20) != nil {
+		return plan.UserBuffer
+	}
+	return 0
+})
 
 func (l *loader) wait() error { return l.group.Wait() }
 
@@ -73,16 +85,26 @@ func program(ipv6 bool, suffix string) string {
 	return "iptables-" + suffix
 }
 
-// restore runs iptables-restore in ns. It leaves chains alone that the text does
-// not name.
-func restore(ctx context.Context, ns *netns.NS, ipv6 bool, text string) error {
-	cmd := exec.CommandContext(ctx, program(ipv6, "restore"), "--noflush", "--wait=10")
-	cmd.Stdin = strings.NewReader(text)
+// restoration is one run of iptables-restore.
+type restoration struct {
+	ipv6  bool
+	spare bool // leave chains alone that the text does not name
+	text  string
+}
+
+// restore runs iptables-restore in ns.
+func restore(ctx context.Context, ns *netns.NS, r restoration) error {
+	args := []string{"--wait=10"}
+	if r.spare {
+		args = append(args, "--noflush")
+	}
+	cmd := exec.CommandContext(ctx, program(r.ipv6, "restore"), args...)
+	cmd.Stdin = strings.NewReader(r.text)
 	_, err := run(ns, cmd)
 	if err == nil {
 		return nil
 	}
-	if line := offending(err.Error(), text); line != "" {
+	if line := offending(err.Error(), r.text); line != "" {
 		return fmt.Errorf("%w\n  the refused line: %s", err, line)
 	}
 	return err
