@@ -220,8 +220,9 @@ func (l *loader) name(a *hcl.Attribute, kind string, sc scope) (out topology.Opt
 // maxDuration bounds how long an expectation may wait.
 const maxDuration = 10 * time.Minute
 
-func (l *loader) duration(a *hcl.Attribute, def time.Duration, zero bool) time.Duration {
-	v, ok := l.value(a, nil)
+// duration reads a duration such as "500ms"; zero says whether it may be 0s.
+func (l *loader) duration(a *hcl.Attribute, def time.Duration, zero bool, sc scope) time.Duration {
+	v, ok := l.value(a, sc)
 	if !ok {
 		return def
 	}

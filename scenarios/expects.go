@@ -34,8 +34,8 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 	e := &expect.Reach{
 		Name: b.label, Origin: b.origin(),
 		Outcome: flow.Outcome(l.word(c.attrs["outcome"], "outcome", b.scope, string(flow.Connected), outcomes, nil)),
-		Within:  l.duration(c.attrs["within"], defaultWithin, false),
-		Retry:   l.duration(c.attrs["retry"], defaultRetry, true),
+		Within:  l.duration(c.attrs["within"], defaultWithin, false, b.scope),
+		Retry:   l.duration(c.attrs["retry"], defaultRetry, true, b.scope),
 	}
 	if b.label == "" {
 		l.errorf(b.labelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")

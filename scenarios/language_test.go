@@ -199,14 +199,20 @@ dynamic "pod" {
     }
   }
 }
-expect "reach" {
-  from = pod.web2
-  to   = pod.web1[1]
-  port = "b"
+dynamic "expect" {
+  for_each = ["250ms"]
+  labels   = ["reach"]
+  content {
+    from   = pod.web2
+    to     = pod.web1[1]
+    port   = "b"
+    within = expect.value
+  }
 }
 `, Options{})
 	p := podNamed(t, s, "web1-1")
-	if len(s.Lab.Pods) != 3 || p.Node.Labels["rack"] != "1" || len(p.Ports) != 2 || p.Ports[1].Number != 82 || s.Expects[0].To[0].Addr.Port() != 82 {
+	if len(s.Lab.Pods) != 3 || p.Node.Labels["rack"] != "1" || len(p.Ports) != 2 || p.Ports[1].Number != 82 || s.Expects[0].To[0].Addr.Port() != 82 ||
+		s.Expects[0].Within != 250*time.Millisecond {
 		t.Errorf("got %+v, %+v", p, s.Expects[0])
 	}
 }

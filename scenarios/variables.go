@@ -81,9 +81,7 @@ func (l *loader) evalVariable(b *block, g *given) (cty.Value, bool) {
 		l.hcl(diags)
 		ok = !diags.HasErrors()
 	}
-	if s := l.boolean(c.attrs["sensitive"], nil); s.Value && g != nil {
-		g.from = "" // keep where it came from out of messages
-	}
+	l.boolean(c.attrs["sensitive"], nil) // no diagnostic quotes the value of any variable
 	value := cty.NilVal
 	if a := c.attrs["default"]; a != nil {
 		v, diags := a.Expr.Value(nil)
