@@ -106,7 +106,7 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 			return err
 		}
 	}
-	if s.sock, err = openRtnl(); err != nil {
+	if s.sock, err = openRtnl(w.k.memory); err != nil {
 		return err
 	}
 	late, err := w.sysctls(n.Sysctls, true)
@@ -298,7 +298,7 @@ func (s *space) open(k *Kernel) error {
 		s.index = map[string]int{}
 	}
 	return s.ns.Do(func() (err error) {
-		s.sock, err = openRtnl()
+		s.sock, err = openRtnl(k.memory)
 		return err
 	})
 }

@@ -21,7 +21,7 @@ const emptyPatience = 30 * time.Second
 // a veth whose other end is in one of them tells when it did.
 func AwaitEmpty(ctx context.Context, ns *netns.NS) {
 	_ = ns.Do(func() error {
-		s, err := openRtnl()
+		s, err := openRtnl(newScratch())
 		if err != nil {
 			return err
 		}

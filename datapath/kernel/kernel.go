@@ -31,6 +31,7 @@ type Kernel struct {
 	applied *plan.Plan // what the last Apply was asked for
 	thread  *netns.Thread
 	proc    procfs
+	memory  *scratch // of all netlink sockets
 }
 
 // space is one network namespace of the lab.
@@ -51,6 +52,7 @@ func New(hooks Hooks) *Kernel {
 		applied: &plan.Plan{},
 		thread:  netns.NewThread(),
 		proc:    procfs{fd: -1},
+		memory:  newScratch(),
 	}
 }
 

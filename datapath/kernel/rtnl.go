@@ -18,11 +18,16 @@ import (
 type rtnl struct {
 	fd  int
 	seq uint32
-	buf []byte
+	*scratch
 }
 
+// scratch is memory that sockets share which are used one at a time.
+type scratch struct{ in, out []byte }
+
+func newScratch() *scratch { return &scratch{in: make([]byte, 32<<10), out: make([]byte, 0, maxBatch)} }
+
 // openRtnl opens a socket in the network namespace of the calling thread.
-func openRtnl() (*rtnl, error) {
+func openRtnl(memory *scratch) (*rtnl, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
 		return nil, fmt.Errorf("netlink socket: %w", err)
@@ -30,7 +35,7 @@ func openRtnl() (*rtnl, error) {
 	// The kernel's own words for what it refuses; best effort.
 	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_EXT_ACK, 1)
 	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK, 1)
-	return &rtnl{fd: fd, buf: make([]byte, 32<<10)}, nil
+	return &rtnl{fd: fd, scratch: memory}, nil
 }
 
 func (s *rtnl) close() {
@@ -58,7 +63,7 @@ func (s *rtnl) do(msgs []message) error {
 			size += align(len(msgs[n].data))
 			n++
 		}
-		if err := s.batch(msgs[:n], size); err != nil {
+		if err := s.batch(msgs[:n]); err != nil {
 			return err
 		}
 		msgs = msgs[n:]
@@ -66,28 +71,31 @@ func (s *rtnl) do(msgs []message) error {
 	return nil
 }
 
-func (s *rtnl) batch(msgs []message, size int) error {
-	out := make([]byte, 0, size)
+func (s *rtnl) batch(msgs []message) error {
+	out := s.out[:0]
 	first := s.seq + 1
 	for _, m := range msgs {
 		s.seq++
 		binary.NativeEndian.PutUint32(m.data[8:], s.seq)
 		out = append(out, m.data...)
-		out = append(out, make([]byte, align(len(out))-len(out))...)
+		for len(out)%4 != 0 {
+			out = append(out, 0)
+		}
 	}
+	s.out = out
 	if err := unix.Sendto(s.fd, out, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return fmt.Errorf("netlink send: %w", err)
 	}
 	var refused error
 	for answered := 0; answered < len(msgs); {
-		n, _, err := unix.Recvfrom(s.fd, s.buf, 0)
+		n, _, err := unix.Recvfrom(s.fd, s.in, 0)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("netlink receive: %w", err)
 		}
-		replies, err := syscall.ParseNetlinkMessage(s.buf[:n])
+		replies, err := syscall.ParseNetlinkMessage(s.in[:n])
 		if err != nil {
 			return fmt.Errorf("netlink receive: %w", err)
 		}

@@ -1,0 +1,299 @@
+//go:build linux
+
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Shape is the size of a lab.
+type Shape struct {
+	Nodes   int
+	Clients int
+	Pods    int // spread evenly over the nodes
+	// Services and Endpoints: every service has so many endpoints, all of them pods.
+	Services, Endpoints int
+}
+
+// floor makes the kernel objects of a vxlan lab of a shape, as netlab does, and
+// keeps them by descriptor.
+type floor struct {
+	shape  Shape
+	proc   int
+	nodes  []*space
+	wire   *space
+	others []int // namespaces of pods and clients
+}
+
+// space is a namespace that links are added to later.
+type space struct {
+	fd int
+	nl *nl
+}
+
+const wireMTU, podMTU = 1500, 1450
+
+// build is the bare loop. The calling goroutine must be locked to its thread.
+func (f *floor) build(rules func(node int) []byte) error {
+	f.proc = -1
+	var err error
+	if f.wire, err = f.enter(nil); err != nil {
+		return err
+	}
+	f.wire.nl.up(1)
+	f.wire.nl.bridge("br0", 2, wireMTU, mac(1, 0, 0))
+	f.wire.nl.addr(2, [4]byte{192, 168, 0, 1}, 24)
+	if err := f.wire.nl.flush(); err != nil {
+		return err
+	}
+	for i := range f.shape.Nodes {
+		if err := f.node(i); err != nil {
+			return fmt.Errorf("node %d: %w", i, err)
+		}
+	}
+	for i := range f.shape.Clients {
+		if err := f.client(i); err != nil {
+			return fmt.Errorf("client %d: %w", i, err)
+		}
+	}
+	for i := range f.shape.Pods {
+		if err := f.pod(i); err != nil {
+			return fmt.Errorf("pod %d: %w", i, err)
+		}
+	}
+	if rules == nil {
+		return nil
+	}
+	return f.restore(rules)
+}
+
+// enter makes a namespace and moves the thread into it, IPv6 off.
+func (f *floor) enter(settings []string) (*space, error) {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return nil, err
+	}
+	fd, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.others)%256 == 0 {
+		if f.proc >= 0 {
+			unix.Close(f.proc)
+		}
+		if f.proc, err = freshProc(); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.set("net/ipv6/conf/all/disable_ipv6", "1"); err != nil && !errors.Is(err, unix.ENOENT) {
+		return nil, err
+	}
+	for i := 0; i+1 < len(settings); i += 2 {
+		if err := f.set(settings[i], settings[i+1]); err != nil {
+			return nil, err
+		}
+	}
+	n, err := openNL()
+	return &space{fd: fd, nl: n}, err
+}
+
+func freshProc() (int, error) {
+	fs, err := unix.Fsopen("proc", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
+}
+
+func (f *floor) set(path, value string) error {
+	fd, err := unix.Openat(f.proc, "sys/"+path, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	_, err = unix.Write(fd, []byte(value))
+	return err
+}
+
+var nodeSettings = []string{
+	"net/ipv4/ip_forward", "1", "net/bridge/bridge-nf-call-iptables", "1", "net/ipv4/conf/all/rp_filter", "0",
+	"net/ipv4/conf/default/rp_filter", "0", "net/ipv4/icmp_ratelimit", "0", "net/ipv4/conf/all/route_localnet", "1",
+}
+
+func (f *floor) node(i int) error {
+	s, err := f.enter(nodeSettings)
+	if err != nil {
+		return err
+	}
+	f.nodes = append(f.nodes, s)
+	f.wire.nl.veth(fmt.Sprintf("node%d", i), 0, 2, wireMTU, "eth0", s.fd, mac(2, i, 0))
+	if err := f.wire.nl.flush(); err != nil {
+		return err
+	}
+	n, own := s.nl, address(i)
+	n.up(1)
+	n.up(2)
+	n.bridge("cni0", 3, podMTU, mac(4, i, 0))
+	n.vxlan("flannel.1", 4, 2, podMTU, own, mac(5, i, 0))
+	n.addr(2, own, 24)
+	n.addr(3, [4]byte{10, 244, byte(i + 1), 1}, 24)
+	n.addr(4, [4]byte{10, 244, byte(i + 1), 0}, 32)
+	n.route([4]byte{}, 0, [4]byte{192, 168, 0, 1}, 2, false)
+	if err := n.flush(); err != nil {
+		return err
+	}
+	for j := range f.shape.Nodes {
+		if j != i {
+			far := [4]byte{10, 244, byte(j + 1), 0}
+			n.neigh(unix.AF_INET, 4, far, mac(5, j, 0))
+			n.neigh(unix.AF_BRIDGE, 4, address(j), mac(5, j, 0))
+			n.route(far, 24, far, 4, true)
+		}
+	}
+	return n.flush()
+}
+
+func address(i int) [4]byte { return [4]byte{192, 168, 0, byte(11 + i)} }
+
+func mac(kind, i, j int) [6]byte {
+	return [6]byte{2, byte(kind), byte(i >> 8), byte(i), byte(j >> 8), byte(j)}
+}
+
+func (f *floor) client(i int) error {
+	s, err := f.enter(nil)
+	if err != nil {
+		return err
+	}
+	defer s.nl.close()
+	f.others = append(f.others, s.fd)
+	f.wire.nl.veth(fmt.Sprintf("client%d", i), 0, 2, wireMTU, "eth0", s.fd, mac(6, i, 0))
+	if err := f.wire.nl.flush(); err != nil {
+		return err
+	}
+	return inside(s.nl, [4]byte{192, 168, 0, byte(200 + i)}, [4]byte{192, 168, 0, 1})
+}
+
+func (f *floor) pod(i int) error {
+	s, err := f.enter(nil)
+	if err != nil {
+		return err
+	}
+	defer s.nl.close()
+	f.others = append(f.others, s.fd)
+	on, k := i%f.shape.Nodes, i/f.shape.Nodes
+	name := fmt.Sprintf("veth%08x", i)
+	n := f.nodes[on].nl
+	n.veth(name, 5+k, 3, podMTU, "eth0", s.fd, mac(8, on, k))
+	n.hairpin(name)
+	if err := n.flush(); err != nil {
+		return err
+	}
+	return inside(s.nl, [4]byte{10, 244, byte(on + 1), byte(2 + k)}, [4]byte{10, 244, byte(on + 1), 1})
+}
+
+// inside configures a pod or client in one batch.
+func inside(n *nl, own, via [4]byte) error {
+	n.up(1)
+	n.up(2)
+	n.addr(2, own, 24)
+	n.route([4]byte{}, 0, via, 2, false)
+	return n.flush()
+}
+
+// restore loads the rules of every node by bare iptables-restore, as many at once
+// as there are cores.
+func (f *floor) restore(rules func(node int) []byte) error {
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	errs := make(chan error, len(f.nodes))
+	for i, s := range f.nodes {
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots }()
+			errs <- restoreIn(s.fd, rules(i))
+		}()
+	}
+	var err error
+	for range f.nodes {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+func restoreIn(fd int, text []byte) error {
+	cmd := exec.Command("iptables-restore")
+	cmd.Stdin = bytes.NewReader(text)
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread goes with the goroutine
+		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+			started <- err
+			return
+		}
+		started <- cmd.Start()
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("iptables-restore: %w: %s", err, complaint.Bytes())
+	}
+	return nil
+}
+
+// close gives all descriptors back and waits until the nodes' links are gone.
+func (f *floor) close() error {
+	for _, fd := range f.others {
+		unix.Close(fd)
+	}
+	for _, s := range f.nodes {
+		s.nl.close()
+		unix.Close(s.fd)
+	}
+	if err := unix.Setns(f.wire.fd, unix.CLONE_NEWNET); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		links, err := net.Interfaces()
+		if err != nil {
+			return err
+		}
+		if len(links) <= 2 { // lo and br0
+			f.wire.nl.close()
+			unix.Close(f.wire.fd)
+			return nil
+		}
+	}
+	return errors.New("the links do not go")
+}
+
+// The floor runs in namespaces of its own, as an engine does.
+const floorVariable = "NLAB_FLOOR"
+
+// Main turns the process into the floor when this package started it as that, and
+// does not return then. Programs that measure call it first thing.
+func Main() {
+	spec := os.Getenv(floorVariable)
+	if spec == "" {
+		return
+	}
+	os.Unsetenv(floorVariable)
+	if err := serveFloor(spec); err != nil {
+		fmt.Fprintln(os.Stderr, "floor:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
