@@ -55,7 +55,7 @@ func functions(dir string, work *budget) map[string]function.Function {
 	}
 	// These two decide themselves whether their arguments are evaluated.
 	out["try"], out["can"] = tryfunc.TryFunc, tryfunc.CanFunc
-	out[loopFunc] = work.counter(func(v cty.Value) int { return turnPrice * (1 + weight(v)) })
+	out[loopFunc] = work.counter(func(v cty.Value) int { return turnPrice * (1 + weight(v)/elementPrice) })
 	out[textFunc] = work.counter(weight)
 	out[instancesFunc] = instancesFunction()
 	out["templatefile"] = templateFile(dir, maps.Clone(out))
@@ -126,8 +126,9 @@ func boundedProduct() function.Function {
 	})
 }
 
-// wrapped is a function that looks at its arguments before it works.
-func wrapped(f function.Function, check func([]cty.Value) error) function.Function {
+// wrapped is a function that looks at its arguments before it works, and at its
+// result after.
+func wrapped(f function.Function, check func([]cty.Value) error, after ...func(cty.Value) error) function.Function {
 	return function.New(&function.Spec{
 		Params:   f.Params(),
 		VarParam: f.VarParam(),
@@ -142,7 +143,15 @@ func wrapped(f function.Function, check func([]cty.Value) error) function.Functi
 			}
 			return f.ReturnTypeForValues(args)
 		},
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(args) },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := f.Call(args)
+			for _, check := range after {
+				if err == nil {
+					err = check(v)
+				}
+			}
+			return v, err
+		},
 	})
 }
 

@@ -148,11 +148,12 @@ func instrument(root hclsyntax.Node) {
 // elements handled. Loops can multiply anything, so everything is counted.
 type budget struct{ left int }
 
-// The prices of a loop's turn and of a call, about what they cost in bytes.
+// The prices of a loop's turn, a call and an element, about what they cost in bytes.
 const (
-	maxWork   = 32 << 20
-	turnPrice = 128
-	callPrice = 32
+	maxWork      = 32 << 20
+	turnPrice    = 256
+	callPrice    = 64
+	elementPrice = 16
 )
 
 var errBudget = errors.New("the expressions of this scenario do too much")
@@ -165,7 +166,8 @@ func (b *budget) spend(n int) error {
 	return nil
 }
 
-// counted is a function whose calls are paid from the budget.
+// counted is a function whose calls are paid from the budget: what goes in before,
+// what comes out after the call.
 func (b *budget) counted(f function.Function) function.Function {
 	return wrapped(f, func(args []cty.Value) error {
 		price := callPrice
@@ -173,10 +175,10 @@ func (b *budget) counted(f function.Function) function.Function {
 			price += weight(a)
 		}
 		return b.spend(price)
-	})
+	}, func(result cty.Value) error { return b.spend(weight(result)) })
 }
 
-// weight is the bytes or elements of a value, without those of its elements.
+// weight is about the bytes of a value, without those inside its elements.
 func weight(v cty.Value) int {
 	v, _ = v.Unmark()
 	switch {
@@ -185,7 +187,7 @@ func weight(v cty.Value) int {
 	case v.Type() == cty.String:
 		return len(v.AsString())
 	case v.CanIterateElements():
-		return v.LengthInt()
+		return elementPrice * v.LengthInt()
 	}
 	return 0
 }
