@@ -1,0 +1,79 @@
+# The tests of these packages touch the kernel; all others are pure. NEST are those
+# that need a user namespace around them where they do not run as root; the rest of
+# KERNEL makes its own.
+NEST    = ./datapath/netns ./datapath/kernel
+KERNEL  = ./datapath/probe/... ./datapath/engine/... ./scenarios ./scenarios/suite ./cmd/...
+PURE    = $(shell go list ./... | grep -vE '/datapath/(netns|kernel|probe|engine)|/scenarios(/suite)?$$|/cmd/')
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
+# Without a C compiler there is no race detector.
+RACE    = $(if $(shell command -v $${CC:-gcc}),-race)
+GOLDEN  = $(shell grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u)
+ROOT    = $(filter 0,$(shell id -u))
+FUZZ    = 30s
+
+STATICCHECK = v0.8.2
+GOVULNCHECK = v1.8.0
+
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean list-kernel
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: provision build ## a lab from one file: up, proved, and what to try next
+	@.ci/demo
+
+build: ## build ./netlab
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o netlab ./cmd/netlab
+
+test: ## everything: pure packages with the race detector, then the kernel
+	@.ci/provision test
+	@$(MAKE) --no-print-directory pure kernel
+
+provision: ## install the system packages that are missing
+	@.ci/provision
+
+pure: ## tests that need neither kernel nor privileges
+	go test $(RACE) $(PURE)
+	go test $(RACE) -skip '^TestScenarios$$' ./scenarios
+
+kernel: ## tests with real namespaces and packets, as root or rootless
+	go test -count=1 $(if $(ROOT),,-exec 'unshare -Urmn') $(NEST)
+	go test -count=1 $(KERNEL)
+
+list-kernel:
+	@go list $(NEST) $(KERNEL) | sed "s,^$$(go list -m),.,"
+
+golden: ## rewrite the golden files; read the diff
+	go test -skip '^TestScenarios$$' $(GOLDEN) -update
+
+lint: vet staticcheck vuln ## all that reads the code without running it
+
+vet: ## gofmt and go vet
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w $$unformatted" >&2; exit 1; }
+	go vet ./...
+
+staticcheck: ## staticcheck
+	go run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) ./...
+
+vuln: ## known vulnerabilities, where their list can be reached
+	@.ci/vuln $(GOVULNCHECK)
+
+bench: ## the measurements
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## every fuzz target for FUZZ=30s
+	@.ci/fuzz $(FUZZ)
+
+cross: ## compile for other systems: the command, and the pure packages with their tests
+	GOOS=darwin GOARCH=arm64 go vet ./cmd/netlab ./scenarios $(PURE) && GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/netlab
+	GOOS=windows GOARCH=amd64 go vet ./cmd/netlab ./scenarios $(PURE) && GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/netlab
+	GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/netlab
+
+vagrant: ## check the Vagrantfile
+	vagrant validate --ignore-provider
+
+clean: ## remove what was built
+	rm -f netlab *.test *.prof
