@@ -133,10 +133,12 @@ type MAC [6]byte
 // ServiceType is a Kubernetes service type.
 type ServiceType string
 
-// The service types that are supported.
+// The service types.
 const (
-	ClusterIP ServiceType = "ClusterIP"
-	NodePort  ServiceType = "NodePort"
+	ClusterIP    ServiceType = "ClusterIP"
+	NodePort     ServiceType = "NodePort"
+	LoadBalancer ServiceType = "LoadBalancer"
+	ExternalName ServiceType = "ExternalName"
 )
 
 // TrafficPolicy is an external or internal traffic policy.
@@ -152,13 +154,39 @@ const (
 type Service struct {
 	Name                  string
 	Namespace             string
+	Labels                map[string]string
 	Type                  ServiceType
-	Selector              map[string]string
-	ClusterIPs            []netip.Addr // one per family; empty: headless
+	Selector              map[string]string // nil: endpoints are written, not selected
+	ClusterIPs            []netip.Addr      // one per family; empty: headless or ExternalName
+	ExternalIPs           []netip.Addr
 	ExternalTrafficPolicy TrafficPolicy
 	InternalTrafficPolicy TrafficPolicy
-	Ports                 []*ServicePort
-	Origin                Origin
+	// LoadBalancers are the addresses that a load balancer announces for the service.
+	LoadBalancers []LoadBalancerIP
+	// SourceRanges are who may use the load balancer addresses; empty: everybody.
+	SourceRanges []netip.Prefix
+	// Via are the nodes to which the outside routes the load balancer and external
+	// addresses; several share the connections.
+	Via                      []*Node
+	HealthCheckNodePort      uint16 // 0: none
+	AffinitySeconds          int    // ClientIP session affinity; 0: none
+	TrafficDistribution      string // PreferSameZone, PreferSameNode or ""
+	PublishNotReadyAddresses bool
+	ExternalName             string // of type ExternalName
+	// Unmanaged services carry a label that tells kube-proxy to leave them alone
+	// (service.kubernetes.io/service-proxy-name or .../headless).
+	Unmanaged bool
+	Ports     []*ServicePort
+	Origin    Origin
+}
+
+// LoadBalancerIP is one ingress address of a load balancer (ServiceStatus,
+// LoadBalancerIngress).
+type LoadBalancerIP struct {
+	Addr netip.Addr
+	// Proxy says that the load balancer itself is the destination of packets
+	// (ipMode Proxy), so that nodes have no rules for the address.
+	Proxy bool
 }
 
 // ServicePort is one port of a service with its endpoints.
@@ -181,6 +209,9 @@ type Endpoint struct {
 	Ready       bool
 	Serving     bool
 	Terminating bool
+	Zone        string   // of the node that it runs on
+	ForZones    []string // hints: the zones that shall use it (EndpointHints)
+	ForNodes    []string // hints: the nodes that shall use it
 }
 
 // Netns is the name of the network namespace of the node in a plan.

@@ -157,8 +157,40 @@ type ServiceSpec struct {
 	ClusterIP             Opt[string] // an address, or "None"
 	ExternalTrafficPolicy Opt[string]
 	InternalTrafficPolicy Opt[string]
-	Ports                 []ServicePortSpec
-	Origin                Origin
+
+	Labels                   map[string]string
+	IPFamilies               Opt[[]string] // IPv4, IPv6
+	IPFamilyPolicy           Opt[string]   // SingleStack, PreferDualStack, RequireDualStack
+	ExternalIPs              Opt[[]netip.Addr]
+	LoadBalancerIPs          Opt[[]netip.Addr] // load_balancer_ip, or ips of load_balancer
+	LoadBalancerMode         Opt[string]       // VIP (default) or Proxy
+	LoadBalancerVia          Opt[[]string]     // nodes
+	SourceRanges             Opt[[]string]     // as written: Kubernetes trims and ignores some
+	HealthCheckNodePort      Opt[int]
+	SessionAffinity          Opt[string] // None or ClientIP
+	AffinitySeconds          Opt[int]
+	TrafficDistribution      Opt[string]
+	PublishNotReadyAddresses Opt[bool]
+	ExternalName             Opt[string]
+	Endpoints                []EndpointSpec
+
+	Ports  []ServicePortSpec
+	Origin Origin
+}
+
+// EndpointSpec is an endpoint block: an address, or a pod's.
+type EndpointSpec struct {
+	Address     Opt[netip.Addr]
+	Pod         Opt[string] // namespace/name
+	Node        Opt[string] // of an address that is not a pod's
+	Port        Opt[int]    // instead of the target port
+	PortName    Opt[string] // the service port that it serves; empty: all
+	Ready       Opt[bool]
+	Serving     Opt[bool]
+	Terminating Opt[bool]
+	ForZones    Opt[[]string]
+	ForNodes    Opt[[]string]
+	Origin      Origin
 }
 
 // ServicePortSpec is one port of a service. TargetPort is a number or a name,

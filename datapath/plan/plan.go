@@ -138,7 +138,19 @@ type Agent struct {
 	Name   string // who answers: web-0, laptop; in another namespace than default: db/web-0
 	Node   string // the node that it runs on; empty for clients
 	Listen []Listen
+	// Health makes the agent answer as a health check node port does, over HTTP on
+	// its only socket.
+	Health Health
 	Origin Origin
+}
+
+// Health is what a health check node port says: 200 when LocalEndpoints is not 0,
+// else 503 (kubernetes pkg/proxy/healthcheck). The zero Health means that the
+// agent is none.
+type Health struct {
+	Namespace      string
+	Service        string
+	LocalEndpoints int
 }
 
 // Listen is one listening socket of an agent.
