@@ -5,17 +5,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/datapath/bench"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
 // child is the part of main that plays the other roles of this program.
-func child() { engine.Main() }
+func child() {
+	bench.Main()
+	engine.Main()
+}
 
 // kernelCommands are the commands that need a Linux kernel.
 func kernelCommands(u *ui) []*cobra.Command {
 	return []*cobra.Command{
 		upCommand(u), downCommand(u), psCommand(u), inspectCommand(u), execCommand(u), shellCommand(u),
-		statusCommand(u), testCommand(u), doctorCommand(u),
+		statusCommand(u), testCommand(u), doctorCommand(u), benchCommand(u),
 	}
 }
 

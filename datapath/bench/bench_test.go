@@ -27,7 +27,7 @@ func TestFloorAndNetlabAreComparable(t *testing.T) {
 	}
 }
 
-func BenchmarkUp1000(b *testing.B) {
+func BenchmarkUpOfThousandPods(b *testing.B) {
 	c, err := Compare(context.Background(), Shape{Nodes: 20, Pods: 1000}, b.N)
 	if err != nil {
 		b.Fatal(err)

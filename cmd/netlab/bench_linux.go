@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/bench"
+)
+
+func benchCommand(u *ui) *cobra.Command {
+	var rounds int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "bench [FILE]",
+		Short: "Measure netlab beside the floor: a bare loop that makes the same kernel objects",
+		Long: `Measure netlab beside the floor, a bare loop that makes the same kernel objects by raw
+netlink and nothing else, in turns, and print the medians and their ratios. FILE is the
+small scenario for whole-process times (scenarios/local-policy.hcl). Exits 1 when a goal is
+missed: on a busy machine measure again.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			file := "scenarios/local-policy.hcl"
+			if len(args) > 0 {
+				file = args[0]
+			}
+			if rounds < 1 {
+				return usage(errors.New("--rounds must be at least 1"), "write for example --rounds 5")
+			}
+			s, err := u.load(file, scenarioFlags{})
+			if err != nil {
+				return err
+			}
+			program, err := os.Executable()
+			if err != nil {
+				return broken(err, "")
+			}
+			l := s.Lab
+			o := bench.Options{Rounds: rounds, Program: program, Scenario: file,
+				Shape:    bench.Shape{Nodes: len(l.Nodes), Clients: len(l.Clients), Pods: len(l.Pods), Services: 1, Endpoints: len(l.Pods)},
+				Progress: func(what string) { u.say("measuring %s, %s", what, plural(rounds, "round")) }}
+			rows, err := bench.Table(c.Context(), o)
+			if err != nil {
+				return broken(err, "see what this machine can do: netlab doctor")
+			}
+			if asJSON {
+				return u.json(rows)
+			}
+			return u.benchTable(rows)
+		},
+	}
+	c.Flags().IntVar(&rounds, "rounds", 5, "how often each is measured")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func (u *ui) benchTable(rows []bench.Row) error {
+	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WHAT\tNETLAB\tFLOOR\tMEDIAN\tGOAL\t")
+	missed := false
+	for _, r := range rows {
+		mark := "met"
+		if !r.OK {
+			mark, missed = "missed", true
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.What, r.Netlab, r.Floor, r.Got, r.Goal, mark)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if missed {
+		return told(exitFailed)
+	}
+	return nil
+}
