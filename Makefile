@@ -1,9 +1,10 @@
-# The tests of these packages touch the kernel; all others are pure. NEST are those
-# that need a user namespace around them where they do not run as root; the rest of
-# KERNEL makes its own.
+# The tests of KERNEL and NEST touch the kernel, all others are pure. Those of NEST
+# need a user namespace around them where they do not run as root; those of KERNEL
+# make their own.
 NEST    = ./datapath/netns ./datapath/kernel
-KERNEL  = ./datapath/probe/... ./datapath/engine/... ./scenarios ./scenarios/suite ./cmd/...
-PURE    = $(shell go list ./... | grep -vE '/datapath/(netns|kernel|probe|engine)|/scenarios(/suite)?$$|/cmd/')
+KERNEL  = $(filter ./datapath/probe% ./datapath/engine% ./datapath/bench% ./scenarios ./scenarios/suite ./cmd/%,$(ALL))
+PURE    = $(filter-out $(NEST) $(KERNEL),$(ALL))
+ALL     = $(shell PATH="$(PATH)"; go list ./... | sed "s,^$$(go list -m),.,")
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
 # Without a C compiler there is no race detector.
 RACE    = $(if $(shell command -v $${CC:-gcc}),-race)
@@ -44,7 +45,7 @@ kernel: ## tests with real namespaces and packets, as root or rootless
 	go test -count=1 $(KERNEL)
 
 list-kernel:
-	@go list $(NEST) $(KERNEL) | sed "s,^$$(go list -m),.,"
+	@echo $(NEST) $(KERNEL)
 
 golden: ## rewrite the golden files; read the diff
 	go test -skip '^TestScenarios$$' $(GOLDEN) -update
@@ -61,8 +62,8 @@ staticcheck: ## staticcheck
 vuln: ## known vulnerabilities, where their list can be reached
 	@.ci/vuln $(GOVULNCHECK)
 
-bench: ## the measurements
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## netlab beside the floor: the same kernel objects from a bare loop
+	go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./datapath/bench
 
 fuzz: ## every fuzz target for FUZZ=30s
 	@.ci/fuzz $(FUZZ)
