@@ -5,6 +5,7 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/netlab/netlab/datapath/netns"
@@ -79,8 +80,9 @@ func (k *Kernel) Names() []string {
 func (k *Kernel) Applied() *plan.Plan { return k.applied }
 
 // Apply makes the namespaces equal to the plan and returns what it changed. It
-// reads what is there, applies the difference, and looks again, until there is no
-// difference: replacing a link takes along the addresses and routes on it.
+// reads what is there and applies the difference. When that touches links of
+// namespaces that stay, it looks again until there is no difference: replacing a
+// link takes along the addresses and routes on it.
 func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, error) {
 	defer k.settle()
 	var first plan.Changes
@@ -103,11 +105,18 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 		if err := k.change(ctx, changes, want); err != nil {
 			return first, err
 		}
-		if len(changes.Edit) == 0 && len(changes.Remove) == 0 {
-			k.applied = want // all new: every message was acknowledged
+		if !renewsLinks(changes) {
+			k.applied = want // every message was acknowledged, and none undid another
 			return first, nil
 		}
 	}
+}
+
+// renewsLinks reports whether links of a namespace that stays are changed or made.
+func renewsLinks(c plan.Changes) bool {
+	return slices.ContainsFunc(c.Edit, func(e plan.Edit) bool {
+		return len(e.Add.Links)+len(e.Change.Links) > 0
+	})
 }
 
 // settle drops what only an Apply needs.
