@@ -1,0 +1,107 @@
+//go:build linux
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Row is one measurement that the documentation quotes, beside its goal.
+type Row struct {
+	What   string
+	Netlab string
+	Floor  string
+	Got    string
+	Goal   string
+	OK     bool
+}
+
+// Options say what Table measures.
+type Options struct {
+	Rounds   int
+	Program  string // netlab itself, for whole-process times
+	Scenario string // a small scenario, for the same
+	Shape    Shape  // of that scenario
+	// Progress is told what is measured next.
+	Progress func(what string)
+}
+
+// Table measures everything that has a goal, largest labs last.
+func Table(ctx context.Context, o Options) ([]Row, error) {
+	var rows []Row
+	for _, measure := range []func(context.Context, Options) ([]Row, error){
+		wholeProcess, wholeTest, growth, thousand, services,
+	} {
+		more, err := measure(ctx, o)
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, more...)
+		if ctx.Err() != nil {
+			return rows, ctx.Err()
+		}
+	}
+	return rows, nil
+}
+
+func thousand(ctx context.Context, o Options) ([]Row, error) {
+	s := Shape{Nodes: 20, Pods: 1000}
+	o.Progress("1,000 pods on 20 nodes")
+	c, err := Compare(ctx, s, o.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	o.Progress("memory")
+	few, err := runNetlab(ctx, Shape{Nodes: 20, Pods: 20})
+	if err != nil {
+		return nil, err
+	}
+	settle()
+	perPod := float64(c.RSS-few.rss) / float64(s.Pods-20) / 1000
+	return []Row{
+		ratioRow("up, 1,000 pods on 20 nodes", c.Up, c.FloorUp, c.UpRatio, 1.3),
+		ratioRow("down, until the last link is gone", c.Down, c.FloorDown, c.DownRatio, 2),
+		{What: "memory of the engine per pod", Netlab: fmt.Sprintf("%.1f kB", perPod), Got: fmt.Sprintf("%.1f kB", perPod),
+			Goal: "≤ 10 kB", OK: perPod <= 10},
+	}, nil
+}
+
+func services(ctx context.Context, o Options) ([]Row, error) {
+	o.Progress("20 services × 50 endpoints on every node")
+	c, err := Compare(ctx, Shape{Nodes: 20, Pods: 1000, Services: 20, Endpoints: 50}, o.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	return []Row{ratioRow("the same with 20 services × 50 endpoints on every node", c.Up, c.FloorUp, c.UpRatio, 1.3)}, nil
+}
+
+// growth fits time to a power of the number of pods.
+func growth(ctx context.Context, o Options) ([]Row, error) {
+	const few, many = 100, 3000
+	o.Progress("100 pods")
+	small, err := Compare(ctx, Shape{Nodes: few / 50, Pods: few}, o.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	o.Progress("3,000 pods")
+	large, err := Compare(ctx, Shape{Nodes: many / 50, Pods: many}, max(2, o.Rounds/2))
+	if err != nil {
+		return nil, err
+	}
+	exponent := func(a, b time.Duration) float64 { return math.Log(float64(b)/float64(a)) / math.Log(many/few) }
+	ours, floors := exponent(small.Up, large.Up), exponent(small.FloorUp, large.FloorUp)
+	return []Row{{What: "growth of up from 100 to 3,000 pods", Netlab: fmt.Sprintf("N^%.2f", ours), Floor: fmt.Sprintf("N^%.2f", floors),
+		Got: fmt.Sprintf("%.2f", ours), Goal: "≤ 1.10", OK: ours <= 1.1}}, nil
+}
+
+func ratioRow(what string, ours, floors time.Duration, ratio, goal float64) Row {
+	return Row{What: what, Netlab: milliseconds(ours), Floor: milliseconds(floors), Got: fmt.Sprintf("%.2f ×", ratio),
+		Goal: fmt.Sprintf("≤ %.1f ×", goal), OK: ratio <= goal}
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.0f ms", float64(d.Microseconds())/1000)
+}
