@@ -184,7 +184,17 @@ func ipset(context.Context, *netns.NS) error {
 	return handle.IpsetCreate("try", "hash:ip", netlink.IpsetCreateOptions{})
 }
 
+// virtualServer asks for the family first: the library would run modprobe on the
+// host when it is not there.
 func virtualServer(context.Context, *netns.NS) error {
+	families, err := netlink.NewHandle(unix.NETLINK_GENERIC)
+	if err != nil {
+		return err
+	}
+	defer families.Close()
+	if _, err := families.GenlFamilyGet("IPVS"); err != nil {
+		return err
+	}
 	handle, err := ipvs.New("")
 	if err != nil {
 		return err
