@@ -62,8 +62,8 @@ staticcheck: ## staticcheck
 vuln: ## known vulnerabilities, where their list can be reached
 	@.ci/vuln $(GOVULNCHECK)
 
-bench: ## netlab beside the floor: the same kernel objects from a bare loop
-	go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./datapath/bench
+bench: build ## netlab beside the floor: the same kernel objects from a bare loop
+	@./netlab bench
 
 fuzz: ## every fuzz target for FUZZ=30s
 	@.ci/fuzz $(FUZZ)
