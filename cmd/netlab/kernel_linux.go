@@ -19,7 +19,7 @@ func child() {
 func kernelCommands(u *ui) []*cobra.Command {
 	return []*cobra.Command{
 		upCommand(u), downCommand(u), psCommand(u), inspectCommand(u), execCommand(u), shellCommand(u),
-		statusCommand(u), testCommand(u), doctorCommand(u), benchCommand(u),
+		statusCommand(u), testCommand(u), doctorCommand(u), benchCommand(u), rulesCommand(u),
 	}
 }
 

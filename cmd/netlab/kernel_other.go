@@ -25,7 +25,8 @@ func kernelCommands(*ui) []*cobra.Command {
 		"up": "Make the running lab equal to a scenario", "down": "Remove a lab", "ps": "List the labs",
 		"inspect": "Show everything in a lab", "exec": "Run a command in a node, pod or client",
 		"shell": "Open a shell in a node, pod or client", "status": "Say what has drifted from the plan",
-		"test": "Prove every expectation", "bench": "Measure netlab beside the floor", "doctor": "Say what this kernel can do",
+		"test": "Prove every expectation", "bench": "Measure netlab beside the floor",
+		"rules": "Show the programmed rules", "doctor": "Say what this kernel can do",
 	} {
 		list = append(list, &cobra.Command{
 			Use: use, Short: short + " (needs Linux)", DisableFlagParsing: true,

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios"
+)
+
+func rulesCommand(u *ui) *cobra.Command {
+	var o rulesOptions
+	c := &cobra.Command{
+		Use:   "rules [TARGET]",
+		Short: "Show the programmed rules, each with the object and the line that it serves",
+		Long: `Show the rules that are in the kernel of a running lab, as iptables-save prints them.
+Behind each stands the object that it serves and where that is written. With --file, show
+the rules that a scenario would have, without a kernel.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.target = args[0]
+			}
+			return u.rules(c, o)
+		},
+	}
+	o.flags.register(c)
+	c.Flags().StringVar(&o.lab, "lab", "", "the lab, where several are running")
+	c.Flags().StringVarP(&o.file, "file", "f", "", "show the rules of a scenario instead of a running lab")
+	c.Flags().StringVarP(&o.table, "table", "t", "", "only this table: nat, filter or mangle")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return c
+}
+
+type rulesOptions struct {
+	flags                    scenarioFlags
+	lab, file, target, table string
+	json                     bool
+}
+
+func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
+	have, want, netns, err := u.rulesOf(c, o)
+	if err != nil {
+		return err
+	}
+	var lines []ruleLine
+	for i := range have.Netns {
+		n := &have.Netns[i]
+		if netns == "" || n.Name == netns {
+			lines = append(lines, annotate(n, find(want, n.Name), o.table)...)
+		}
+	}
+	if o.json {
+		if lines == nil {
+			lines = []ruleLine{}
+		}
+		return u.json(lines)
+	}
+	u.printRules(lines)
+	return nil
+}
+
+// rulesOf returns what is in the kernel and what was planned; from a file both are
+// the plan.
+func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, netns string, err error) {
+	if o.file != "" {
+		s, p, err := u.compile(o.file, o.flags)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		if o.target != "" {
+			place, err := scenarios.Dialer(s.Lab, o.target)
+			if err != nil {
+				return nil, nil, "", usage(err, "rules live on nodes: netlab rules -f "+o.file+" "+s.Lab.Nodes[0].Name)
+			}
+			netns = place.Netns
+		}
+		return p, p, netns, nil
+	}
+	var args []string
+	if o.lab != "" {
+		args = []string{o.lab}
+	}
+	lab, info, err := connect(c.Context(), args)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if o.target != "" {
+		inv, err := parseInventory(info.Inventory)
+		if err != nil {
+			return nil, nil, "", broken(err, "try again in a moment")
+		}
+		place, err := inv.find(o.target)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		netns = place.Netns
+	}
+	have, want, err = lab.Read(c.Context())
+	if err != nil {
+		return nil, nil, "", broken(err, "remove it: netlab down "+info.Name)
+	}
+	return have, want, netns, nil
+}
+
+func find(p *plan.Plan, name string) *plan.Netns {
+	for i := range p.Netns {
+		if p.Netns[i].Name == name {
+			return &p.Netns[i]
+		}
+	}
+	return &plan.Netns{}
+}
+
+// ruleLine is one rule with what it serves.
+type ruleLine struct {
+	Netns  string `json:"netns"`
+	Table  string `json:"table"`
+	IPv6   bool   `json:"ipv6,omitempty"`
+	Chain  string `json:"chain"`
+	Rule   string `json:"rule"` // empty: the chain itself
+	Policy string `json:"policy,omitempty"`
+	Object string `json:"object,omitempty"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Extra  bool   `json:"extra,omitempty"` // not in the plan
+}
+
+// annotate lists the rules of a namespace with the origins of their twins in the
+// plan.
+func annotate(have, want *plan.Netns, table string) []ruleLine {
+	type key struct {
+		ipv6               bool
+		table, chain, rule string
+	}
+	origins := map[key]plan.Origin{}
+	for _, t := range want.Tables {
+		for _, c := range t.Chains {
+			for i := range c.Rules {
+				origins[key{t.IPv6, t.Name, c.Name, c.Rules[i].Save()}] = c.Rules[i].Origin
+			}
+		}
+	}
+	var lines []ruleLine
+	for _, t := range have.Tables {
+		if table != "" && t.Name != table {
+			continue
+		}
+		for _, c := range t.Chains {
+			line := ruleLine{Netns: have.Name, Table: t.Name, IPv6: t.IPv6, Chain: c.Name}
+			lines = append(lines, line)
+			lines[len(lines)-1].Policy = c.Policy
+			for i := range c.Rules {
+				line.Rule = c.Rules[i].Save()
+				origin, planned := origins[key{t.IPv6, t.Name, c.Name, line.Rule}]
+				line.Object, line.File, line.Line, line.Extra = origin.Object, origin.File, origin.Line, !planned
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// printRules prints like iptables-save, a comment behind each rule.
+func (u *ui) printRules(lines []ruleLine) {
+	netns, table := "", ""
+	for _, l := range lines {
+		if at := l.Netns; at != netns {
+			u.print("# %s\n", at)
+			netns, table = at, ""
+		}
+		name := l.Table
+		if l.IPv6 {
+			name += " (IPv6)"
+		}
+		if name != table {
+			u.print("*%s\n", name)
+			table = name
+		}
+		if l.Rule == "" {
+			policy := l.Policy
+			if policy == "" {
+				policy = "-"
+			}
+			u.print(":%s %s\n", l.Chain, policy)
+			continue
+		}
+		u.print("-A %s %s%s\n", l.Chain, l.Rule, l.note())
+	}
+}
+
+func (l ruleLine) note() string {
+	switch {
+	case l.Extra:
+		return "  # not in the plan"
+	case l.File != "" && l.Object != "":
+		return fmt.Sprintf("  # %s:%d %s", l.File, l.Line, l.Object)
+	case l.File != "":
+		return fmt.Sprintf("  # %s:%d", l.File, l.Line)
+	case l.Object != "":
+		return "  # " + l.Object
+	}
+	return ""
+}
