@@ -49,14 +49,33 @@ func (ns *NS) Close() error {
 // Do runs fn on a thread of its own inside ns. Descriptors that fn opens stay in
 // ns, and programs that it starts run there; goroutines that it starts do not.
 func (ns *NS) Do(fn func() error) error {
-	t := NewThread()
-	defer t.Close()
-	return t.Run(func(h Here) error {
-		if err := h.Enter(ns); err != nil {
-			return err
+	var err error
+	onOwnThread(func() {
+		if err = (Here{}).Enter(ns); err == nil {
+			err = fn()
 		}
-		return fn()
 	})
+	return err
+}
+
+// onOwnThread runs fn on a thread that goes away with it.
+func onOwnThread(fn func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			// The runtime never discards the main thread: it would park it in the
+			// last namespace and keep that alive. Block it while another one works.
+			onOwnThread(fn)
+			runtime.UnlockOSThread()
+			return
+		}
+		// Not unlocked on purpose: when the goroutine ends, the runtime discards
+		// the thread, which may sit in any namespace by then.
+		fn()
+	}()
+	<-done
 }
 
 // Thread is one OS thread that hops between network namespaces. The thread is
@@ -69,25 +88,25 @@ type Thread struct {
 // NewThread starts a thread. The caller must Close it.
 func NewThread() *Thread {
 	t := &Thread{work: make(chan func()), done: make(chan struct{})}
-	go t.loop()
+	go func() {
+		defer close(t.done)
+		onOwnThread(t.loop)
+	}()
 	return t
 }
 
+// loop does the work that Run brings. In between the thread is at home: a thread
+// that rests in a namespace keeps it, and all links in it, alive.
 func (t *Thread) loop() {
-	runtime.LockOSThread()
-	if unix.Gettid() == unix.Getpid() {
-		// The runtime never discards the main thread: it would park it in the
-		// last namespace and keep that alive. Block it while another one works.
-		go t.loop()
-		<-t.done
-		runtime.UnlockOSThread()
-		return
+	home, err := Current()
+	if err == nil {
+		defer home.Close()
 	}
-	// Not unlocked on purpose: when the goroutine ends, the runtime discards the
-	// thread, which may sit in any namespace by then.
-	defer close(t.done)
 	for fn := range t.work {
 		fn()
+		if err == nil {
+			_ = Here{}.Enter(home)
+		}
 	}
 }
 

@@ -77,6 +77,26 @@ func TestNoThreadStaysBehind(t *testing.T) {
 	}
 }
 
+func TestAThreadRestsAtHome(t *testing.T) {
+	ns := create(t)
+	thread := netns.NewThread()
+	defer thread.Close()
+	if err := thread.Run(func(h netns.Here) error { return h.Enter(ns) }); err != nil {
+		t.Fatal(err)
+	}
+	var want unix.Stat_t
+	if err := unix.Fstat(ns.FD(), &want); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for len(threadsIn(t, want.Ino)) > 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("the thread keeps the namespace alive between its runs")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func threadsIn(t *testing.T, namespace uint64) []string {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*")
