@@ -1,0 +1,2 @@
+// Package walk follows a packet through a plan on paper.
+package walk

@@ -1,0 +1,155 @@
+package walk
+
+import (
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// visit is a packet at a hook, as rules see it.
+type visit struct {
+	r       *run
+	h       *host
+	hook    string
+	table   string
+	in, out *link // nil where the hook has none
+	p       *packet
+	to      hop     // where it goes, at POSTROUTING
+	chance  float64 // of the last match at random
+}
+
+// matches reports whether a packet meets a condition. To add a condition: a case
+// here, and a function below that answers it.
+func (v *visit) matches(m plan.Match) (bool, error) {
+	switch m := m.(type) {
+	case plan.Src:
+		return m.Prefix.Contains(v.p.src.Addr()) != m.Not, nil
+	case plan.Dst:
+		return m.Prefix.Contains(v.p.dst.Addr()) != m.Not, nil
+	case plan.InIf:
+		return linkIs(v.in, m.Name) != m.Not, nil
+	case plan.OutIf:
+		return linkIs(v.out, m.Name) != m.Not, nil
+	case plan.Proto:
+		return v.proto(m), nil
+	case plan.DPort:
+		return v.p.quoted == nil && v.p.dst.Port() == m.Port, nil
+	case plan.AddrType:
+		return v.addrType(m)
+	case plan.Mark:
+		return v.mark(m), nil
+	case plan.CTState:
+		return v.ctState(m)
+	case plan.Random:
+		return v.random(m), nil
+	case plan.Comment:
+		return true, nil
+	}
+	return false, fmt.Errorf("unknown match %T", m)
+}
+
+// first are the conditions that the kernel looks at before it asks the extensions
+// of a rule, in whatever order they are written (ipt_do_table).
+func first(m plan.Match) bool {
+	switch m.(type) {
+	case plan.Src, plan.Dst, plan.InIf, plan.OutIf, plan.Proto:
+		return true
+	}
+	return false
+}
+
+func linkIs(l *link, name string) bool {
+	if l == nil {
+		return name == ""
+	}
+	if n := len(name); n > 0 && name[n-1] == '+' {
+		return len(l.Name) >= n-1 && l.Name[:n-1] == name[:n-1]
+	}
+	return l.Name == name
+}
+
+func (v *visit) proto(m plan.Proto) bool {
+	switch m.Name {
+	case "", "all":
+		return true
+	case "icmp", "icmpv6", "ipv6-icmp":
+		return v.p.quoted != nil && (m.Name == "icmp") == !v.p.ipv6()
+	}
+	return v.p.quoted == nil && m.Name == string(v.p.proto)
+}
+
+func (v *visit) addrType(m plan.AddrType) (bool, error) {
+	for _, c := range []struct {
+		want string
+		addr netip.Addr
+	}{{m.Src, v.p.src.Addr()}, {m.Dst, v.p.dst.Addr()}} {
+		switch {
+		case c.want == "":
+		case c.want != "LOCAL":
+			return false, fmt.Errorf("unknown address type %q", c.want)
+		case !v.h.isLocal(c.addr):
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (v *visit) mark(m plan.Mark) bool {
+	mask := m.Mask
+	if mask == 0 {
+		mask = math.MaxUint32
+	}
+	return (v.p.mark&mask == m.Value) != m.Not
+}
+
+func (v *visit) ctState(m plan.CTState) (bool, error) {
+	hit := false
+	for _, s := range m.States {
+		switch s {
+		case "NEW", "ESTABLISHED", "RELATED", "INVALID":
+			hit = hit || v.p.state == s
+		case "DNAT":
+			hit = hit || v.p.conn != nil && v.p.conn.dnat
+		case "SNAT":
+			hit = hit || v.p.conn != nil && v.p.conn.snat
+		case "UNTRACKED":
+		default:
+			return false, fmt.Errorf("unknown connection state %q", s)
+		}
+	}
+	return hit != m.Not, nil
+}
+
+func (v *visit) random(m plan.Random) bool {
+	p := m.Effective()
+	if !v.r.decide(p) {
+		return false
+	}
+	v.chance = p
+	return true
+}
+
+// all reports whether a packet meets all conditions of a rule.
+func (v *visit) all(r *plan.Rule) (bool, error) {
+	if r.Raw != "" && len(r.Matches) == 0 && r.Target == nil {
+		return false, fmt.Errorf("rule %q is text only", r.Raw)
+	}
+	v.chance = 0
+	for _, header := range []bool{true, false} {
+		if !header && !slices.ContainsFunc(r.Matches, func(m plan.Match) bool { return !first(m) }) {
+			break
+		}
+		for _, m := range r.Matches {
+			if first(m) != header {
+				continue
+			}
+			if ok, err := v.matches(m); !ok || err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,126 @@
+package walk
+
+import (
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// kind is what a packet is to connection tracking.
+type kind uint8
+
+const (
+	opening kind = iota // SYN, or the first datagram
+	reply               // SYN and ACK, or the answer to a datagram
+	reset               // RST
+	data                // what follows on an open connection
+	failure             // an ICMP error
+)
+
+// packet is a packet on its way. Port 0 is a port that the kernel chose: nothing
+// here depends on its number.
+type packet struct {
+	kind     kind
+	proto    flow.Protocol
+	src, dst netip.AddrPort
+	ttl      int
+	code     Code   // of a failure
+	quoted   *tuple // of a failure: the packet that it is about, as the sender of the failure saw it
+	depth    int    // of tunnels around it
+
+	// What belongs to the packet inside one namespace only.
+	mark  uint32
+	conn  *conn
+	back  bool // in reply direction of conn
+	state string
+}
+
+// leaveNetns forgets what does not go along on a wire.
+func (p *packet) leaveNetns() {
+	p.mark, p.conn, p.back, p.state = 0, nil, false, ""
+}
+
+func (p *packet) tuple() tuple { return tuple{p.proto, p.src, p.dst} }
+
+func (p *packet) ipv6() bool { return p.dst.Addr().Is6() }
+
+// Packet is a packet as the trace shows it. A source port that is chosen by the
+// kernel is 0.
+type Packet struct {
+	Protocol string         `json:"protocol"`
+	Src      netip.AddrPort `json:"src"`
+	Dst      netip.AddrPort `json:"dst"`
+	Mark     uint32         `json:"mark,omitempty"`
+	// About is the packet that an ICMP error is about.
+	About string `json:"about,omitempty"`
+}
+
+func (p *packet) shown() Packet {
+	s := Packet{Protocol: string(p.proto), Src: p.src, Dst: p.dst, Mark: p.mark}
+	if p.quoted != nil {
+		s.Protocol = "icmp"
+		if p.ipv6() {
+			s.Protocol = "icmpv6"
+		}
+		s.About = string(p.code) + " for " + arrow(p.quoted.src, p.quoted.dst)
+	}
+	return s
+}
+
+// String is the packet in one line: 10.0.0.1 > 10.96.0.1:80.
+func (p Packet) String() string {
+	text := arrow(p.Src, p.Dst)
+	if p.About != "" {
+		text = p.Protocol + " " + text + " (" + p.About + ")"
+	}
+	return text
+}
+
+func arrow(src, dst netip.AddrPort) string { return endpoint(src) + " > " + endpoint(dst) }
+
+// endpoint leaves out a port that nobody knows.
+func endpoint(a netip.AddrPort) string {
+	if a.Port() == 0 {
+		return a.Addr().String()
+	}
+	return a.String()
+}
+
+// Code is what an ICMP error says, as iptables names it.
+type Code string
+
+// The codes. Those of IPv6 have names of their own.
+const (
+	NetUnreachable  Code = "icmp-net-unreachable"
+	HostUnreachable Code = "icmp-host-unreachable"
+	PortUnreachable Code = "icmp-port-unreachable"
+	TimeExceeded    Code = "ttl-exceeded"
+	NoRoute6        Code = "icmp6-no-route"
+	AddrUnreachable Code = "icmp6-addr-unreachable"
+	PortUnreach6    Code = "icmp6-port-unreachable"
+	TCPReset        Code = "tcp-reset"
+)
+
+// outcome is what the dialer makes of an error.
+func (c Code) outcome() flow.Outcome {
+	switch c {
+	case PortUnreachable, PortUnreach6, TCPReset, "icmp-port-unreach", "port-unreach", "tcp-rst", "icmp6-port-unreach":
+		return flow.Refused
+	}
+	return flow.Unreachable
+}
+
+func (c Code) family(ipv6 bool) Code {
+	if !ipv6 {
+		return c
+	}
+	switch c {
+	case NetUnreachable:
+		return NoRoute6
+	case HostUnreachable:
+		return AddrUnreachable
+	case PortUnreachable:
+		return PortUnreach6
+	}
+	return c
+}

@@ -1,0 +1,137 @@
+package walk
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// route is a route of the main table: one of the plan, or one that the kernel
+// adds with an address.
+type route struct {
+	to   netip.Prefix
+	via  netip.Addr
+	dev  *link
+	text string
+}
+
+// hop is where a packet goes next.
+type hop struct {
+	local bool // to this host itself
+	dev   *link
+	next  netip.Addr // gateway, or the destination when it is on the link
+	text  string     // the route in the words of ip route
+}
+
+func (h *host) indexRoutes() {
+	for _, a := range h.addrs {
+		if !a.prefix.IsSingleIP() {
+			to := a.prefix.Masked()
+			h.routes = append(h.routes, route{to: to, dev: a.link, text: to.String() + " dev " + a.link.Name})
+		}
+	}
+	for i := range h.Routes {
+		r := &h.Routes[i]
+		if dev := h.links[r.Dev]; dev != nil && r.To.IsValid() && h.speaks(r.To.Addr()) {
+			h.routes = append(h.routes, route{to: r.To.Masked(), via: r.Via, dev: dev, text: routeText(r)})
+		}
+	}
+	slices.SortStableFunc(h.routes, func(a, b route) int { return cmp.Compare(b.to.Bits(), a.to.Bits()) })
+}
+
+func routeText(r *plan.Route) string {
+	text := r.To.String()
+	if r.To.Bits() == 0 {
+		text = "default"
+	}
+	if r.Via.IsValid() {
+		text += " via " + r.Via.String()
+	}
+	text += " dev " + r.Dev
+	if r.OnLink {
+		text += " onlink"
+	}
+	return text
+}
+
+// lookup asks the routing tables, local first. It reports false when no route
+// leads to dst.
+func (h *host) lookup(dst netip.Addr) (hop, bool) {
+	if !h.speaks(dst) {
+		return hop{}, false
+	}
+	if h.isLocal(dst) {
+		return hop{local: true, dev: h.lo, next: dst, text: "local " + dst.String() + " dev lo"}, true
+	}
+	for _, r := range h.routes {
+		if !r.to.Contains(dst) {
+			continue
+		}
+		next := dst
+		if r.via.IsValid() {
+			next = r.via
+		}
+		return hop{dev: r.dev, next: next, text: r.text}, true
+	}
+	return hop{}, false
+}
+
+// source is the address that a process of the host sends from when it does not
+// choose one.
+func (h *host) source(dst netip.Addr, to hop) netip.Addr {
+	switch {
+	case to.local && dst.Is4() && dst.IsLoopback():
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case to.local:
+		return dst
+	default:
+		return h.egress(to.dev, dst, to.next)
+	}
+}
+
+// egress is the address of the link that a packet leaves by: what MASQUERADE
+// writes. IPv4 takes the first address whose network holds the next hop, else the
+// link's first, else another link's (inet_select_addr in net/ipv4/devinet.c); IPv6
+// the one that has most bits in common with the destination (RFC 6724 rule 8).
+func (h *host) egress(dev *link, dst, next netip.Addr) netip.Addr {
+	var best, other netip.Addr
+	bits, otherBits := -1, -1
+	for _, a := range h.addrs {
+		ip := a.prefix.Addr()
+		if ip.Is4() != dst.Is4() || ip.IsLoopback() {
+			continue
+		}
+		score := 0
+		switch {
+		case dst.Is6():
+			score = commonBits(ip, dst)
+		case a.prefix.Contains(next):
+			score = 1
+		}
+		if a.link == dev && score > bits {
+			best, bits = ip, score
+		}
+		if dst.Is4() {
+			score = 0
+		}
+		if a.link != dev && score > otherBits {
+			other, otherBits = ip, score
+		}
+	}
+	if best.IsValid() {
+		return best
+	}
+	return other
+}
+
+func commonBits(a, b netip.Addr) int {
+	x, y := a.As16(), b.As16()
+	for i := range 128 {
+		if (x[i/8]^y[i/8])>>(7-i%8)&1 != 0 {
+			return i
+		}
+	}
+	return 128
+}

@@ -1,0 +1,211 @@
+package walk
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// fate is the end of one packet.
+type fate struct {
+	kind fateKind
+	h    *host // where
+	p    *packet
+	why  string
+	code Code // of refused: what the sender is told
+	// own: on the way out of the host that made the packet. The kernel tells
+	// the process at once what became of a datagram.
+	own bool
+}
+
+type fateKind uint8
+
+const (
+	delivered fateKind = iota // to the sockets of a host
+	dropped
+	refused  // discarded, and the sender is told
+	noRoute  // the host that made it knows no way
+	noAnswer // nobody has the next hop's address
+	broken   // the walker does not know
+)
+
+func (r *run) lose(h *host, p *packet, format string, args ...any) fate {
+	f := fate{kind: dropped, h: h, p: p, why: fmt.Sprintf(format, args...)}
+	r.step(p, Step{Kind: Drop, Netns: h.Name, Text: f.why})
+	return f
+}
+
+func (r *run) refuse(h *host, p *packet, code Code, format string, args ...any) fate {
+	if p.kind == failure {
+		return r.lose(h, p, format, args...) // RFC 1122, 3.2.2
+	}
+	f := fate{kind: refused, h: h, p: p, code: code.family(p.ipv6()), why: fmt.Sprintf(format, args...)}
+	r.step(p, Step{Kind: Rejected, Netns: h.Name, Text: f.why, Verdict: string(f.code)})
+	return f
+}
+
+// originate sends a packet that a host makes: a process of it, or its kernel.
+func (r *run) originate(h *host, p *packet) fate {
+	if f := r.limit(h, p); f != nil {
+		return *f
+	}
+	to, ok := h.lookup(p.dst.Addr())
+	if !ok {
+		why := fmt.Sprintf("%s has no route to %s", h.Name, p.dst.Addr())
+		r.step(p, Step{Kind: Drop, Netns: h.Name, Text: why})
+		return fate{kind: noRoute, h: h, p: p, why: why}
+	}
+	r.step(p, Step{Kind: Send, Netns: h.Name, Out: to.dev.Name, Text: to.text})
+	if f := r.loopbackOut(h, p, to); f != nil {
+		return *f
+	}
+	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.dev, p: p}
+	if f := r.tables(v, "raw"); f != nil {
+		return *f
+	}
+	r.track(h, p)
+	before := p.dst
+	if f := r.tables(v, "mangle", "nat"); f != nil {
+		return *f
+	}
+	if p.dst != before {
+		if to, ok = h.lookup(p.dst.Addr()); !ok {
+			f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
+			f.own = true
+			return f
+		}
+		r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.dev.Name, Text: to.text})
+		if f := r.loopbackOut(h, p, to); f != nil {
+			return *f
+		}
+	}
+	// The hook keeps the device of the first route: -o of the filter table sees
+	// the one from before DNAT (nf_hook_state).
+	if f := r.tables(v, "filter"); f != nil {
+		return *f
+	}
+	return r.postrouting(h, nil, to, p)
+}
+
+// loopbackOut stops packets from 127.0.0.0/8 that would leave the host
+// (__mkroute_output in net/ipv4/route.c).
+func (r *run) loopbackOut(h *host, p *packet, to hop) *fate {
+	if src := p.src.Addr(); !to.local && src.Is4() && src.IsLoopback() && !h.either(to.dev, "route_localnet") {
+		f := r.lose(h, p, "%s must not leave by %s: route_localnet is 0", src, to.dev.Name)
+		f.own = true
+		return &f
+	}
+	return nil
+}
+
+func (r *run) postrouting(h *host, in *link, to hop, p *packet) fate {
+	v := &visit{r: r, h: h, hook: "POSTROUTING", out: to.dev, p: p, to: to}
+	f := r.tables(v, "mangle", "nat")
+	if f != nil {
+		f.own = in == nil
+		return *f
+	}
+	p.confirm()
+	if to.local {
+		return r.receive(h, h.lo, p, false)
+	}
+	return r.transmit(to.dev, to.next, p)
+}
+
+// receive takes a packet that came in by a link. filtered: the bridge took it
+// through PREROUTING already.
+func (r *run) receive(h *host, dev *link, p *packet, filtered bool) fate {
+	if f := r.limit(h, p); f != nil {
+		return *f
+	}
+	if !h.speaks(p.dst.Addr()) {
+		return r.lose(h, p, "%s does not speak the packet's IP family", h.Name)
+	}
+	if !filtered {
+		if f := r.prerouting(h, dev, p); f != nil {
+			return *f
+		}
+	}
+	if dev != h.lo {
+		if why := h.martian(dev, p); why != "" {
+			return r.lose(h, p, "%s drops it: %s", h.Name, why)
+		}
+	}
+	to, ok := h.lookup(p.dst.Addr())
+	if ok && to.local {
+		return r.input(h, dev, p)
+	}
+	return r.forward(h, dev, to, ok, p)
+}
+
+func (r *run) prerouting(h *host, dev *link, p *packet) *fate {
+	v := &visit{r: r, h: h, hook: "PREROUTING", in: dev, p: p}
+	if f := r.tables(v, "raw"); f != nil {
+		return f
+	}
+	r.track(h, p)
+	return r.tables(v, "mangle", "nat")
+}
+
+func (r *run) input(h *host, dev *link, p *packet) fate {
+	v := &visit{r: r, h: h, hook: "INPUT", in: dev, p: p}
+	if f := r.tables(v, "mangle", "filter", "nat"); f != nil {
+		return *f
+	}
+	p.confirm()
+	return fate{kind: delivered, h: h, p: p}
+}
+
+func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
+	ipv6 := p.ipv6()
+	switch {
+	case !h.forwards(dev, ipv6) && (!ipv6 || routed):
+		return r.lose(h, p, "%s is no router, and %s is not its own", h.Name, p.dst.Addr())
+	case !routed: // IPv6 says so even where it does not forward (ip6_pkt_discard)
+		return r.refuse(h, p, NetUnreachable, "%s has no route to %s", h.Name, p.dst.Addr())
+	case p.ttl <= 1:
+		return r.refuse(h, p, TimeExceeded, "the packet went in circles until its time to live was over in %s", h.Name)
+	}
+	p.ttl--
+	r.step(p, Step{Kind: Route, Netns: h.Name, In: dev.Name, Out: to.dev.Name, Text: to.text})
+	v := &visit{r: r, h: h, hook: "FORWARD", in: dev, out: to.dev, p: p}
+	if f := r.tables(v, "mangle", "filter"); f != nil {
+		return *f
+	}
+	return r.postrouting(h, dev, to, p)
+}
+
+// martian says why a host does not take a packet from a link, by its addresses
+// (ip_route_input_slow and fib_validate_source in net/ipv4). IPv6 knows no such
+// check but for the loopback address.
+func (h *host) martian(dev *link, p *packet) string {
+	src, dst := p.src.Addr(), p.dst.Addr()
+	if p.ipv6() {
+		if src.IsLoopback() || dst.IsLoopback() {
+			return "a loopback address on " + dev.Name
+		}
+		return ""
+	}
+	if (src.IsLoopback() || dst.IsLoopback()) && !h.either(dev, "route_localnet") {
+		return "a loopback address on " + dev.Name + ", and route_localnet is 0"
+	}
+	if h.isLocal(src) && !src.IsLoopback() && !h.either(dev, "accept_local") {
+		return fmt.Sprintf("its source %s is the host's own address (martian source)", src)
+	}
+	return h.wrongPath(dev, src)
+}
+
+// wrongPath is reverse path filtering.
+func (h *host) wrongPath(dev *link, src netip.Addr) string {
+	mode := h.reversePath(dev)
+	if mode == 0 || src.IsLoopback() {
+		return ""
+	}
+	to, ok := h.lookup(src)
+	switch {
+	case !ok:
+		return fmt.Sprintf("no route leads back to %s (rp_filter)", src)
+	case mode == 1 && to.dev != dev:
+		return fmt.Sprintf("%s is reached by %s, not by %s (rp_filter 1)", src, to.dev.Name, dev.Name)
+	}
+	return ""
+}

@@ -1,0 +1,77 @@
+package walk
+
+import "net/netip"
+
+// Leg is a part of a conversation.
+type Leg string
+
+// The legs: the first packet, the first answer (which may be a reset or an ICMP
+// error), and, where something is different about it, what follows on the open
+// connection.
+const (
+	Request Leg = "request"
+	Reply   Leg = "reply"
+	Data    Leg = "data"
+	Answer  Leg = "answer"
+)
+
+// Kind is what a step tells.
+type Kind string
+
+// The kinds of steps.
+const (
+	Send      Kind = "send"      // a process or the kernel makes the packet
+	Route     Kind = "route"     // a routing decision
+	RuleHit   Kind = "rule"      // a rule matched
+	Policy    Kind = "policy"    // the end of a built-in chain whose policy is not ACCEPT
+	Conntrack Kind = "conntrack" // the connection's NAT, without a rule
+	Hop       Kind = "hop"       // from one link to the next
+	Encap     Kind = "encap"     // into a tunnel
+	Decap     Kind = "decap"     // out of it
+	Deliver   Kind = "deliver"   // to a socket
+	Drop      Kind = "drop"      // the end, without a word
+	Rejected  Kind = "reject"    // the end, with an answer
+	Broken    Kind = "error"     // the walker does not know how to go on
+)
+
+// Step is one thing that happens to a packet.
+type Step struct {
+	Leg    Leg    `json:"leg"`
+	Kind   Kind   `json:"kind"`
+	Netns  string `json:"netns"`
+	Hook   string `json:"hook,omitempty"` // PREROUTING, INPUT, FORWARD, OUTPUT or POSTROUTING
+	Table  string `json:"table,omitempty"`
+	Chain  string `json:"chain,omitempty"`
+	Rule   int    `json:"rule,omitempty"`  // its place in the chain, from 1
+	Depth  int    `json:"depth,omitempty"` // chains that jumped to this one
+	Tunnel int    `json:"tunnel,omitempty"`
+	In     string `json:"in,omitempty"` // links
+	Out    string `json:"out,omitempty"`
+	// Text is the rule in the words of iptables, the route in those of ip, or what
+	// else there is to say.
+	Text    string   `json:"text,omitempty"`
+	Origin  Origin   `json:"origin,omitzero"` // what the rule serves
+	Verdict string   `json:"verdict,omitempty"`
+	Rewrite *Rewrite `json:"rewrite,omitempty"`
+	Chance  float64  `json:"chance,omitempty"` // probability of a rule that matches at random
+	Packet  Packet   `json:"packet"`           // after the step
+}
+
+// Rewrite is a changed address.
+type Rewrite struct {
+	Field string         `json:"field"` // src or dst
+	From  netip.AddrPort `json:"from"`
+	To    netip.AddrPort `json:"to"`
+}
+
+// String is the rewrite as the traces write it: dst 10.96.0.1:80 => 10.244.1.2:8080.
+func (w Rewrite) String() string {
+	return w.Field + " " + endpoint(w.From) + " => " + endpoint(w.To)
+}
+
+// Origin is what a rule serves, and where that is written.
+type Origin struct {
+	Object string `json:"object,omitempty"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+}

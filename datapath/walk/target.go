@@ -1,0 +1,95 @@
+package walk
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// verdict is what comes of a rule or of a table.
+type verdict struct {
+	action  action
+	chain   string   // of jump
+	with    Code     // of reject
+	rewrite *Rewrite // what a NAT target asked for
+	why     string   // of drop and fail
+}
+
+type action uint8
+
+const (
+	next action = iota // go on with the next rule
+	jump
+	back
+	accept
+	drop
+	reject
+	fail // the walker does not know
+)
+
+// hit is what a target does to a packet. To add a target: a case here, and a
+// function below.
+func (v *visit) hit(t plan.Target) verdict {
+	switch t := t.(type) {
+	case nil:
+		return verdict{}
+	case plan.Jump:
+		return verdict{action: jump, chain: t.Chain}
+	case plan.Return:
+		return verdict{action: back}
+	case plan.Accept:
+		return verdict{action: accept}
+	case plan.Drop:
+		return verdict{action: drop}
+	case plan.Reject:
+		return v.reject(t)
+	case plan.DNAT:
+		return v.dnat(t)
+	case plan.Masquerade:
+		return v.masquerade()
+	case plan.OrMark:
+		v.p.mark |= t.Bits
+		return verdict{}
+	case plan.XorMark:
+		v.p.mark ^= t.Bits
+		return verdict{}
+	}
+	return verdict{action: fail, why: fmt.Sprintf("unknown target %T", t)}
+}
+
+func (v *visit) reject(t plan.Reject) verdict {
+	with := Code(t.With)
+	if with == "" {
+		with = PortUnreachable.family(v.p.ipv6())
+	}
+	if v.p.kind == failure {
+		return verdict{action: drop, why: "an ICMP error is not answered with another"}
+	}
+	return verdict{action: reject, with: with}
+}
+
+func (v *visit) dnat(t plan.DNAT) verdict {
+	if v.p.conn == nil || v.table != "nat" {
+		return verdict{action: fail, why: "DNAT outside the nat table"}
+	}
+	to := t.To
+	if to.Port() == 0 {
+		to = netip.AddrPortFrom(to.Addr(), v.p.dst.Port())
+	}
+	v.p.conn.setDst(to)
+	return verdict{action: accept, rewrite: &Rewrite{Field: "dst", From: v.p.dst, To: to}}
+}
+
+func (v *visit) masquerade() verdict {
+	if v.p.conn == nil || v.table != "nat" || v.hook != "POSTROUTING" {
+		return verdict{action: fail, why: "MASQUERADE outside POSTROUTING of the nat table"}
+	}
+	from := v.h.egress(v.out, v.p.dst.Addr(), v.to.next)
+	if !from.IsValid() {
+		return verdict{action: drop, why: "no address to masquerade with"}
+	}
+	to := netip.AddrPortFrom(from, v.p.src.Port())
+	v.p.conn.setSrc(to)
+	return verdict{action: accept, rewrite: &Rewrite{Field: "src", From: v.p.src, To: to}}
+}

@@ -1,0 +1,305 @@
+package walk
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// Bounds of one walk. Beyond maxBranches the rest of the probability is one branch
+// that says so.
+const (
+	maxBranches = 20_000
+	maxSteps    = 20_000 // per branch
+)
+
+// neighbourPatience is how long a host asks for a neighbour before it tells the
+// sender that there is none: three questions, a second apart (mcast_solicit and
+// retrans_time_ms, Documentation/networking/ip-sysctl.rst).
+const neighbourPatience = 3 * time.Second
+
+// defaultWithin is the deadline of a flow that sets none.
+const defaultWithin = time.Second
+
+// Walk follows a flow that begins when no rule remembers anything.
+func (w *World) Walk(f flow.Flow) Prediction { return w.WalkFrom(nil, f) }
+
+// WalkFrom follows a flow through rules that remember earlier ones. Each branch of
+// the prediction has the state after it.
+func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
+	p := Prediction{Flow: f}
+	left := 1.0
+	for choices := []bool(nil); ; {
+		r := &run{w: w, conns: map[*host][]*conn{}, choices: choices, probability: 1, state: s.clone()}
+		b := r.follow(f)
+		p.Branches = append(p.Branches, b)
+		left -= b.Probability
+		i := len(r.made) - 1
+		for i >= 0 && !r.made[i] {
+			i--
+		}
+		if i < 0 {
+			return p
+		}
+		choices = append(slices.Clone(r.made[:i]), false)
+		if len(p.Branches) >= maxBranches {
+			b := Branch{Probability: max(left, 0), Why: fmt.Sprintf("more than %d branches", maxBranches), State: s.clone()}
+			b.Outcome = flow.Failed
+			p.Branches = append(p.Branches, b)
+			return p
+		}
+	}
+}
+
+// run is one branch of a walk. Where rules choose at random, it takes the next of
+// choices, or yes when there is none; a walk repeats it with other choices until
+// all are taken.
+type run struct {
+	w           *World
+	choices     []bool
+	made        []bool
+	probability float64
+	conns       map[*host][]*conn
+	state       *State
+	leg         Leg
+	steps       []Step
+	seen        int // rules
+	moves       int
+}
+
+// decide takes one of two ways, the first of which has a probability.
+func (r *run) decide(p float64) bool {
+	if p <= 0 || p >= 1 {
+		return p >= 1
+	}
+	yes := true
+	if i := len(r.made); i < len(r.choices) {
+		yes = r.choices[i]
+	}
+	r.made = append(r.made, yes)
+	if !yes {
+		p = 1 - p
+	}
+	r.probability *= p
+	return yes
+}
+
+func (r *run) step(p *packet, s Step) {
+	s.Leg, s.Tunnel, s.Packet = r.leg, p.depth, p.shown()
+	r.steps = append(r.steps, s)
+}
+
+// limit ends packets that move without end, which takes a damaged plan.
+func (r *run) limit(h *host, p *packet) *fate {
+	if r.moves++; r.moves <= maxSteps {
+		return nil
+	}
+	f := fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", maxSteps)}
+	r.step(p, Step{Kind: Broken, Netns: h.Name, Text: f.why})
+	return &f
+}
+
+// talk is a conversation: what its legs have in common.
+type talk struct {
+	flow   flow.Flow
+	dialer *host
+	local  netip.AddrPort
+	remote netip.AddrPort
+}
+
+func (r *run) follow(f flow.Flow) Branch {
+	f.Protocol = cmp.Or(f.Protocol, flow.TCP)
+	f.Within = cmp.Or(max(f.Within, 0), defaultWithin)
+	f.To = netip.AddrPortFrom(f.To.Addr().Unmap(), f.To.Port())
+	b := r.dial(f)
+	b.Probability, b.Steps, b.State = r.probability, r.steps, r.state
+	return b
+}
+
+func ended(o flow.Outcome, why string) Branch { return Branch{End: flow.End{Outcome: o}, Why: why} }
+
+// dial is the first packet.
+func (r *run) dial(f flow.Flow) Branch {
+	r.leg = Request
+	h := r.w.host(f.From)
+	if h == nil {
+		return ended(flow.Failed, fmt.Sprintf("there is no network namespace %q", f.From))
+	}
+	to, ok := h.lookup(f.To.Addr())
+	if !ok {
+		return ended(flow.Unreachable, fmt.Sprintf("%s has no route to %s", h.Name, f.To.Addr()))
+	}
+	src := h.source(f.To.Addr(), to)
+	if !src.IsValid() {
+		return ended(flow.Unreachable, fmt.Sprintf("%s has no address to send from", h.Name))
+	}
+	t := &talk{flow: f, dialer: h, local: netip.AddrPortFrom(src, 0), remote: f.To}
+	p := &packet{proto: f.Protocol, src: t.local, dst: t.remote, ttl: 64}
+	b := r.arrived(t, r.originate(h, p))
+	b.Local = src
+	return b
+}
+
+// arrived goes on where the first packet ended.
+func (r *run) arrived(t *talk, f fate) Branch {
+	switch f.kind {
+	case delivered:
+		return r.serve(t, f)
+	case noRoute:
+		return ended(flow.Unreachable, f.why)
+	case broken:
+		return ended(flow.Failed, f.why)
+	case noAnswer:
+		if t.flow.Within <= neighbourPatience {
+			return ended(flow.Timeout, f.why)
+		}
+		if f.h == t.dialer {
+			return ended(flow.Unreachable, f.why)
+		}
+		return r.complain(t, f.h, f.p, HostUnreachable.family(f.p.ipv6()), f.why)
+	}
+	if f.own && t.flow.Protocol == flow.UDP {
+		// send(2) fails with EPERM or the error of the route; connect(2) of a
+		// stream keeps trying.
+		return ended(flow.Unreachable, f.why)
+	}
+	if f.kind == dropped {
+		return ended(flow.Timeout, f.why)
+	}
+	return r.complain(t, f.h, f.p, f.code, f.why)
+}
+
+// complain sends the dialer an error: an ICMP message about its packet, or a reset.
+func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) Branch {
+	r.leg = Reply
+	quoted := about.tuple()
+	p := &packet{proto: about.proto, ttl: 64, dst: netip.AddrPortFrom(about.src.Addr(), 0), conn: about.conn, back: true}
+	if p.conn != nil {
+		p.state = "RELATED"
+	}
+	if code == TCPReset {
+		p.kind, p.src, p.dst = reset, about.dst, about.src
+	} else {
+		p.kind, p.code, p.quoted = failure, code, &quoted
+		p.src = netip.AddrPortFrom(h.errorSource(about), 0)
+	}
+	f := r.originate(h, p)
+	switch {
+	case f.kind == broken:
+		return ended(flow.Failed, f.why)
+	case f.kind != delivered:
+		return ended(flow.Timeout, why+"; the answer to that is lost: "+f.why)
+	case f.h != t.dialer || !t.hears(f.p):
+		return ended(flow.Timeout, why+"; "+astray(f))
+	}
+	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: string(code)})
+	return ended(code.outcome(), why)
+}
+
+// errorSource is where a host sends an ICMP error from: the address that the
+// packet was for, if that is its own (icmp_send).
+func (h *host) errorSource(about *packet) netip.Addr {
+	if dst := about.dst.Addr(); h.isLocal(dst) {
+		return dst
+	}
+	back := about.src.Addr()
+	if to, ok := h.lookup(back); ok {
+		return h.source(back, to)
+	}
+	return about.dst.Addr()
+}
+
+// hears reports whether a packet is for the socket of the dialer.
+func (t *talk) hears(p *packet) bool {
+	if p.quoted != nil {
+		return p.quoted.src == t.local && p.quoted.dst == t.remote
+	}
+	return p.src == t.remote && p.dst == t.local
+}
+
+func astray(f fate) string {
+	return fmt.Sprintf("the answer reaches %s as %s, for which nobody there waits", f.h.Name, f.p.shown())
+}
+
+// serve is the server's side: an agent answers, or the kernel says that there is
+// none.
+func (r *run) serve(t *talk, f fate) Branch {
+	who, node, ok := f.h.listener(f.p)
+	if !ok {
+		why := fmt.Sprintf("nothing in %s listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
+		r.step(f.p, Step{Kind: Rejected, Netns: f.h.Name, Text: why})
+		return r.closed(t, f, why)
+	}
+	seen := f.p.src
+	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: who})
+	b := r.converse(t, f)
+	if b.Outcome == flow.Connected {
+		b.Answer, b.Node, b.Source = who, node, seen.Addr()
+	}
+	return b
+}
+
+// listener returns the agent whose socket takes a packet.
+func (h *host) listener(p *packet) (name, node string, ok bool) {
+	for _, a := range h.Agents {
+		for _, l := range a.Listen {
+			if l.Protocol == string(p.proto) && l.Port == p.dst.Port() {
+				return a.Name, a.Node, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// closed is the answer to a packet for which no socket is open.
+func (r *run) closed(t *talk, f fate, why string) Branch {
+	code := TCPReset
+	if t.flow.Protocol == flow.UDP {
+		code = PortUnreachable.family(f.p.ipv6())
+	}
+	about := *f.p
+	about.conn = nil // it has left the stack: the answer is tracked anew
+	return r.complain(t, f.h, &about, code, why)
+}
+
+// converse is the rest of the conversation: the answer to the first packet, and on
+// a stream a question and its answer, which firewalls may judge differently.
+func (r *run) converse(t *talk, f fate) Branch {
+	server, local, remote := f.h, f.p.dst, f.p.src
+	legs := []struct {
+		leg    Leg
+		kind   kind
+		answer bool
+	}{{Reply, reply, true}, {Data, data, false}, {Answer, data, true}}
+	if t.flow.Protocol == flow.UDP {
+		legs = legs[:1]
+	}
+	for _, l := range legs {
+		from, p := t.dialer, &packet{kind: l.kind, proto: t.flow.Protocol, src: t.local, dst: t.remote, ttl: 64}
+		if l.answer {
+			from, p.src, p.dst = server, local, remote
+		}
+		r.leg = l.leg
+		mark := len(r.steps)
+		got := r.originate(from, p)
+		switch {
+		case got.kind == broken:
+			return ended(flow.Failed, got.why)
+		case got.kind != delivered:
+			return ended(flow.Timeout, "the "+string(l.leg)+" is lost: "+got.why)
+		case l.answer && (got.h != t.dialer || !t.hears(got.p)):
+			return ended(flow.Timeout, astray(got))
+		case !l.answer && (got.h != server || got.p.dst != local || got.p.src != remote):
+			return ended(flow.Timeout, fmt.Sprintf("the rest of the connection goes to %s as %s", got.h.Name, got.p.shown()))
+		case l.leg == Reply:
+			r.step(got.p, Step{Kind: Deliver, Netns: got.h.Name})
+		default:
+			r.steps = r.steps[:mark] // the same way as before
+		}
+	}
+	return ended(flow.Connected, "")
+}
