@@ -62,12 +62,12 @@ func examine(ctx context.Context) ([]check, error) {
 			WayOut: about.WayOut, Basic: true}}, nil
 	}
 	if err != nil {
-		return nil, broken(err, "")
+		return nil, broken(err, "try again; netlab could not start a scratch lab")
 	}
 	defer lab.Abandon()
 	missing, err := lab.Missing(ctx)
 	if err != nil {
-		return nil, broken(err, "")
+		return nil, broken(err, "try again; netlab could not start a scratch lab")
 	}
 	var list []check
 	for _, f := range plan.AllFeatures() {

@@ -39,7 +39,7 @@ not exist any more. A lab that does not run is no error.`,
 func (u *ui) downAll(ctx context.Context) error {
 	names, err := engine.List()
 	if err != nil {
-		return broken(err, "")
+		return broken(err, "make sure that you may read "+engine.StateDir())
 	}
 	if len(names) == 0 {
 		u.print("no lab is running\n")

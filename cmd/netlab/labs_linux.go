@@ -41,7 +41,7 @@ func theLab(args []string) (string, error) {
 	}
 	running, err := engine.List()
 	if err != nil {
-		return "", broken(err, "")
+		return "", broken(err, "make sure that you may read "+engine.StateDir())
 	}
 	if len(running) <= 1 {
 		return strings.Join(running, ""), nil

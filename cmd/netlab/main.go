@@ -16,6 +16,8 @@ import (
 func main() {
 	child() // does not return where this process is a part of a lab
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A second interrupt ends the command on the spot; its lab goes with it.
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -30,7 +32,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetOut(out)
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
-	if err != nil && ctx.Err() != nil && !errors.As(err, new(*timeoutError)) {
+	if err != nil && ctx.Err() != nil && !errors.As(err, new(*timeoutError)) && !isTold(err) {
 		err = errInterrupted
 	}
 	return u.finish(err)

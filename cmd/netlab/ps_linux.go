@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -20,7 +23,7 @@ func psCommand(u *ui) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			rows, err := labRows(c.Context())
 			if err != nil {
-				return broken(err, "")
+				return broken(err, "make sure that you may read "+engine.StateDir())
 			}
 			if asJSON {
 				return u.json(rows)
@@ -50,24 +53,34 @@ func labRows(ctx context.Context) ([]labRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]labRow, 0, len(names))
-	for _, name := range names {
-		row := labRow{Name: name, State: "unreachable"}
-		// A lab that hangs must not hide the others.
-		ask, cancel := context.WithTimeout(ctx, 3*time.Second)
-		lab, err := engine.Connect(name)
-		var info engine.Info
-		if err == nil {
-			info, err = lab.Info(ask)
-		}
-		cancel()
-		if err == nil {
-			row = labRow{Name: name, File: info.File, State: info.State, Nodes: info.Nodes, Clients: info.Clients,
-				Pods: info.Pods, Services: info.Services, Started: info.Started, Memory: info.RSS}
-		}
-		rows = append(rows, row)
+	// Labs that hang must not hide the others, nor add up.
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	rows := make([]labRow, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { rows[i] = rowOf(ctx, name) })
 	}
-	return rows, nil
+	all.Wait()
+	return slices.DeleteFunc(rows, func(r labRow) bool { return r.State == "" }), nil
+}
+
+// rowOf asks one lab. It is empty for a lab that has just gone.
+func rowOf(ctx context.Context, name string) labRow {
+	lab, err := engine.Connect(name)
+	var info engine.Info
+	if err == nil {
+		info, err = lab.Info(ctx)
+	}
+	switch {
+	case errors.Is(err, engine.ErrNotRunning):
+		return labRow{}
+	case err != nil:
+		return labRow{Name: name, State: "unreachable"}
+	default:
+		return labRow{Name: name, File: info.File, State: info.State, Nodes: info.Nodes, Clients: info.Clients,
+			Pods: info.Pods, Services: info.Services, Started: info.Started, Memory: info.RSS}
+	}
 }
 
 func (u *ui) labTable(rows []labRow) error {

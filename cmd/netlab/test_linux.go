@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,6 +57,9 @@ func (u *ui) test(ctx context.Context, args []string, o testOptions) error {
 	}
 	options := suite.Options{Parallel: o.parallel}
 	if o.keep || o.pause {
+		if err := namesAreFree(labs); err != nil {
+			return err
+		}
 		options.Name = func(lab *suite.Lab) string { return lab.Scenario.Name }
 		options.Finish = u.finisher(o)
 	}
@@ -71,6 +75,9 @@ func (u *ui) test(ctx context.Context, args []string, o testOptions) error {
 	switch {
 	case interrupted(ctx):
 		return errInterrupted
+	case didNotRun(report):
+		u.say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
+		return told(exitBroken)
 	case report.Count(reports.Failed) > 0 || !passed:
 		return told(exitFailed)
 	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
@@ -78,6 +85,27 @@ func (u *ui) test(ctx context.Context, args []string, o testOptions) error {
 		return told(exitUnsupported)
 	}
 	return nil
+}
+
+// namesAreFree refuses to keep labs under names that are taken.
+func namesAreFree(labs []*suite.Lab) error {
+	running, err := engine.List()
+	if err != nil {
+		return broken(err, "make sure that you may read "+engine.StateDir())
+	}
+	for _, lab := range labs {
+		name := lab.Scenario.Name
+		if slices.Contains(running, name) {
+			return usage(fmt.Errorf("a lab named %s runs already", name), "remove it first: netlab down "+name)
+		}
+		running = append(running, name)
+	}
+	return nil
+}
+
+// didNotRun reports a lab that failed as such, beside its expectations.
+func didNotRun(report reports.Report) bool {
+	return slices.ContainsFunc(report.Results, func(r reports.Result) bool { return r.Status == reports.Failed && r.Line == 0 })
 }
 
 // testLabs loads all scenarios before anything is built: a mistake in one of them

@@ -57,25 +57,37 @@ func (u *ui) up(ctx context.Context, path string, flags scenarioFlags, name stri
 	}
 	p.Lab = name
 	meta := metaOf(s, p, name, path)
-	lab, isNew, err := startOrConnect(ctx, name, meta.File)
-	if err != nil {
-		return err
-	}
-	applied, err := u.apply(ctx, lab, p, meta)
-	if err != nil {
-		if isNew {
-			lab.Abandon()
+	var applied engine.Applied
+	var isNew bool
+	for try := 0; ; try++ {
+		applied, isNew, err = u.bringUp(ctx, p, meta)
+		// A lab that goes away while we ask it to change is made anew.
+		gone := errors.Is(err, engine.ErrEnded) || errors.Is(err, engine.ErrNotRunning) || errors.Is(err, engine.ErrUnreachable)
+		if !gone || isNew || try == 5 {
+			break
 		}
-		return u.explainApply(ctx, err, s, p)
 	}
-	if isNew {
-		if err := lab.Detach(); err != nil {
-			lab.Abandon()
-			return broken(err, "see what this machine can do: netlab doctor")
-		}
+	if err != nil {
+		return u.explainApply(ctx, err, s, meta, p)
 	}
 	u.reportUp(name, s, applied, isNew, time.Since(started))
 	return nil
+}
+
+// bringUp makes the lab, or changes the one that runs.
+func (u *ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engine.Applied, isNew bool, err error) {
+	lab, isNew, err := startOrConnect(ctx, meta.Name)
+	if err != nil {
+		return a, isNew, err
+	}
+	a, err = u.apply(ctx, lab, p, meta)
+	if isNew && err == nil {
+		err = lab.Detach()
+	}
+	if isNew && err != nil {
+		lab.Abandon()
+	}
+	return a, isNew, err
 }
 
 // apply applies a plan and shows what takes long.
@@ -91,10 +103,14 @@ func (u *ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta e
 	return applied, err
 }
 
+// connectPatience is how long a lab may lack its control socket while it is made
+// or removed.
+const connectPatience = 3 * time.Second
+
 // startOrConnect returns an engine for the lab: a new one that ends with this
 // process, or the one that runs.
-func startOrConnect(ctx context.Context, name, file string) (lab *engine.Client, isNew bool, err error) {
-	for ctx.Err() == nil {
+func startOrConnect(ctx context.Context, name string) (lab *engine.Client, isNew bool, err error) {
+	for started := time.Now(); ctx.Err() == nil; {
 		lab, err = engine.Start(ctx, name)
 		if !errors.Is(err, engine.ErrRunning) {
 			return lab, true, cannotStart(err)
@@ -103,23 +119,19 @@ func startOrConnect(ctx context.Context, name, file string) (lab *engine.Client,
 		if errors.Is(err, engine.ErrNotRunning) {
 			continue // it went away between the two
 		}
+		if err != nil && time.Since(started) < connectPatience {
+			time.Sleep(5 * time.Millisecond) // it begins or ends just now
+			continue
+		}
 		if err != nil {
 			return nil, false, broken(err, "remove it: netlab down "+name)
-		}
-		info, err := lab.Info(ctx)
-		if err != nil {
-			return nil, false, broken(err, "remove it: netlab down "+name)
-		}
-		if info.File != "" && info.File != file {
-			return nil, false, usage(fmt.Errorf("a lab named %s runs already, made from %s", name, info.File),
-				"give this one another name: netlab up --name "+name+"-2 "+relative(file))
 		}
 		return lab, false, nil
 	}
 	return nil, false, ctx.Err()
 }
 
-// cannotStart adds to the error of engine.Start what the user can do.
+// cannotStart adds to an error of the engine what the user can do.
 func cannotStart(err error) error {
 	var isolation *engine.IsolationError
 	switch {
@@ -127,17 +139,29 @@ func cannotStart(err error) error {
 		return nil
 	case errors.As(err, &isolation):
 		return &exitError{err: err, code: exitUnsupported, hint: "see what this machine lacks, and how to get it: netlab doctor"}
+	case errors.Is(err, engine.ErrState):
+		return broken(err, "make sure that there is room in "+engine.StateDir()+" and that you may write there")
 	default:
-		return broken(err, "")
+		return broken(err, "see what this machine can do: netlab doctor")
 	}
 }
 
 // explainApply turns the error of an Apply into what the user reads.
-func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario, p *plan.Plan) error {
+func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario, meta engine.Meta, p *plan.Plan) error {
 	var lacks *engine.UnsupportedError
+	var clash *engine.ClashError
+	var told *exitError
 	switch {
 	case interrupted(ctx):
 		return errInterrupted
+	case errors.As(err, &told):
+		return err
+	case errors.As(err, &clash):
+		return usage(fmt.Errorf("a lab named %s runs already, made from %s", meta.Name, clash.File),
+			fmt.Sprintf("give this one another name: netlab up --name %s-2 %s; or remove that one: netlab down %s",
+				meta.Name, relative(meta.File), meta.Name))
+	case errors.Is(err, engine.ErrBusy):
+		return broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
 	case errors.As(err, &lacks):
 		for _, f := range plan.Requires(p) {
 			why, missing := lacks.Missing[f]
@@ -150,7 +174,7 @@ func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario,
 		}
 		return &exitError{err: errors.New("nothing was built"), code: exitUnsupported, hint: "the whole picture: netlab doctor"}
 	default:
-		return broken(err, "")
+		return cannotStart(err)
 	}
 }
 

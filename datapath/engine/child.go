@@ -61,20 +61,6 @@ func inherited(first int) *folder {
 	return f
 }
 
-// runJanitor waits until nobody locks the lab's folder any more, and removes it
-// if it is still there.
-func runJanitor() {
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
-	f := inherited(lifelineFD)
-	if f == nil {
-		return
-	}
-	f.name = os.Args[len(os.Args)-1]
-	if f.lock(unix.LOCK_EX) {
-		f.remove()
-	}
-}
-
 // runEngine serves a lab until it is told to end, or its maker is gone.
 func runEngine() error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
@@ -131,7 +117,6 @@ func furnish() error {
 // lifeline follows the maker of the lab: it brings connections, and its end ends
 // the engine, unless it let us go.
 func (e *engine) lifeline(ctx context.Context, line *os.File) {
-	detached := false
 	buf, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(int(line.Fd()), buf, oob, unix.MSG_CMSG_CLOEXEC)
@@ -143,15 +128,15 @@ func (e *engine) lifeline(ctx context.Context, line *os.File) {
 		}
 		switch buf[0] {
 		case lifelineDetach:
-			detached = true
+			e.detached.Store(true)
 			_, _ = line.Write(buf)
 		case lifelineConn:
 			if conn := receivedConn(oob[:oobn]); conn != nil {
-				go e.serve(conn)
+				go e.serve(conn, true)
 			}
 		}
 	}
-	if !detached {
+	if !e.detached.Load() {
 		e.quit()
 	}
 }

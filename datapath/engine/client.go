@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,10 +20,10 @@ import (
 
 // Client talks to one engine. Its methods may be used side by side.
 type Client struct {
-	name     string   // of a lab that was found by Connect
+	name     string
 	lifeline *os.File // of an engine that was started by Start
 	cmd      *exec.Cmd
-	janitor  *exec.Cmd
+	janitor  *janitor
 }
 
 // Connect finds a running lab by its name. It returns ErrNotRunning when there
@@ -51,7 +52,7 @@ func (c *Client) dial() (*net.UnixConn, error) {
 	}
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: f.path(socketFile), Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("lab %q does not answer on its control socket: %w", c.name, unwrapAll(err))
+		return nil, fmt.Errorf("lab %q: %w: %w", c.name, ErrUnreachable, unwrapAll(err))
 	}
 	return conn, nil
 }
@@ -66,7 +67,7 @@ func (c *Client) dialLifeline() (*net.UnixConn, error) {
 	defer ours.Close()
 	defer unix.Close(fds[1])
 	if err := unix.Sendmsg(int(c.lifeline.Fd()), []byte{lifelineConn}, unix.UnixRights(fds[1]), nil, unix.MSG_NOSIGNAL); err != nil {
-		return nil, fmt.Errorf("the engine has ended: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	conn, err := net.FileConn(ours)
 	if err != nil {
@@ -84,21 +85,33 @@ func (c *Client) call(ctx context.Context, req request) (reply, error) {
 		return r, err
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	// Hanging up tells the engine to stop. Who changes the lab waits until it is
+	// as it was before.
+	stop := context.AfterFunc(ctx, func() {
+		_ = conn.CloseWrite()
+		patience := time.Duration(0)
+		if req.Verb == verbApply && c.lifeline == nil {
+			patience = rollbackPatience
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
+	})
 	defer stop()
 	if _, err = conn.Write([]byte{plainRequest}); err == nil {
 		if err = gob.NewEncoder(conn).Encode(req); err == nil {
 			err = gob.NewDecoder(conn).Decode(&r)
 		}
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && (err != nil || r.Err != "") {
 		return r, ctx.Err()
 	}
 	if err != nil {
-		return r, fmt.Errorf("the engine of the lab has ended: %w", err)
+		return r, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	return r, r.error()
 }
+
+// rollbackPatience is how long an interrupted change may take to be undone.
+const rollbackPatience = 30 * time.Second
 
 // Apply makes the lab equal to the plan. With lines set, the result says what was
 // changed as command lines.
@@ -147,22 +160,25 @@ func (c *Client) Missing(ctx context.Context) (map[plan.Feature]error, error) {
 // Detach lets the engine outlive this process. The lab must have a name.
 func (c *Client) Detach() error {
 	if _, err := c.lifeline.Write([]byte{lifelineDetach}); err != nil {
-		return fmt.Errorf("the engine has ended: %w", err)
+		return fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	// The engine answers once it no longer minds our end.
 	if _, err := c.lifeline.Read(make([]byte, 1)); err != nil {
-		return fmt.Errorf("the engine has ended: %w", err)
+		return fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	return nil
 }
 
 // Abandon ends an engine that was started and not detached, and waits until its
-// processes are gone.
+// processes are gone. One that hangs is killed.
 func (c *Client) Abandon() {
 	c.lifeline.Close()
+	kill := time.AfterFunc(exitPatience, func() { _ = c.cmd.Process.Kill() })
 	_ = c.cmd.Wait()
-	if c.janitor != nil && c.janitor.Process != nil {
-		_ = c.janitor.Wait()
+	kill.Stop()
+	if c.janitor != nil {
+		sweep(c.name) // the engine was killed
+		c.janitor.dismiss()
 	}
 }
 

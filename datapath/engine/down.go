@@ -8,17 +8,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// How long the engine may take to remove its lab before it is killed, and the
-// kernel to remove a killed process.
+// How long the engine may take to say that it lives, to remove its lab before it
+// is killed, and the kernel to remove a killed process.
 const (
-	downPatience = 60 * time.Second
-	exitPatience = 10 * time.Second
+	answerPatience = 5 * time.Second
+	downPatience   = 60 * time.Second
+	exitPatience   = 10 * time.Second
 )
 
 // Down removes the running lab of that name, and returns when its links and its
@@ -30,7 +33,7 @@ func Down(ctx context.Context, name string) error {
 		return ErrNotRunning
 	}
 	defer f.close()
-	serving := f.watch()
+	serving := f.watch(f.processes())
 	defer func() {
 		for _, p := range serving {
 			p.close()
@@ -40,76 +43,131 @@ func Down(ctx context.Context, name string) error {
 	if errors.Is(err, ErrNotRunning) || ctx.Err() != nil {
 		return err
 	}
-	for _, p := range serving {
-		if err != nil {
+	if err == nil && len(serving) == 0 {
+		serving = f.watch(f.holders())
+	}
+	if err != nil {
+		// The note of who serves the lab may be as broken as its socket.
+		serving = append(serving, f.watch(f.holders())...)
+		for _, p := range serving {
 			p.kill()
 		}
-		if !p.awaitExit(ctx) {
+	}
+	for _, p := range serving {
+		if p.awaitExit(ctx) || ctx.Err() != nil {
+			continue
+		}
+		if p.kill(); !p.awaitExit(ctx) && ctx.Err() == nil {
 			return fmt.Errorf("process %d of lab %q does not end", p.pid, name)
 		}
 	}
-	if f.lock(unix.LOCK_EX | unix.LOCK_NB) {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case f.lock(unix.LOCK_EX | unix.LOCK_NB):
 		f.remove() // the janitor was killed, too
+		return nil
+	case !f.current():
+		return nil // removed
+	default:
+		return fmt.Errorf("lab %q: its folder %s is still in use", name, filepath.Join(StateDir(), name))
 	}
-	return ctx.Err()
 }
 
-// ask tells the engine to go.
+// ask tells the engine to go. One that hangs is found out soon, one that works is
+// given the time.
 func ask(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, downPatience)
-	defer cancel()
 	c, err := Connect(name)
 	if err != nil {
 		return err
 	}
+	alive, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	if _, err := c.Info(alive); err != nil {
+		return err
+	}
+	ctx, cancel = context.WithTimeout(ctx, downPatience)
+	defer cancel()
 	_, err = c.call(ctx, request{Verb: verbDown})
 	return err
 }
 
-// process is one of the two processes of a lab.
-type process struct {
-	pid  int
-	fd   int // pidfd: it means this process even when the number is used again
-	role string
+// processes reads who serves a lab: the engine and its janitor.
+func (f *folder) processes() []int {
+	data, err := os.ReadFile(f.path(pidFile))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, word := range strings.Fields(string(data)) {
+		if pid, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
-// watch opens the processes that serve a lab.
-func (f *folder) watch() []process {
+// holders finds, without help of any file, the engines and janitors that have
+// the folder open.
+func (f *folder) holders() []int {
+	entries, _ := os.ReadDir("/proc")
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err == nil && serves(pid) && f.isOpenIn(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (f *folder) isOpenIn(pid int) bool {
+	var want, open unix.Stat_t
+	if err := unix.Fstat(int(f.dir.Fd()), &want); err != nil {
+		return false
+	}
+	// By inode: paths differ between mount namespaces.
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return unix.Stat(filepath.Join(dir, e.Name()), &open) == nil && open.Ino == want.Ino && open.Dev == want.Dev
+	})
+}
+
+// process is one of the two processes of a lab.
+type process struct {
+	pid int
+	fd  int // pidfd: it means this process even when the number is used again
+}
+
+// watch opens the processes of the list that are engines or janitors.
+func (f *folder) watch(pids []int) []process {
 	var list []process
-	for _, pid := range f.processes() {
+	for _, pid := range pids {
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
 			continue
 		}
-		p := process{pid: pid, fd: fd, role: roleOf(pid)}
-		if p.role == "" {
+		if !serves(pid) {
 			unix.Close(fd) // the number belongs to somebody else by now
 			continue
 		}
-		list = append(list, p)
+		list = append(list, process{pid: pid, fd: fd})
 	}
 	return list
 }
 
-// roleOf tells by its command line whether a process is an engine or a janitor.
-func roleOf(pid int) string {
-	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(pid), "cmdline"))
+// serves tells by its command line whether a process is an engine or a janitor.
+func serves(pid int) bool {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if err != nil {
-		return ""
+		return false
 	}
 	args := strings.Split(string(data), "\x00")
-	if len(args) > 1 && args[0] == "netlab" && (args[1] == roleEngine || args[1] == roleJanitor) {
-		return args[1]
-	}
-	return ""
+	return len(args) > 1 && args[0] == "netlab" && (args[1] == roleEngine || args[1] == roleJanitor)
 }
 
-// kill ends an engine. The janitor follows by itself.
-func (p process) kill() {
-	if p.role == roleEngine {
-		_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0)
-	}
-}
+func (p process) kill() { _ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) }
 
 func (p process) awaitExit(ctx context.Context) bool {
 	for deadline := time.Now().Add(exitPatience); time.Now().Before(deadline) && ctx.Err() == nil; {

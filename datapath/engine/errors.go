@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,3 +23,23 @@ func (e *UnsupportedError) Error() string {
 	}
 	return "this machine lacks what the lab needs: " + strings.Join(list, ", ")
 }
+
+// ErrEnded says that the lab went down while a request was under way.
+var ErrEnded = errors.New("the lab went down meanwhile")
+
+// ErrBusy says that the command which made the lab still runs, and that the lab
+// will end with it.
+var ErrBusy = errors.New("the lab belongs to a command that still runs")
+
+// ClashError says that the running lab of that name was made from another file.
+type ClashError struct{ File string }
+
+func (e *ClashError) Error() string {
+	return "a lab of that name runs already, made from " + e.File
+}
+
+// ErrState says that the state folder cannot be written.
+var ErrState = errors.New("state folder")
+
+// ErrUnreachable says that a lab runs and has no working control socket.
+var ErrUnreachable = errors.New("no answer on the control socket")

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -40,12 +41,12 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 	defer stop()
 	rights := unix.UnixRights(int(cmd.Stdin.Fd()), int(cmd.Stdout.Fd()), int(cmd.Stderr.Fd()))
 	if _, _, err := conn.WriteMsgUnix([]byte{execRequest}, rights, nil); err != nil {
-		return 0, fmt.Errorf("the engine of the lab has ended: %w", err)
+		return 0, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	encoder := gob.NewEncoder(conn)
 	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
 	if err := encoder.Encode(req); err != nil {
-		return 0, fmt.Errorf("the engine of the lab has ended: %w", err)
+		return 0, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -66,13 +67,13 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		return 0, fmt.Errorf("the lab went down: %w", err)
+		return 0, fmt.Errorf("%w: %w", ErrEnded, err)
 	}
 	return r.Exit, r.error()
 }
 
 // exec runs a user's program, and ends it when the user hangs up.
-func (e *engine) exec(ctx context.Context, c command, files []*os.File, more *gob.Decoder) (reply, error) {
+func (e *engine) exec(c command, files []*os.File, more *gob.Decoder) (reply, error) {
 	if len(files) != 3 || len(c.Argv) == 0 {
 		return reply{}, errors.New("malformed request")
 	}
@@ -85,21 +86,44 @@ func (e *engine) exec(ctx context.Context, c command, files []*os.File, more *go
 	if err := e.inside.host(c.Netns, group); err != nil {
 		_ = unix.Kill(-group, unix.SIGKILL)
 	}
+	var g guest
 	go func() {
 		for {
 			var s signalled
 			if err := more.Decode(&s); err != nil {
 				break
 			}
-			_ = unix.Kill(-group, unix.Signal(s.Signal))
+			g.signal(group, unix.Signal(s.Signal))
 		}
-		if ctx.Err() == nil { // hung up while the program runs
-			_ = unix.Kill(-group, unix.SIGHUP)
-			_ = unix.Kill(-group, unix.SIGCONT)
-			_ = unix.Kill(-group, unix.SIGTERM)
-		}
+		// Hung up while the program runs.
+		g.signal(group, unix.SIGHUP, unix.SIGCONT, unix.SIGTERM)
 	}()
-	return reply{Exit: exitStatus(cmd.Wait())}, nil
+	err = cmd.Wait()
+	g.end()
+	return reply{Exit: exitStatus(err)}, nil
+}
+
+// guest is a program that a user runs. Once it has ended no signal may reach its
+// group: what it left in the background stays, and its number can be another's.
+type guest struct {
+	mu    sync.Mutex
+	ended bool
+}
+
+func (g *guest) signal(group int, signals ...unix.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range signals {
+		if !g.ended {
+			_ = unix.Kill(-group, s)
+		}
+	}
+}
+
+func (g *guest) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = true
 }
 
 // startGuest starts the program in the network namespace, with a mount namespace
@@ -121,7 +145,7 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.TTY}
 	err = ns.Do(func() error {
-		decorate(e.meta.Hosts)
+		decorate(e.meta.Load().Hosts)
 		return cmd.Start()
 	})
 	if err != nil {

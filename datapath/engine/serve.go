@@ -37,16 +37,23 @@ type engine struct {
 	started time.Time
 
 	changing atomic.Bool
-	mu       sync.RWMutex // held to change the lab, shared to use it
-	kernel   *kernel.Kernel
-	meta     Meta
-	proven   map[plan.Feature]bool
+	detached atomic.Bool          // the engine outlives its maker
+	meta     atomic.Pointer[Meta] // never nil
+	// working ends when the lab goes down: changes under way are given up.
+	working context.Context
+	giveUp  context.CancelCauseFunc
+
+	mu     sync.RWMutex // held to change the lab, shared to use it
+	kernel *kernel.Kernel
+	proven map[plan.Feature]bool
 
 	inside inside
 }
 
 func newEngine(f *folder) (*engine, error) {
 	e := &engine{folder: f, started: time.Now(), proven: map[plan.Feature]bool{}}
+	e.working, e.giveUp = context.WithCancelCause(context.Background())
+	e.meta.Store(&Meta{})
 	server, err := probe.NewServer()
 	if err != nil {
 		return nil, err
@@ -62,13 +69,13 @@ func (e *engine) listen(l net.Listener) {
 		if err != nil {
 			return
 		}
-		go e.serve(conn.(*net.UnixConn))
+		go e.serve(conn.(*net.UnixConn), false)
 	}
 }
 
-// serve answers one connection. Work that takes long ends when the other side
-// hangs up.
-func (e *engine) serve(conn *net.UnixConn) {
+// serve answers one connection, of the maker of the lab or of another command.
+// Work that takes long ends when the other side hangs up.
+func (e *engine) serve(conn *net.UnixConn, maker bool) {
 	defer conn.Close()
 	kind, files, err := receiveKind(conn)
 	if err != nil {
@@ -80,17 +87,20 @@ func (e *engine) serve(conn *net.UnixConn) {
 	if err := decoder.Decode(&req); err != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(e.working)
 	defer cancel()
 	var r reply
 	if kind == execRequest && req.Verb == verbExec {
-		r, err = e.exec(ctx, req.Command, files, decoder)
+		r, err = e.exec(req.Command, files, decoder)
 	} else {
 		go func() { // nothing more is sent: the read ends with the connection
 			_, _ = io.Copy(io.Discard, conn)
 			cancel()
 		}()
-		r, err = e.answer(ctx, req)
+		r, err = e.answer(ctx, req, maker)
+	}
+	if e.working.Err() != nil && req.Verb != verbDown {
+		err = errClosed // nothing that was done lasts
 	}
 	if err != nil {
 		r.Err, r.Code, r.Missing = encodeError(err)
@@ -125,10 +135,13 @@ func closeAll(files []*os.File) {
 	}
 }
 
-func (e *engine) answer(ctx context.Context, req request) (reply, error) {
+func (e *engine) answer(ctx context.Context, req request, maker bool) (reply, error) {
 	switch req.Verb {
 	case verbApply:
-		return e.apply(ctx, req)
+		if maker {
+			return e.apply(ctx, req)
+		}
+		return e.applyForAnother(ctx, req)
 	case verbInfo:
 		return e.info(), nil
 	case verbRead:
@@ -138,87 +151,21 @@ func (e *engine) answer(ctx context.Context, req request) (reply, error) {
 	case verbTry:
 		return reply{Missing: texts(kernel.Missing(ctx, plan.AllFeatures()))}, nil
 	case verbDown:
-		e.dismantle(ctx)
+		e.giveUp(errClosed)
+		e.dismantle()
 		return reply{}, nil
 	default:
 		return reply{}, fmt.Errorf("unknown request %q: the lab was started by another version of netlab", req.Verb)
 	}
 }
 
-func (e *engine) apply(ctx context.Context, req request) (reply, error) {
-	want, err := plan.Decode(bytes.NewReader(req.Plan))
-	if err != nil {
-		return reply{}, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.changing.Store(true)
-	defer e.changing.Store(false)
-	first := len(e.kernel.Names()) == 0
-	if !first {
-		// A lab that runs must not be half-changed when the kernel lacks something.
-		if err := e.require(ctx, want); err != nil {
-			return reply{}, err
-		}
-	}
-	before := e.kernel.Applied()
-	changes, err := e.kernel.Apply(ctx, want)
-	if err != nil {
-		if ctx.Err() == nil {
-			if lacks := e.require(ctx, want); lacks != nil {
-				err = lacks
-			}
-		}
-		if !first {
-			// A lab that ran before stays as it was, also when the user hung up.
-			if _, back := e.kernel.Apply(context.Background(), before); back != nil {
-				err = errors.Join(err, fmt.Errorf("put the lab back: %w", back))
-			}
-		}
-		return reply{}, err
-	}
-	e.meta = req.Meta
-	if e.folder != nil {
-		if err := e.folder.write(planFile, req.Plan); err != nil {
-			return reply{}, err
-		}
-	}
-	for _, f := range plan.Requires(want) {
-		e.proven[f] = true
-	}
-	a := Applied{Created: len(changes.Create), Edited: len(changes.Edit), Removed: len(changes.Remove)}
-	if !changes.Empty() {
-		a.Summary = changes.Summary()
-	}
-	if req.Lines {
-		a.Lines = changes.Lines()
-	}
-	return reply{Applied: a}, nil
-}
-
-// require tries the features that a plan needs and no plan before it has proven.
-func (e *engine) require(ctx context.Context, want *plan.Plan) error {
-	var unproven []plan.Feature
-	for _, f := range plan.Requires(want) {
-		if !e.proven[f] {
-			unproven = append(unproven, f)
-		}
-	}
-	if missing := kernel.Missing(ctx, unproven); len(missing) > 0 {
-		return &UnsupportedError{Missing: missing}
-	}
-	return nil
-}
-
+// info takes no lock: it tells that the engine is alive.
 func (e *engine) info() reply {
 	i := Info{State: "running", Started: e.started, RSS: residentMemory()}
 	if e.changing.Load() {
 		i.State = "changing"
-		return reply{Info: i}
 	}
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	i.Meta = e.meta
+	i.Meta = *e.meta.Load()
 	return reply{Info: i}
 }
 
@@ -258,15 +205,16 @@ func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 const wire = string(plan.Wire)
 
 // dismantle gives everything back and waits until the links are gone: each node
-// and client has an end in the wire, and pods hang on nodes.
-func (e *engine) dismantle(ctx context.Context) {
+// and client has an end in the wire, and pods hang on nodes. Whoever asked for it
+// may have gone: there is no way back.
+func (e *engine) dismantle() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.inside.close()
 	last, err := e.kernel.Namespace(wire)
 	e.kernel.Close(wire)
 	if err == nil {
-		kernel.AwaitEmpty(ctx, last)
+		kernel.AwaitEmpty(context.Background(), last)
 		last.Close()
 	}
 }
@@ -280,15 +228,32 @@ func (e *engine) shutdown() {
 	}
 }
 
-// unsupported is the code of an UnsupportedError on the control socket.
-const unsupported = "unsupported"
+// Codes of errors on the control socket.
+const (
+	codeUnsupported = "unsupported"
+	codeClash       = "clash"
+	codeBusy        = "busy"
+	codeClosed      = "closed"
+	codeState       = "state"
+)
 
 func encodeError(err error) (text, code string, missing map[string]string) {
-	var u *UnsupportedError
-	if errors.As(err, &u) {
-		return err.Error(), unsupported, texts(u.Missing)
+	var lacks *UnsupportedError
+	var clash *ClashError
+	switch {
+	case errors.As(err, &lacks):
+		return err.Error(), codeUnsupported, texts(lacks.Missing)
+	case errors.As(err, &clash):
+		return clash.File, codeClash, nil
+	case errors.Is(err, ErrBusy):
+		return err.Error(), codeBusy, nil
+	case errors.Is(err, errClosed):
+		return err.Error(), codeClosed, nil
+	case errors.Is(err, ErrState):
+		return strings.TrimPrefix(err.Error(), ErrState.Error()+": "), codeState, nil
+	default:
+		return strings.TrimSpace(err.Error()), "", nil
 	}
-	return strings.TrimSpace(err.Error()), "", nil
 }
 
 func texts(missing map[plan.Feature]error) map[string]string {
@@ -302,10 +267,18 @@ func texts(missing map[plan.Feature]error) map[string]string {
 // error is the reverse of encodeError.
 func (r reply) error() error {
 	switch {
+	case r.Code == codeUnsupported:
+		return &UnsupportedError{Missing: r.missing()}
+	case r.Code == codeClash:
+		return &ClashError{File: r.Err}
+	case r.Code == codeBusy:
+		return ErrBusy
+	case r.Code == codeClosed:
+		return ErrEnded
+	case r.Code == codeState:
+		return fmt.Errorf("%w: %s", ErrState, r.Err)
 	case r.Err == "":
 		return nil
-	case r.Code == unsupported:
-		return &UnsupportedError{Missing: r.missing()}
 	default:
 		return errors.New(r.Err)
 	}

@@ -9,8 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -37,31 +35,54 @@ const (
 // the caller only. It ends with the caller, until Detach. ErrRunning means that a
 // lab of that name runs already.
 func Start(ctx context.Context, name string) (*Client, error) {
-	var f *folder
-	var listener *os.File
-	if name != "" {
-		var err error
-		if f, err = claim(name); err != nil {
-			return nil, err
-		}
-		defer f.close()
-		if listener, err = listen(f); err != nil {
-			f.remove()
-			return nil, err
-		}
-		defer listener.Close()
+	if name == "" {
+		return spawn(ctx, nil, nil)
 	}
-	c, err := spawn(ctx, f, listener)
-	if err != nil && f != nil {
+	if locked(name) {
+		return nil, ErrRunning // without a janitor for nothing
+	}
+	j, err := startJanitor(name)
+	if err != nil {
+		return nil, err
+	}
+	c, err := startNamed(ctx, name, j)
+	if err != nil {
+		j.dismiss()
+		return nil, err
+	}
+	c.name, c.janitor = name, j
+	return c, nil
+}
+
+func startNamed(ctx context.Context, name string, j *janitor) (*Client, error) {
+	f, err := claim(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	j.engage()
+	listener, err := listen(f)
+	if err != nil {
 		f.remove()
+		return nil, err
 	}
-	return c, err
+	defer listener.Close()
+	c, err := spawn(ctx, f, listener)
+	if err != nil {
+		f.remove()
+		return nil, err
+	}
+	if err := f.write(pidFile, fmt.Appendf(nil, "%d %d\n", c.cmd.Process.Pid, j.cmd.Process.Pid)); err != nil {
+		c.Abandon()
+		return nil, err
+	}
+	return c, nil
 }
 
 func listen(f *folder) (*os.File, error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: f.path(socketFile), Net: "unix"})
 	if err != nil {
-		return nil, fmt.Errorf("state folder: control socket: %w", unwrapAll(err))
+		return nil, fmt.Errorf("%w: control socket: %w", ErrState, unwrapAll(err))
 	}
 	defer l.Close()
 	l.SetUnlinkOnClose(false)
@@ -93,7 +114,7 @@ func spawn(ctx context.Context, f *folder, listener *os.File) (*Client, error) {
 		log, err := os.OpenFile(f.path(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			ours.Close()
-			return nil, fmt.Errorf("state folder: log: %w", unwrapAll(err))
+			return nil, fmt.Errorf("%w: log: %w", ErrState, unwrapAll(err))
 		}
 		defer log.Close()
 		c.cmd, err = startIsolated(files, log)
@@ -105,32 +126,7 @@ func spawn(ctx context.Context, f *folder, listener *os.File) (*Client, error) {
 		ours.Close()
 		return nil, err
 	}
-	if f != nil {
-		if err := c.keep(f); err != nil {
-			c.Abandon()
-			return nil, err
-		}
-	}
 	return c, nil
-}
-
-// keep starts the janitor and notes both processes in the folder.
-func (c *Client) keep(f *folder) error {
-	// A file of its own: its lock must wait for the engine's.
-	own, err := openFolder(f.name)
-	if err != nil {
-		return err
-	}
-	defer own.close()
-	c.janitor = self(roleJanitor)
-	c.janitor.Args = []string{"netlab", roleJanitor, f.name}
-	c.janitor.ExtraFiles = own.files()
-	c.janitor.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := c.janitor.Start(); err != nil {
-		return fmt.Errorf("start janitor: %w", err)
-	}
-	pids := fmt.Sprintf("%d %d\n", c.cmd.Process.Pid, c.janitor.Process.Pid)
-	return f.write(pidFile, []byte(pids))
 }
 
 // lifeline is a pair of sockets: commands go over it one packet at a time, and
@@ -191,19 +187,4 @@ func self(role string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	return cmd
-}
-
-// processes reads who serves a lab: the engine and its janitor.
-func (f *folder) processes() []int {
-	data, err := os.ReadFile(f.path(pidFile))
-	if err != nil {
-		return nil
-	}
-	var pids []int
-	for _, word := range strings.Fields(string(data)) {
-		if pid, err := strconv.Atoi(word); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }

@@ -75,7 +75,7 @@ func claim(name string) (*folder, error) {
 func tryClaim(name string) (*folder, error) {
 	root := StateDir()
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, fmt.Errorf("state folder: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	if err := ownedByUs(root); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func tryClaim(name string) (*folder, error) {
 	err := os.Mkdir(filepath.Join(root, name), 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		_ = unix.Rmdir(root)
-		return nil, fmt.Errorf("state folder: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	f, err := openFolder(name)
 	if err != nil {
@@ -105,10 +105,10 @@ func tryClaim(name string) (*folder, error) {
 func ownedByUs(path string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
-		return fmt.Errorf("state folder: %w", &fs.PathError{Op: "lstat", Path: path, Err: err})
+		return fmt.Errorf("%w: %w", ErrState, &fs.PathError{Op: "lstat", Path: path, Err: err})
 	}
 	if int(st.Uid) != os.Getuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return fmt.Errorf("state folder %s does not belong to you; set XDG_RUNTIME_DIR to a folder of yours", path)
+		return fmt.Errorf("%w: %s does not belong to you; set XDG_RUNTIME_DIR to a folder of yours", ErrState, path)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func openFolder(name string) (*folder, error) {
 			for _, o := range opened[:i] {
 				o.Close()
 			}
-			return nil, fmt.Errorf("state folder: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrState, err)
 		}
 		opened[i] = file
 	}
@@ -146,8 +146,8 @@ func (f *folder) current() bool {
 }
 
 func (f *folder) empty() {
-	for _, file := range []string{socketFile, planFile, logFile, pidFile} {
-		_ = unix.Unlinkat(int(f.dir.Fd()), file, 0)
+	for _, file := range []string{socketFile, planFile, planFile + ".new", logFile, pidFile} {
+		f.unlink(file)
 	}
 }
 
@@ -160,7 +160,10 @@ func (f *folder) remove() {
 	}
 	f.empty()
 	_ = unix.Unlinkat(int(f.root.Fd()), f.name, unix.AT_REMOVEDIR)
-	_ = unix.Unlinkat(int(f.above.Fd()), filepath.Base(StateDir()), unix.AT_REMOVEDIR)
+	// Not by StateDir: the engine of an ordinary user is root in its own namespace.
+	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.root.Fd())); err == nil {
+		_ = unix.Unlinkat(int(f.above.Fd()), filepath.Base(path), unix.AT_REMOVEDIR)
+	}
 }
 
 func (f *folder) close() {
@@ -181,17 +184,23 @@ func (f *folder) path(file string) string {
 // write puts a small file into the folder.
 func (f *folder) write(file string, data []byte) error {
 	if err := os.WriteFile(f.path(file), data, 0o600); err != nil {
-		return fmt.Errorf("state folder %s: %s: %w", filepath.Join(StateDir(), f.name), file, errors.Unwrap(err))
+		return fmt.Errorf("%w: %s/%s: %w", ErrState, f.name, file, errors.Unwrap(err))
 	}
 	return nil
 }
+
+func (f *folder) rename(from, to string) {
+	_ = unix.Renameat(int(f.dir.Fd()), from, int(f.dir.Fd()), to)
+}
+
+func (f *folder) unlink(file string) { _ = unix.Unlinkat(int(f.dir.Fd()), file, 0) }
 
 // List returns the names of this user's running labs, sorted, and removes the
 // folders of labs that no longer run.
 func List() ([]string, error) {
 	entries, err := os.ReadDir(StateDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("state folder: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	var names []string
 	for _, e := range entries {
