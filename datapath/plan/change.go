@@ -24,6 +24,8 @@ type Edit struct {
 	Change Netns
 	Delete Netns
 	Tables []TableEdit
+	// UDP are all UDP services of the namespace, if Tables is not empty.
+	UDP []UDPService
 }
 
 // TableEdit is what changes in one iptables table: chains that get exactly the

@@ -11,18 +11,19 @@ import (
 	"net/netip"
 )
 
-// Encode writes the plan so that Decode reads an equal one. Rules, of which there
-// may be a hundred thousand, are written by hand: gob spends microseconds on
-// every value of an interface type.
+// Encode writes the plan so that Decode reads an equal one. What grows with
+// services, perhaps a hundred thousand rules, is written by hand: gob spends
+// microseconds on every value of an interface type.
 func Encode(w io.Writer, p *Plan) error {
 	bare := Plan{Lab: p.Lab, Netns: make([]Netns, len(p.Netns))}
 	copy(bare.Netns, p.Netns)
 	for i := range bare.Netns {
-		bare.Netns[i].Tables = nil
+		bare.Netns[i].Tables, bare.Netns[i].UDP = nil, nil
 	}
 	e := encoder{strings: map[string]uint64{}, origins: map[Origin]uint64{}}
 	for i := range p.Netns {
 		e.tables(p.Netns[i].Tables)
+		e.udp(p.Netns[i].UDP)
 	}
 	if e.err != nil {
 		return e.err
@@ -61,6 +62,7 @@ func Decode(r io.Reader) (*Plan, error) {
 	d := decoder{b: b}
 	for i := range p.Netns {
 		p.Netns[i].Tables = d.tables()
+		p.Netns[i].UDP = d.udp()
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("decode plan: %w", d.err)
@@ -91,6 +93,7 @@ const (
 	tagMasquerade
 	tagOrMark
 	tagXorMark
+	tagRecent
 )
 
 // encoder writes numbers as varints, and every string and origin once: later ones
@@ -166,6 +169,26 @@ func (e *encoder) tables(list []Table) {
 	}
 }
 
+func (e *encoder) udp(list []UDPService) {
+	e.uint(uint64(len(list)))
+	for i := range list {
+		s := &list[i]
+		e.origin(s.Origin)
+		e.addrPorts(s.To)
+		e.uint(uint64(s.NodePort))
+		e.bool(s.IPv6)
+		e.addrPorts(s.Endpoints)
+	}
+}
+
+func (e *encoder) addrPorts(list []netip.AddrPort) {
+	e.uint(uint64(len(list)))
+	for _, a := range list {
+		e.addr(a.Addr())
+		e.uint(uint64(a.Port()))
+	}
+}
+
 func (e *encoder) rule(r *Rule) {
 	e.origin(r.Origin)
 	e.string(r.Raw)
@@ -221,6 +244,13 @@ func (e *encoder) match(m Match) {
 	case Random:
 		e.tag(tagRandom)
 		e.uint(math.Float64bits(m.Probability))
+	case Recent:
+		e.tag(tagRecent)
+		e.string(m.List)
+		e.bool(m.Set)
+		e.uint(uint64(m.Seconds))
+		e.bool(m.Reap)
+		e.bool(m.IPv6)
 	case Comment:
 		e.tag(tagComment)
 		e.string(m.Text)

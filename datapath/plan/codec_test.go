@@ -15,6 +15,12 @@ func TestPlansSurviveEncoding(t *testing.T) {
 		chain.Rules = append(chain.Rules, row.rule)
 	}
 	p.Netns[0].Tables = append(p.Netns[0].Tables, Table{IPv6: true, Name: "filter", Chains: []Chain{chain, {Name: "INPUT", Policy: "DROP"}}})
+	p.Netns[0].UDP = []UDPService{{To: []netip.AddrPort{netip.MustParseAddrPort("10.96.0.10:53")}, NodePort: 30053,
+		Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")}, Origin: Origin{"service dns", "a.hcl", 4}},
+		{IPv6: true, To: []netip.AddrPort{netip.MustParseAddrPort("[fd00::1]:53")}, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("[fd00::2]:53")}}}
+	p.Netns[1].Routes = append(p.Netns[1].Routes, Route{To: prefix("10.0.0.1/32"), Via: netip.MustParseAddr("192.168.0.1"),
+		More: []netip.Addr{netip.MustParseAddr("192.168.0.2")}, Dev: "eth0"})
+	p.Netns[1].Agents = append(p.Netns[1].Agents, Agent{Name: "health default/web", Health: Health{"default", "web", 2}, Listen: []Listen{{"tcp", 32000}}})
 	p.Netns[1].Execs = []Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Origin: Origin{"pod x", "a.hcl", 3}}}
 	var buf bytes.Buffer
 	if err := Encode(&buf, p); err != nil {

@@ -125,6 +125,32 @@ func (d *decoder) tables() []Table {
 	return list
 }
 
+func (d *decoder) udp() []UDPService {
+	n := d.len()
+	if n == 0 {
+		return nil
+	}
+	list := make([]UDPService, n)
+	for i := range list {
+		list[i] = UDPService{Origin: d.origin(), To: d.addrPorts(), NodePort: uint16(d.uint()), IPv6: d.bool(), Endpoints: d.addrPorts()}
+	}
+	return list
+}
+
+func (d *decoder) addrPorts() []netip.AddrPort {
+	n := d.len()
+	if n == 0 {
+		return nil
+	}
+	list := make([]netip.AddrPort, n)
+	for i := range list {
+		list[i] = d.addrPort()
+	}
+	return list
+}
+
+func (d *decoder) addrPort() netip.AddrPort { return netip.AddrPortFrom(d.addr(), uint16(d.uint())) }
+
 func (d *decoder) rule() Rule {
 	r := Rule{Origin: d.origin(), Raw: d.string()}
 	if n := d.len(); n > 0 {
@@ -163,6 +189,8 @@ func (d *decoder) match() Match {
 		return CTState{States: states, Not: d.bool()}
 	case tagRandom:
 		return Random{Probability: math.Float64frombits(d.uint())}
+	case tagRecent:
+		return Recent{List: d.string(), Set: d.bool(), Seconds: int(d.uint()), Reap: d.bool(), IPv6: d.bool()}
 	case tagComment:
 		return Comment{Text: d.string()}
 	default:
@@ -186,7 +214,7 @@ func (d *decoder) target() Target {
 	case tagReject:
 		return Reject{With: d.string()}
 	case tagDNAT:
-		return DNAT{To: netip.AddrPortFrom(d.addr(), uint16(d.uint()))}
+		return DNAT{To: d.addrPort()}
 	case tagMasquerade:
 		return Masquerade{RandomFully: d.bool()}
 	case tagOrMark:

@@ -56,7 +56,9 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 		&e.Add.Agents, &e.Change.Agents, &e.Delete.Agents)
 	diffList(have.Execs, want.Execs, func(x Exec) string { return x.Name }, sameExec,
 		&e.Add.Execs, &e.Change.Execs, &e.Delete.Execs)
-	e.Tables = diffTables(have.Tables, want.Tables)
+	if e.Tables = diffTables(have.Tables, want.Tables); len(e.Tables) > 0 {
+		e.UDP = want.UDP
+	}
 	return e, !e.empty()
 }
 
@@ -170,14 +172,16 @@ type fdbID struct {
 
 func fdbKey(f FDB) fdbID { return fdbID{f.Link, f.MAC, f.Dst} }
 
-func sameLink(a, b Link) bool   { a.Origin = b.Origin; return a == b }
-func sameAddr(a, b Addr) bool   { return true }
-func sameRoute(a, b Route) bool { return a.Via == b.Via && a.Dev == b.Dev && a.OnLink == b.OnLink }
+func sameLink(a, b Link) bool { a.Origin = b.Origin; return a == b }
+func sameAddr(a, b Addr) bool { return true }
+func sameRoute(a, b Route) bool {
+	return a.Via == b.Via && slices.Equal(a.More, b.More) && a.Dev == b.Dev && a.OnLink == b.OnLink
+}
 func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
 func sameFDB(a, b FDB) bool     { return true }
 
 func sameAgent(a, b Agent) bool {
-	return a.Node == b.Node && slices.Equal(a.Listen, b.Listen)
+	return a.Node == b.Node && a.Health == b.Health && slices.Equal(a.Listen, b.Listen)
 }
 
 func sameExec(a, b Exec) bool {

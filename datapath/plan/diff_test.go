@@ -105,6 +105,24 @@ var changesRows = []struct {
 	drift: []string{"node.node1: route 10.244.2.0/24 via 10.244.2.0 dev flannel.1 changed (a.hcl:3 node node1)",
 		"node.node1: neighbour 10.244.2.0 lladdr 02:00:00:00:00:07 dev flannel.1 changed (a.hcl:3 node node1)"},
 }, {
+	name:  "a second next hop",
+	edit:  func(_, want *Plan) { want.Netns[0].Routes[0].More = []netip.Addr{netip.MustParseAddr("10.244.2.7")} },
+	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 route replace 10.244.2.0/24 nexthop via 10.244.2.0 dev flannel.1 onlink nexthop via 10.244.2.7 dev flannel.1 onlink"},
+	drift: []string{"node.node1: route 10.244.2.0/24 nexthop via 10.244.2.0 dev flannel.1 onlink nexthop via 10.244.2.7 dev flannel.1 onlink changed (a.hcl:3 node node1)"},
+}, {
+	name: "a health check agent with one endpoint less",
+	edit: func(have, want *Plan) {
+		agent := Agent{Name: "health default/web", Node: "node1", Listen: []Listen{{"tcp", 32000}}, Health: Health{"default", "web", 2}}
+		have.Netns[0].Agents = []Agent{agent}
+		agent.Health.LocalEndpoints = 1
+		want.Netns[0].Agents = []Agent{agent}
+	},
+	lines: []string{"# change agent health default/web (tcp/32000) on node1 answers health checks of default/web: local endpoints 1"},
+	drift: []string{"node.node1: agent health default/web (tcp/32000) on node1 answers health checks of default/web: local endpoints 1 changed"},
+}, {
+	name: "UDP services that the kernel does not know",
+	edit: func(_, want *Plan) { want.Netns[0].UDP = []UDPService{{NodePort: 30053}} },
+}, {
 	name:  "a route moves to another link",
 	edit:  func(have, _ *Plan) { have.Netns[0].Routes[0].Dev = "eth0" },
 	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 route replace 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink"},
@@ -204,5 +222,15 @@ func TestDigestFollowsTheText(t *testing.T) {
 	b.Netns[1].Agents[0].Listen[0].Port++
 	if a.Digest() == b.Digest() {
 		t.Error("different plans do not")
+	}
+}
+
+func TestEditsOfRulesCarryTheUDPServices(t *testing.T) {
+	have, want := pair(), pair()
+	want.Netns[0].UDP = []UDPService{{NodePort: 30053}}
+	want.Netns[0].Tables[0].Chains[2].Rules[0].Target = DNAT{netip.MustParseAddrPort("10.244.1.3:8080")}
+	c := Diff(have, want)
+	if len(c.Edit) != 1 || len(c.Edit[0].UDP) != 1 {
+		t.Errorf("got %+v", c.Edit)
 	}
 }

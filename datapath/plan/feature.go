@@ -36,6 +36,8 @@ const (
 	FeatureMatchConntrack   Feature = "iptables match conntrack"
 	FeatureMatchAddrType    Feature = "iptables match addrtype"
 	FeatureMatchStatistic   Feature = "iptables match statistic"
+	FeatureMatchRecent      Feature = "iptables match recent"
+	FeatureMatchSCTP        Feature = "iptables match sctp"
 	FeatureTargetMark       Feature = "iptables target MARK"
 	FeatureTargetDNAT       Feature = "iptables target DNAT"
 	FeatureTargetMasquerade Feature = "iptables target MASQUERADE"
@@ -129,6 +131,8 @@ func aboutFeatures() []About {
 		{FeatureMatchConntrack, "services in iptables mode: forwarding of established connections", "xt_conntrack", "CONFIG_NETFILTER_XT_MATCH_CONNTRACK", ""},
 		{FeatureMatchAddrType, "node ports and external traffic policy Local", "xt_addrtype", "CONFIG_NETFILTER_XT_MATCH_ADDRTYPE", ""},
 		{FeatureMatchStatistic, "services with more than one endpoint in iptables mode", "xt_statistic", "CONFIG_NETFILTER_XT_MATCH_STATISTIC", ""},
+		{FeatureMatchRecent, "session affinity in iptables mode", "xt_recent", "CONFIG_NETFILTER_XT_MATCH_RECENT", ""},
+		{FeatureMatchSCTP, "SCTP ports of services in iptables mode", "xt_sctp", "CONFIG_NETFILTER_XT_MATCH_SCTP", ""},
 		{FeatureTargetMark, "masquerade of service traffic", "xt_mark", "CONFIG_NETFILTER_XT_MARK", ""},
 		{FeatureTargetDNAT, "services in iptables mode", "xt_nat", "CONFIG_NETFILTER_XT_NAT", ""},
 		{FeatureTargetMasquerade, "masquerade of traffic that leaves the cluster", "xt_MASQUERADE", "CONFIG_NETFILTER_XT_TARGET_MASQUERADE", ""},

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 )
 
 // MarshalJSON returns the plan for other programs: words and numbers as the tools
@@ -38,6 +39,7 @@ type (
 		FDB     []jsonItem        `json:"fdb,omitempty"`
 		Sysctls map[string]string `json:"sysctls,omitempty"`
 		Tables  []jsonTable       `json:"tables,omitempty"`
+		UDP     []jsonUDP         `json:"udp,omitempty"`
 		Agents  []jsonAgent       `json:"agents,omitempty"`
 		Execs   []jsonExec        `json:"programs,omitempty"`
 	}
@@ -65,13 +67,14 @@ type (
 	}
 	// jsonItem is an entry of one of the kernel's tables.
 	jsonItem struct {
-		Dev    string `json:"dev,omitempty"`
-		To     string `json:"to,omitempty"`
-		Addr   string `json:"address,omitempty"`
-		Via    string `json:"via,omitempty"`
-		MAC    string `json:"mac,omitempty"`
-		OnLink bool   `json:"onlink,omitempty"`
-		Origin string `json:"origin,omitempty"`
+		Dev    string   `json:"dev,omitempty"`
+		To     string   `json:"to,omitempty"`
+		Addr   string   `json:"address,omitempty"`
+		Via    string   `json:"via,omitempty"`
+		More   []string `json:"more,omitempty"` // further next hops
+		MAC    string   `json:"mac,omitempty"`
+		OnLink bool     `json:"onlink,omitempty"`
+		Origin string   `json:"origin,omitempty"`
 	}
 	jsonTable struct {
 		Name   string      `json:"name"`
@@ -88,10 +91,22 @@ type (
 		Origin string `json:"origin,omitempty"`
 	}
 	jsonAgent struct {
-		Name   string   `json:"name"`
-		Node   string   `json:"node,omitempty"`
-		Listen []string `json:"listen"`
-		Origin string   `json:"origin,omitempty"`
+		Name   string      `json:"name"`
+		Node   string      `json:"node,omitempty"`
+		Listen []string    `json:"listen"`
+		Health *jsonHealth `json:"health,omitempty"`
+		Origin string      `json:"origin,omitempty"`
+	}
+	jsonHealth struct {
+		Namespace      string `json:"namespace"`
+		Service        string `json:"service"`
+		LocalEndpoints int    `json:"localEndpoints"`
+	}
+	jsonUDP struct {
+		To        []string `json:"to"`
+		NodePort  uint16   `json:"nodePort,omitempty"`
+		Endpoints []string `json:"endpoints"`
+		Origin    string   `json:"origin,omitempty"`
 	}
 	jsonExec struct {
 		Name   string   `json:"name"`
@@ -114,6 +129,9 @@ func (n *Netns) json() jsonNetns {
 		if r.Via.IsValid() {
 			item.Via = r.Via.String()
 		}
+		for _, via := range r.More {
+			item.More = append(item.More, via.String())
+		}
 		out.Routes = append(out.Routes, item)
 	}
 	for _, x := range n.Neighs {
@@ -131,8 +149,15 @@ func (n *Netns) json() jsonNetns {
 	for i := range n.Tables {
 		out.Tables = append(out.Tables, n.Tables[i].json())
 	}
+	for i := range n.UDP {
+		s := &n.UDP[i]
+		out.UDP = append(out.UDP, jsonUDP{addrPortTexts(s.To), s.NodePort, addrPortTexts(s.Endpoints), s.Origin.String()})
+	}
 	for _, a := range n.Agents {
 		agent := jsonAgent{Name: a.Name, Node: a.Node, Listen: []string{}, Origin: a.Origin.String()}
+		if a.Health != (Health{}) {
+			agent.Health = &jsonHealth{a.Health.Namespace, a.Health.Service, a.Health.LocalEndpoints}
+		}
 		for _, l := range a.Listen {
 			agent.Listen = append(agent.Listen, fmt.Sprintf("%s/%d", l.Protocol, l.Port))
 		}
@@ -140,6 +165,14 @@ func (n *Netns) json() jsonNetns {
 	}
 	for _, x := range n.Execs {
 		out.Execs = append(out.Execs, jsonExec{x.Name, x.Argv, x.Env, x.Origin.String()})
+	}
+	return out
+}
+
+func addrPortTexts(list []netip.AddrPort) []string {
+	out := make([]string, 0, len(list))
+	for _, a := range list {
+		out = append(out, a.String())
 	}
 	return out
 }

@@ -42,6 +42,7 @@ type Netns struct {
 	FDB     []FDB
 	Sysctls []Sysctl
 	Tables  []Table
+	UDP     []UDPService
 	Agents  []Agent
 	Execs   []Exec
 	Origin  Origin
@@ -100,8 +101,11 @@ type Addr struct {
 // Route is a route of the main table, at most one per destination. Routes that the
 // kernel adds with an address are not listed.
 type Route struct {
-	To     netip.Prefix // 0.0.0.0/0: default
-	Via    netip.Addr   // invalid: none
+	To  netip.Prefix // 0.0.0.0/0: default
+	Via netip.Addr   // invalid: none
+	// More are further next hops on the same link: connections are spread evenly
+	// over Via and them.
+	More   []netip.Addr
 	Dev    string
 	OnLink bool
 	// Scope link when Via is invalid, else global.
@@ -155,8 +159,28 @@ type Health struct {
 
 // Listen is one listening socket of an agent.
 type Listen struct {
-	Protocol string // tcp or udp
+	Protocol string // tcp, udp or sctp
 	Port     uint16
+}
+
+// UDPService is a service port whose connection tracking entries have to be looked
+// after when its rules change. Other protocols notice that the far end is gone; a
+// UDP client keeps sending by the translation of its first datagram, to an endpoint
+// that is no more, or untranslated from before there was one. So entries go whose
+// original destination is one of To, or any address with NodePort, and whose reply
+// does not come from one of Endpoints (CleanStaleEntries in kubernetes
+// pkg/proxy/conntrack).
+//
+// The kernel holds nothing that it could be read back from, so that plans are
+// not compared by it.
+type UDPService struct {
+	IPv6     bool
+	To       []netip.AddrPort // cluster IP, load balancer and external addresses
+	NodePort uint16           // 0: none
+	// Endpoints are all that serve, whatever policies and topology make of them.
+	// There is at least one.
+	Endpoints []netip.AddrPort
+	Origin    Origin
 }
 
 // Exec is a program that runs as long as the lab does, in the namespace.

@@ -57,6 +57,8 @@ func (r *Rule) appendSave(b []byte) []byte {
 			b = appendSaveQuoted(append(b, " -m comment --comment "...), m.Text)
 		case Random:
 			b = m.appendSave(b)
+		case Recent:
+			b = m.appendSave(b)
 		default:
 			b = m.appendRestore(b)
 		}
@@ -234,6 +236,35 @@ func (m Random) Effective() float64 {
 	const one = 1 << 31
 	written := math.Round(m.Probability*1e10) / 1e10
 	return math.Round(written*one) / one
+}
+
+func (m Recent) appendRestore(b []byte) []byte {
+	b = append(append(b, " -m recent --name "...), m.List...)
+	return m.appendQuestion(b)
+}
+
+// appendSave prints the options in xt_recent's order, and those that nobody wrote.
+func (m Recent) appendSave(b []byte) []byte {
+	b = m.appendQuestion(append(b, " -m recent"...))
+	b = append(append(b, " --name "...), m.List...)
+	if m.IPv6 {
+		return append(b, " --mask ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff --rsource"...)
+	}
+	return append(b, " --mask 255.255.255.255 --rsource"...)
+}
+
+func (m Recent) appendQuestion(b []byte) []byte {
+	if m.Set {
+		return append(b, " --set"...)
+	}
+	b = append(b, " --rcheck"...)
+	if m.Seconds > 0 {
+		b = strconv.AppendInt(append(b, " --seconds "...), int64(m.Seconds), 10)
+	}
+	if m.Reap {
+		b = append(b, " --reap"...)
+	}
+	return b
 }
 
 func (m Comment) appendRestore(b []byte) []byte {

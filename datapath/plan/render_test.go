@@ -55,6 +55,21 @@ var ruleRows = []ruleRow{{
 	restore: `-m statistic --mode random --probability 0.0204081633 -j RETURN`,
 	save:    `-m statistic --mode random --probability 0.02040816331 -j RETURN`,
 }, {
+	name:    "noting a source address",
+	rule:    Rule{Matches: []Match{Comment{"x"}, Recent{List: "KUBE-SEP-A", Set: true}, Proto{"sctp"}}, Target: DNAT{netip.MustParseAddrPort("10.244.1.2:8080")}},
+	restore: `-m comment --comment x -m recent --name KUBE-SEP-A --set -m sctp -p sctp -j DNAT --to-destination 10.244.1.2:8080`,
+	save:    `-p sctp -m comment --comment x -m recent --set --name KUBE-SEP-A --mask 255.255.255.255 --rsource -m sctp -j DNAT --to-destination 10.244.1.2:8080`,
+}, {
+	name:    "a source address that was noted lately",
+	rule:    Rule{Matches: []Match{Recent{List: "KUBE-SEP-A", Seconds: 10800, Reap: true}}, Target: Return{}},
+	restore: `-m recent --name KUBE-SEP-A --rcheck --seconds 10800 --reap -j RETURN`,
+	save:    `-m recent --rcheck --seconds 10800 --reap --name KUBE-SEP-A --mask 255.255.255.255 --rsource -j RETURN`,
+}, {
+	name:    "a source address that was ever noted",
+	rule:    Rule{Matches: []Match{Recent{List: "KUBE-SEP-A"}}, Target: Return{}},
+	restore: `-m recent --name KUBE-SEP-A --rcheck -j RETURN`,
+	save:    `-m recent --rcheck --name KUBE-SEP-A --mask 255.255.255.255 --rsource -j RETURN`,
+}, {
 	name:    "or mark",
 	rule:    Rule{Target: OrMark{0x4000}},
 	restore: `-j MARK --or-mark 0x4000`,

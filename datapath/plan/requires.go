@@ -72,7 +72,7 @@ func (t *Table) requires(set needed) {
 
 func (r *Rule) requires(set needed) {
 	for _, m := range r.Matches {
-		switch m.(type) {
+		switch m := m.(type) {
 		case Comment:
 			set.add(FeatureMatchComment, r.Origin)
 		case Mark:
@@ -84,6 +84,12 @@ func (r *Rule) requires(set needed) {
 			set.add(FeatureMatchAddrType, r.Origin)
 		case Random:
 			set.add(FeatureMatchStatistic, r.Origin)
+		case Recent:
+			set.add(FeatureMatchRecent, r.Origin)
+		case Proto:
+			if m.Name == "sctp" {
+				set.add(FeatureMatchSCTP, r.Origin)
+			}
 		}
 	}
 	switch r.Target.(type) {

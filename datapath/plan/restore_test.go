@@ -103,6 +103,8 @@ func TestIPv6RulesReadBackAsSaved(t *testing.T) {
 	rules := []Rule{
 		{Matches: []Match{Src{prefix("fd00::/64"), true}, Dst{prefix("fd00::1/128"), false}, Proto{"tcp"}, DPort{80}}, Target: Return{}},
 		{Matches: []Match{Proto{"icmpv6"}}, Target: Return{}},
+		{Matches: []Match{Recent{List: "X", Seconds: 5, Reap: true, IPv6: true}}, Target: Return{}},
+		{Matches: []Match{Recent{List: "X", Set: true, IPv6: true}}, Target: Return{}},
 		{Target: Reject{With: "icmp6-port-unreachable"}},
 	}
 	edits := []TableEdit{{IPv6: true, Name: "filter", Set: []Chain{{Name: "X", Rules: rules}}}}

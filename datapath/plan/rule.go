@@ -77,6 +77,17 @@ type (
 	}
 	// Random matches with a probability between 0 and 1.
 	Random struct{ Probability float64 }
+	// Recent keeps and asks a list of source addresses that the namespace holds
+	// under a name (xt_recent). It remembers at most 100 of them.
+	Recent struct {
+		List string
+		// Set notes the address and the time, and matches always. Else it matches
+		// addresses that are noted.
+		Set     bool
+		Seconds int  // only notes that are not older; 0: any
+		Reap    bool // forget older notes
+		IPv6    bool // of an IPv6 table: iptables-save prints the mask of an address
+	}
 	// Comment says what the rule serves. It matches every packet.
 	Comment struct{ Text string }
 )

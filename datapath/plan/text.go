@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 )
 
@@ -77,6 +78,7 @@ func (w *textWriter) create(n *Netns) {
 	w.linef("ip -n %s link set dev lo up", n.Name)
 	w.add(n)
 	w.tables(Edits(n.Tables))
+	w.udp(n.UDP)
 }
 
 // enter begins a namespace.
@@ -149,6 +151,9 @@ func (a Agent) words() string {
 	s := a.Name + " (" + strings.Join(ports, ", ") + ")"
 	if a.Node != "" {
 		s += " on " + a.Node
+	}
+	if a.Health != (Health{}) {
+		s += fmt.Sprintf(" answers health checks of %s/%s: local endpoints %d", a.Health.Namespace, a.Health.Service, a.Health.LocalEndpoints)
 	}
 	return s
 }
@@ -229,6 +234,15 @@ func (r Route) words() string {
 	if r.To.Bits() == 0 {
 		to = "default"
 	}
+	if len(r.More) > 0 {
+		for _, via := range append([]netip.Addr{r.Via}, r.More...) {
+			to += " nexthop via " + via.String() + " dev " + r.Dev
+			if r.OnLink {
+				to += " onlink"
+			}
+		}
+		return to
+	}
 	if r.Via.IsValid() {
 		to += " via " + r.Via.String()
 	}
@@ -257,6 +271,30 @@ func (w *textWriter) tables(edits []TableEdit) {
 		w.linef("ip netns exec %s %s --noflush <<'EOF'", w.netns, family.tool)
 		w.b = append(append(w.b, body...), "EOF\n"...)
 	}
+}
+
+// udp writes whose connection tracking entries are looked after: no shell command,
+// so as comments.
+func (w *textWriter) udp(list []UDPService) {
+	for i := range list {
+		s := &list[i]
+		w.from(s.Origin)
+		w.linef("# udp %s", s.words())
+	}
+}
+
+func (s *UDPService) words() string {
+	var to, from []string
+	for _, a := range s.To {
+		to = append(to, a.String())
+	}
+	if s.NodePort != 0 {
+		to = append(to, fmt.Sprintf("node port %d", s.NodePort))
+	}
+	for _, a := range s.Endpoints {
+		from = append(from, a.String())
+	}
+	return strings.Join(to, ", ") + " is served by " + strings.Join(from, ", ")
 }
 
 func mac(m [6]byte) string { return net.HardwareAddr(m[:]).String() }
