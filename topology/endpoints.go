@@ -17,18 +17,19 @@ func (sv *Service) selects(p *Pod) bool {
 
 // endpoints fills the endpoints of a service port, as the EndpointSlice controller
 // does: every selected pod, on the port that the target port means in that pod.
-func (r *resolver) endpoints(sv *Service, p *ServicePort, s ServicePortSpec) {
+func (r *resolver) endpoints(s *resolving, p *ServicePort, spec ServicePortSpec) {
 	number, err := strconv.Atoi(p.TargetPort)
 	byName := err != nil
 	if !byName && (number < 1 || number > 65535) {
-		r.errorf(at(s.TargetPort.Origin, s.Origin), "Port out of range",
+		r.errorf(at(spec.TargetPort.Origin, spec.Origin), "Port out of range",
 			"The target port of port %q is %d. Use a number from 1 to 65535, or the name of a pod's port.", p.Name, number)
 		return
 	}
+	r.writtenEndpoints(s, p)
 	var known []string
 	selected, named, listening := 0, 0, false
 	for _, pod := range r.lab.Pods {
-		if !sv.selects(pod) {
+		if !s.selects(pod) {
 			continue
 		}
 		selected++
@@ -46,25 +47,25 @@ func (r *resolver) endpoints(sv *Service, p *ServicePort, s ServicePortSpec) {
 		}
 		listening = listening || len(pod.Command) > 0
 		if target != 0 {
-			p.Endpoints = append(p.Endpoints, endpointsOf(pod, target)...)
+			p.Endpoints = append(p.Endpoints, s.endpointsOf(pod, target)...)
 		}
 	}
 	slices.SortFunc(p.Endpoints, func(a, b *Endpoint) int { return a.Addr.Compare(b.Addr) })
 	if selected == 0 {
 		return
 	}
-	where := at(s.TargetPort.Origin, s.Port.Origin, s.Origin)
+	where := at(spec.TargetPort.Origin, spec.Port.Origin, spec.Origin)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	switch {
 	case byName && named == 0:
 		r.errorf(where, "No pod has that port",
 			"None of the pods that service %q selects has a %s port named %q.%s Name one of their ports, or give a number.",
-			sv.Name, p.Protocol, shorten(p.TargetPort), hintPorts(p.TargetPort, known))
+			s.Name, p.Protocol, shorten(p.TargetPort), hintPorts(p.TargetPort, known))
 	case !byName && !listening:
 		r.warnf(where, "Nobody listens there",
 			"None of the pods that service %q selects listens on %s port %d, so connections will be refused. Set target_port to a port of the pods.",
-			sv.Name, p.Protocol, number)
+			s.Name, p.Protocol, number)
 	}
 }
 
@@ -75,13 +76,19 @@ func hintPorts(name string, known []string) string {
 	return fmt.Sprintf(" They have %s.", strings.Join(known, ", "))
 }
 
-func endpointsOf(p *Pod, port uint16) []*Endpoint {
+// endpointsOf are the endpoints of a pod, one per family of the service.
+func (s *resolving) endpointsOf(p *Pod, port uint16) []*Endpoint {
 	var out []*Endpoint
 	for _, a := range p.Addrs {
-		out = append(out, &Endpoint{
-			Addr: netip.AddrPortFrom(a, port), Pod: p, Node: p.Node.Name,
-			Ready: p.Ready, Serving: p.Serving, Terminating: p.Terminating,
-		})
+		if !slices.Contains(s.six, a.Is6()) {
+			continue
+		}
+		e := &Endpoint{
+			Addr: netip.AddrPortFrom(a, port), Pod: p, Node: p.Node.Name, Zone: p.Node.Zone,
+			Ready: s.ready(p), Serving: p.Serving, Terminating: p.Terminating,
+		}
+		s.hints(e)
+		out = append(out, e)
 	}
 	return out
 }

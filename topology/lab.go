@@ -23,10 +23,16 @@ type Network struct {
 	PodCIDRs     []netip.Prefix
 	ServiceCIDRs []netip.Prefix
 	NodeCIDRs    []netip.Prefix
-	Gateways     []netip.Addr // the wire's own addresses: the default route of nodes and clients
-	MTU          int          // of the wire, in bytes
-	VXLAN        VXLAN
-	Origin       Origin
+	// LoadBalancerCIDRs are where services of type LoadBalancer get addresses. No
+	// host has one of them: the outside routes each to the service's Via.
+	LoadBalancerCIDRs []netip.Prefix
+	// KeepSourceToNodes lets pods dial nodes with their own address. By default the
+	// pod network masquerades, so that a node sees another node, not a pod.
+	KeepSourceToNodes bool
+	Gateways          []netip.Addr // the wire's own addresses: the default route of nodes and clients
+	MTU               int          // of the wire, in bytes
+	VXLAN             VXLAN
+	Origin            Origin
 }
 
 // VXLAN holds the options of the vxlan mode.
@@ -45,7 +51,7 @@ type Proxy struct {
 	NodePortMax       int
 	NodePortAddresses []netip.Prefix
 	LocalNodePorts    bool
-	Layout            string // current
+	Layout            string // current or legacy
 	Origin            Origin
 }
 
@@ -163,10 +169,12 @@ type Service struct {
 	InternalTrafficPolicy TrafficPolicy
 	// LoadBalancers are the addresses that a load balancer announces for the service.
 	LoadBalancers []LoadBalancerIP
-	// SourceRanges are who may use the load balancer addresses; empty: everybody.
+	// SourceRanges are who may use the load balancer addresses, of both families;
+	// empty: everybody.
 	SourceRanges []netip.Prefix
 	// Via are the nodes to which the outside routes the load balancer and external
-	// addresses; several share the connections.
+	// addresses, sorted by name; several share the connections. Services without
+	// such addresses have none.
 	Via                      []*Node
 	HealthCheckNodePort      uint16 // 0: none
 	AffinitySeconds          int    // ClientIP session affinity; 0: none
@@ -201,7 +209,8 @@ type ServicePort struct {
 }
 
 // Endpoint is one address that serves a service port, in the terms of an
-// EndpointSlice. Terminating endpoints are never Ready.
+// EndpointSlice. Terminating endpoints are Ready only where the service publishes
+// what is not ready.
 type Endpoint struct {
 	Addr        netip.AddrPort
 	Pod         *Pod   // nil: not a pod of this lab

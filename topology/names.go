@@ -27,6 +27,17 @@ func isDNSLabel(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return !isLabelRune(c) })
 }
 
+// isDNSSubdomain reports a name of several labels (RFC 1123), which may end in a dot.
+func isDNSSubdomain(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	for label := range strings.SplitSeq(s, ".") {
+		if !isDNSLabel(label) {
+			return false
+		}
+	}
+	return len(s) <= 253
+}
+
 func isLabelRune(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-'
 }

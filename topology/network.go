@@ -11,6 +11,8 @@ func defaultCIDRs(kind string) (v4, v6 netip.Prefix) {
 	switch kind {
 	case "pod_cidr":
 		return netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")
+	case "load_balancer_cidr": // documentation prefixes, RFC 5737 and RFC 3849
+		return netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8:113::/64")
 	case "service_cidr":
 		return netip.MustParsePrefix("10.96.0.0/16"), netip.MustParsePrefix("fd00:10:96::/112")
 	default:
@@ -44,6 +46,8 @@ func (r *resolver) network() {
 	n.PodCIDRs = r.cidrs("pod_cidr", s.PodCIDRs, families)
 	n.ServiceCIDRs = r.cidrs("service_cidr", s.ServiceCIDRs, families)
 	n.NodeCIDRs = r.cidrs("node_cidr", s.NodeCIDRs, families)
+	n.LoadBalancerCIDRs = r.cidrs("load_balancer_cidr", s.LoadBalancerCIDRs, families)
+	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
 	r.overlaps()
 	for _, p := range n.NodeCIDRs {
 		gateway := p.Addr().Next()
@@ -129,6 +133,9 @@ func (r *resolver) overlaps() {
 	add("node_cidr", n.NodeCIDRs, s.NodeCIDRs.Origin)
 	add("pod_cidr", n.PodCIDRs, s.PodCIDRs.Origin)
 	add("service_cidr", n.ServiceCIDRs, s.ServiceCIDRs.Origin)
+	if r.usesLoadBalancerCIDR() {
+		add("load_balancer_cidr", n.LoadBalancerCIDRs, s.LoadBalancerCIDRs.Origin)
+	}
 	for i, b := range all {
 		for _, a := range all[:i] {
 			if !a.prefix.Overlaps(b.prefix) {
@@ -145,6 +152,14 @@ func (r *resolver) overlaps() {
 	}
 }
 
+// usesLoadBalancerCIDR reports whether addresses of load_balancer_cidr matter: nobody
+// shall have to move the default out of the way of what a lab does not use.
+func (r *resolver) usesLoadBalancerCIDR() bool {
+	return r.spec.Network.LoadBalancerCIDRs.Set || slices.ContainsFunc(r.spec.Services, func(s ServiceSpec) bool {
+		return s.Type.Value == string(LoadBalancer) && !s.LoadBalancerIPs.Set
+	})
+}
+
 func (r *resolver) proxy() {
 	s := &r.spec.Proxy
 	p := &r.lab.Proxy
@@ -153,7 +168,7 @@ func (r *resolver) proxy() {
 	p.MasqueradeAll = s.MasqueradeAll.Value
 	p.DetectLocal = r.enum(s.DetectLocal, "way to detect local traffic", "cluster_cidr", []string{"cluster_cidr", "none"}, nil)
 	p.LocalNodePorts = s.LocalNodePorts.Or(true)
-	p.Layout = r.enum(s.Layout, "rule layout", "current", []string{"current"}, []string{"legacy"})
+	p.Layout = r.enum(s.Layout, "rule layout", "current", []string{"current", "legacy"}, nil)
 	p.NodePortMin = r.number(s.NodePortMin, "first node port", 30000, 1, 65535)
 	p.NodePortMax = r.number(s.NodePortMax, "last node port", 32767, 1, 65535)
 	if p.NodePortMin > p.NodePortMax {

@@ -21,10 +21,11 @@ func (r *resolver) resolveNodes() {
 		if !r.unique(seen, "node", s.Name, s.Origin) {
 			continue
 		}
-		n := &Node{Name: s.Name, Labels: maps.Clone(s.Labels), Zone: s.Zone.Value, Origin: s.Origin}
+		n := &Node{Name: s.Name, Labels: maps.Clone(s.Labels), Origin: s.Origin}
 		if n.Labels == nil {
 			n.Labels = map[string]string{}
 		}
+		r.zone(n, s)
 		owners[n] = s
 		r.nodes[n.Name] = n
 		r.declared = append(r.declared, n)
@@ -38,6 +39,21 @@ func (r *resolver) resolveNodes() {
 			n.VTEPMAC = macFor(macVTEP, n.Addrs[0])
 		}
 		n.Routes = r.routes(fmt.Sprintf("node %q", n.Name), owners[n].Routes, n.PodCIDRs)
+	}
+}
+
+// zoneLabel is where Kubernetes keeps the zone of a node.
+const zoneLabel = "topology.kubernetes.io/zone"
+
+// zone decides the zone of a node: its attribute or its label, which then agree.
+func (r *resolver) zone(n *Node, s NodeSpec) {
+	label, labeled := n.Labels[zoneLabel]
+	if labeled && s.Zone.Set && label != s.Zone.Value {
+		r.errorf(at(s.Zone.Origin), "Two zones",
+			"Node %q is in zone %q, but its label %s says %q. Remove one of them.", n.Name, shorten(s.Zone.Value), zoneLabel, shorten(label))
+	}
+	if n.Zone = s.Zone.Or(label); n.Zone != "" {
+		n.Labels[zoneLabel] = n.Zone
 	}
 }
 

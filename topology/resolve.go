@@ -103,13 +103,13 @@ func (r *resolver) number(o Opt[int], what string, def, lo, hi int) int {
 
 // protocols that ports can have.
 func (r *resolver) protocol(o Opt[string]) Protocol {
-	return Protocol(r.enum(o, "protocol", string(TCP), []string{string(TCP), string(UDP)}, []string{string(SCTP)}))
+	return Protocol(r.enum(o, "protocol", string(TCP), []string{string(TCP), string(UDP), string(SCTP)}, nil))
 }
 
 // familyName is the IP family of an address, in words.
 func familyName(a netip.Addr) string {
 	if a.Is4() {
-		return "IPv4"
+		return ipv4
 	}
-	return "IPv6"
+	return ipv6
 }

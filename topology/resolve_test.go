@@ -130,7 +130,6 @@ func TestProblems(t *testing.T) {
 			s.Services[0].Ports[0].NodePort = Opt[int]{}
 			s.Services[0].ExternalTrafficPolicy = set("Local")
 		}, []string{"may only be set for externally-accessible services"}},
-		{"unsupported type", func(s *Spec) { s.Services[0].Type = set("LoadBalancer") }, []string{"Not supported yet"}},
 		{"unknown type", func(s *Spec) { s.Services[0].Type = set("Nodeport") }, []string{`Did you mean "NodePort"?`}},
 		{"unknown mode", func(s *Spec) { s.Network.Mode = set("vxln") }, []string{`Did you mean "vxlan"?`}},
 		{"selects nothing", func(s *Spec) { s.Services[0].Selector = map[string]string{"app": "wbe"} }, []string{"nearest labels are app=web"}},
@@ -179,6 +178,7 @@ func TestProblems(t *testing.T) {
 func TestDualStackHasOneAddressPerFamilyEverywhere(t *testing.T) {
 	spec := twoNodes()
 	spec.Network.PodCIDRs = set([]netip.Prefix{netip.MustParsePrefix("fd00:1::/56"), netip.MustParsePrefix("10.1.0.0/16")})
+	spec.Services[0].IPFamilyPolicy = set("PreferDualStack")
 	lab, problems := Resolve(spec)
 	if len(problems) != 0 {
 		t.Fatalf("problems: %v", problems)

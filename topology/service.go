@@ -3,204 +3,191 @@ package topology
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strconv"
 )
 
-// skippedClusterIPs are the first addresses of the service CIDR, which are left to
-// those who pick by hand: 10.96.0.1 and 10.96.0.10 have an owner in every cluster.
-const skippedClusterIPs = 10
+// The labels that make kube-proxy leave a service to somebody else (the informer
+// filter of cmd/kube-proxy/app/server.go). Their values do not matter.
+const (
+	proxyNameLabel = "service.kubernetes.io/service-proxy-name"
+	headlessLabel  = "service.kubernetes.io/headless"
+)
+
+// resolving is a service with what was written about it.
+type resolving struct {
+	*Service
+	spec     ServiceSpec
+	headless bool
+	six      []bool // the families of the service, the first one first: IPv6 or not
+	// broken says that the type is a problem of its own: what else is written for
+	// that type is then none.
+	broken bool
+}
+
+func (s *resolving) who() string { return fmt.Sprintf("service %q", s.Name) }
+
+// external reports whether the service is reached from outside the cluster:
+// externallyAccessible in kubernetes/pkg/apis/core/validation.
+func (s *resolving) external() bool {
+	return s.Type == NodePort || s.Type == LoadBalancer || len(s.spec.ExternalIPs.Value) > 0 && s.Type != ExternalName
+}
+
+// hasNodePorts reports whether the ports of the service get node ports.
+func (s *resolving) hasNodePorts() bool { return s.Type == NodePort || s.Type == LoadBalancer }
 
 func (r *resolver) resolveServices() {
 	seen := map[string]Origin{}
-	specs := map[*Service]ServiceSpec{}
-	for _, s := range r.spec.Services {
-		sv := &Service{Name: s.Name, Namespace: r.namespace(s.Namespace), Selector: maps.Clone(s.Selector), Origin: s.Origin}
-		r.checkName("service", s.Name, s.Origin)
+	var all []*resolving
+	for _, spec := range r.spec.Services {
+		sv := &Service{
+			Name: spec.Name, Namespace: r.namespace(spec.Namespace), Labels: maps.Clone(spec.Labels),
+			Selector: maps.Clone(spec.Selector), Origin: spec.Origin,
+		}
+		if sv.Labels == nil {
+			sv.Labels = map[string]string{}
+		}
+		r.checkName("service", spec.Name, spec.Origin)
 		name := sv.Name
 		if sv.Namespace != DefaultNamespace {
 			name = sv.Namespace + "/" + name
 		}
-		if !r.unique(seen, "service", name, s.Origin) {
+		if !r.unique(seen, "service", name, spec.Origin) {
 			continue
 		}
-		sv.Type = ServiceType(r.enum(s.Type, "service type", string(ClusterIP),
-			[]string{string(ClusterIP), string(NodePort)}, []string{"LoadBalancer", "ExternalName"}))
-		r.policies(sv, s)
-		r.servicePorts(sv, s)
-		r.checkSelector(sv, s)
-		specs[sv] = s
+		s := &resolving{Service: sv, spec: spec}
+		r.resolveService(s)
+		all = append(all, s)
 		r.lab.Services = append(r.lab.Services, sv)
 	}
-	r.clusterIPs(specs)
-	r.nodePorts(specs)
-}
-
-func (r *resolver) policies(sv *Service, s ServiceSpec) {
-	known := []string{string(PolicyCluster), string(PolicyLocal)}
-	sv.ExternalTrafficPolicy = TrafficPolicy(r.enum(s.ExternalTrafficPolicy, "traffic policy", string(PolicyCluster), known, nil))
-	sv.InternalTrafficPolicy = TrafficPolicy(r.enum(s.InternalTrafficPolicy, "traffic policy", string(PolicyCluster), known, nil))
-	if sv.Type == ClusterIP && s.ExternalTrafficPolicy.Set && !s.unusableType() {
-		// The Kubernetes API rejects it for the same reason.
-		r.errorf(at(s.ExternalTrafficPolicy.Origin), "External policy without external traffic",
-			"external_traffic_policy may only be set for externally-accessible services. Use type = \"NodePort\", or remove it.")
+	r.clusterIPs(all)
+	r.nodePorts(all)
+	r.loadBalancers(all)
+	for _, s := range all {
+		r.via(s)
 	}
 }
 
-// unusableType reports whether the type was a problem of its own: what else is
-// written for that type is then none.
-func (s ServiceSpec) unusableType() bool {
-	return s.Type.Set && s.Type.Value != string(ClusterIP) && s.Type.Value != string(NodePort)
+// resolveService resolves what a service needs no other service for.
+func (r *resolver) resolveService(s *resolving) {
+	known := []string{string(ClusterIP), string(NodePort), string(LoadBalancer), string(ExternalName)}
+	s.broken = s.spec.Type.Set && !slices.Contains(known, s.spec.Type.Value)
+	s.Type = ServiceType(r.enum(s.spec.Type, "service type", string(ClusterIP), known, nil))
+	_, named := s.Labels[proxyNameLabel]
+	_, headless := s.Labels[headlessLabel]
+	s.Unmanaged = named || headless
+	r.externalName(s)
+	r.serviceFamilies(s)
+	r.policies(s)
+	r.affinity(s)
+	r.distribution(s)
+	r.externalIPs(s)
+	r.sourceRanges(s)
+	s.PublishNotReadyAddresses = s.spec.PublishNotReadyAddresses.Value
+	r.checkEndpointBlocks(s)
+	r.servicePorts(s)
+	r.checkSelector(s.Service, s.spec)
 }
 
-func (r *resolver) servicePorts(sv *Service, s ServiceSpec) {
-	who := fmt.Sprintf("service %q", sv.Name)
-	if len(s.Ports) == 0 && s.ClusterIP.Value != "None" && !s.unusableType() {
-		r.errorf(at(s.Origin), "Service without ports", "Service %q has no port, so nobody can connect to it. Add port \"http\" { port = 80 }.", sv.Name)
+// externalName checks an alias: it has a name and nothing that packets need.
+func (r *resolver) externalName(s *resolving) {
+	name := s.spec.ExternalName
+	if s.Type != ExternalName {
+		if name.Set && !s.broken {
+			r.errorf(at(name.Origin), "External name without ExternalName",
+				"external_name has a meaning only when type is \"ExternalName\". Use that type, or remove it.")
+		}
+		return
+	}
+	switch s.ExternalName = name.Value; {
+	case !name.Set && name.Origin != (Origin{}): // reported by the reader
+	case name.Value == "" || name.Value == ".":
+		r.errorf(at(name.Origin, s.Origin), "Missing external name",
+			"external_name is required when type is \"ExternalName\". Add external_name = \"db.example.com\".")
+	case !isDNSSubdomain(name.Value):
+		r.errorf(at(name.Origin), "Invalid external name",
+			"external_name %q is not a DNS name: labels of a-z, 0-9 and \"-\", joined by dots, up to 253 characters. Use one such as \"db.example.com\".",
+			shorten(name.Value))
+	}
+	refuse := func(o Origin, set bool, attribute string) {
+		if set {
+			r.errorf(at(o, s.Origin), "Alias with addresses",
+				"%s may not be set for ExternalName services, which are an alias of a name and nothing else. Remove it.", attribute)
+		}
+	}
+	refuse(s.spec.ClusterIP.Origin, s.spec.ClusterIP.Set, "cluster_ip")
+	refuse(s.spec.ClusterIPs.Origin, s.spec.ClusterIPs.Set, "cluster_ips")
+	refuse(s.spec.IPFamilies.Origin, s.spec.IPFamilies.Set, "ip_families")
+	refuse(s.spec.IPFamilyPolicy.Origin, s.spec.IPFamilyPolicy.Set, "ip_family_policy")
+	refuse(s.spec.SelectorOrigin, s.spec.Selector != nil, "selector")
+	refuse(s.spec.ExternalIPs.Origin, s.spec.ExternalIPs.Set, "external_ips")
+	if len(s.spec.Endpoints) > 0 {
+		refuse(s.spec.Endpoints[0].Origin, true, "endpoint")
+	}
+	for _, p := range s.spec.Ports {
+		refuse(p.TargetPort.Origin, p.TargetPort.Set, "target_port")
+		refuse(p.NodePort.Origin, p.NodePort.Set, "node_port")
+	}
+}
+
+// numberKey is what must be unique among the ports of a service.
+type numberKey struct {
+	protocol Protocol
+	port     uint16
+}
+
+func (r *resolver) servicePorts(s *resolving) {
+	if len(s.spec.Ports) == 0 && !s.headless && s.Type != ExternalName && !s.broken {
+		r.errorf(at(s.Origin), "Service without ports", "Service %q has no port, so nobody can connect to it. Add port \"http\" { port = 80 }.", s.Name)
 	}
 	names := map[string]Origin{}
-	type number struct {
-		protocol Protocol
-		port     uint16
-	}
-	numbers := map[number]string{}
-	for _, ps := range s.Ports {
-		if ps.Name != "" {
+	numbers := map[numberKey]string{}
+	for _, ps := range s.spec.Ports {
+		switch {
+		case ps.Name != "":
 			r.checkName("port", ps.Name, ps.Origin)
-		}
-		if !r.unique(names, "port", ps.Name, ps.Origin) {
+		case len(s.spec.Ports) > 1:
+			r.errorf(at(ps.Origin, s.Origin), "Port without name",
+				"A name is required for every port when a service has several. Write port \"http\" { … }.")
 			continue
 		}
-		p := &ServicePort{Name: ps.Name, Protocol: r.protocol(ps.Protocol), Origin: ps.Origin}
-		p.Port = r.port(ps.Port, "port "+strconv.Quote(ps.Name)+" of "+who, at(ps.Origin, s.Origin))
-		if p.Port == 0 {
-			continue
-		}
-		key := number{p.Protocol, p.Port}
-		if first, ok := numbers[key]; ok {
-			r.errorf(at(ps.Port.Origin, ps.Origin), "Port taken twice",
-				"The ports %q and %q of service %q are both %s port %d. Use different numbers.", first, ps.Name, sv.Name, p.Protocol, p.Port)
-			continue
-		}
-		numbers[key] = ps.Name
-		if ps.NodePort.Set && sv.Type == ClusterIP && !s.unusableType() {
-			r.errorf(at(ps.NodePort.Origin), "Node port without NodePort",
-				"node_port may not be used when type is \"ClusterIP\". Use type = \"NodePort\", or remove it.")
-		}
-		p.TargetPort = ps.TargetPort.Or(strconv.Itoa(int(p.Port)))
-		r.endpoints(sv, p, ps)
-		sv.Ports = append(sv.Ports, p)
-	}
-}
-
-// clusterIPs gives every service that is not headless one address per family.
-func (r *resolver) clusterIPs(specs map[*Service]ServiceSpec) {
-	given := map[*Service]netip.Addr{}
-	headless := map[*Service]bool{}
-	for _, sv := range r.lab.Services {
-		o := specs[sv].ClusterIP
-		switch a, err := netip.ParseAddr(o.Value); {
-		case !o.Set:
-		case o.Value == "None":
-			headless[sv] = true
-			if sv.Type == NodePort {
-				r.errorf(at(o.Origin), "Headless NodePort service",
-					"cluster_ip may not be \"None\" when type is \"NodePort\". Use type = \"ClusterIP\", or remove cluster_ip.")
-			}
-		case err != nil:
-			r.errorf(at(o.Origin), "Invalid address", "%q is not an IP address. Use an address of service_cidr, or \"None\".", shorten(o.Value))
-		default:
-			given[sv] = a
-			r.addressFamily(Opt[netip.Addr]{a, true, o.Origin}, r.lab.Network.ServiceCIDRs, "service_cidr")
-		}
-	}
-	for _, prefix := range r.lab.Network.ServiceCIDRs {
-		pool := newAddrPool(prefix)
-		for _, sv := range r.lab.Services {
-			if a := given[sv]; sameFamily(a, prefix) {
-				r.claim(pool, "service_cidr", Opt[netip.Addr]{a, true, specs[sv].ClusterIP.Origin}, fmt.Sprintf("service %q", sv.Name))
-			}
-		}
-		w := window{min(skippedClusterIPs+1, pool.size/2), pool.size}
-		for _, sv := range r.lab.Services {
-			if headless[sv] {
-				continue
-			}
-			a, ok := given[sv], true
-			if !sameFamily(a, prefix) {
-				a, ok = pool.assign("service/"+sv.Namespace+"/"+sv.Name, w, fmt.Sprintf("service %q", sv.Name))
-			}
-			if !ok {
-				r.errorf(at(sv.Origin), "No cluster IP left",
-					"service_cidr %s has no address left for service %q. Use a larger service_cidr.", prefix, sv.Name)
-				continue
-			}
-			sv.ClusterIPs = append(sv.ClusterIPs, a)
+		if r.unique(names, "port", ps.Name, ps.Origin) {
+			r.servicePort(s, ps, numbers)
 		}
 	}
 }
 
-// nodePorts gives every port of a NodePort service a node port: the written one,
-// else a free number of the range.
-func (r *resolver) nodePorts(specs map[*Service]ServiceSpec) {
-	lo, hi := r.lab.Proxy.NodePortMin, r.lab.Proxy.NodePortMax
-	numbers := newPool(uint64(hi - lo + 1))
-	written := r.writtenNodePorts(specs, numbers)
-	for _, sv := range r.lab.Services {
-		if sv.Type != NodePort {
-			continue
-		}
-		for _, p := range sv.Ports {
-			if p.NodePort = written[p]; p.NodePort != 0 {
-				continue
-			}
-			key := fmt.Sprintf("nodeport/%s/%s/%s/%s", sv.Namespace, sv.Name, p.Name, p.Protocol)
-			slot, ok := numbers.take(key, numbers.all(), sv.Name)
-			if !ok {
-				r.errorf(at(p.Origin, sv.Origin), "No node port left",
-					"The node port range %d-%d has no port left for service %q. Use a larger node_port_range.", lo, hi, sv.Name)
-				continue
-			}
-			p.NodePort = uint16(lo + int(slot))
-		}
+func (r *resolver) servicePort(s *resolving, ps ServicePortSpec, numbers map[numberKey]string) {
+	p := &ServicePort{Name: ps.Name, Protocol: r.protocol(ps.Protocol), Origin: ps.Origin}
+	p.Port = r.port(ps.Port, "port "+strconv.Quote(ps.Name)+" of "+s.who(), at(ps.Origin, s.Origin))
+	if p.Port == 0 {
+		return
 	}
+	key := numberKey{p.Protocol, p.Port}
+	if first, ok := numbers[key]; ok {
+		r.errorf(at(ps.Port.Origin, ps.Origin), "Port taken twice",
+			"The ports %q and %q of service %q are both %s port %d. Use different numbers.", first, ps.Name, s.Name, p.Protocol, p.Port)
+		return
+	}
+	numbers[key] = ps.Name
+	if ps.NodePort.Set && s.Type == ClusterIP && !s.broken {
+		r.errorf(at(ps.NodePort.Origin), "Node port without NodePort",
+			"node_port may not be used when type is \"ClusterIP\". Use type = \"NodePort\", or remove it.")
+	}
+	if s.Type == LoadBalancer && p.Port == kubeletPort {
+		r.errorf(at(ps.Port.Origin), "Port of the kubelet",
+			"A load balancer may not expose port %d externally, since it is used by kubelet. Use another number.", kubeletPort)
+	}
+	p.TargetPort = ps.TargetPort.Or(strconv.Itoa(int(p.Port)))
+	if s.Type != ExternalName {
+		r.endpoints(s, p, ps)
+	}
+	s.Ports = append(s.Ports, p)
 }
 
-// writtenNodePorts checks the node ports that the scenario gives and takes them
-// out of the pool. Two protocols may share a number.
-func (r *resolver) writtenNodePorts(specs map[*Service]ServiceSpec, numbers *pool) map[*ServicePort]uint16 {
-	lo, hi := r.lab.Proxy.NodePortMin, r.lab.Proxy.NodePortMax
-	type key struct {
-		number   int
-		protocol Protocol
-	}
-	owners := map[key]string{}
-	out := map[*ServicePort]uint16{}
-	for _, sv := range r.lab.Services {
-		for _, p := range sv.Ports {
-			o := specs[sv].portNamed(p.Name).NodePort
-			if !o.Set || sv.Type != NodePort {
-				continue
-			}
-			if o.Value < max(lo, 1) || o.Value > min(hi, 65535) {
-				r.errorf(at(o.Origin), "Node port out of range",
-					"The node port %d is not in the range %d-%d. Use one of the range, or change node_port_range of the proxy.", o.Value, lo, hi)
-				continue
-			}
-			k, owner := key{o.Value, p.Protocol}, fmt.Sprintf("port %q of service %q", p.Name, sv.Name)
-			if first, ok := owners[k]; ok {
-				r.errorf(at(o.Origin), "Node port taken twice",
-					"The node port %d already belongs to %s. Use another one, or leave it out.", o.Value, first)
-				continue
-			}
-			owners[k] = owner
-			numbers.reserve(uint64(o.Value-lo), owner)
-			out[p] = uint16(o.Value)
-		}
-	}
-	return out
-}
+// kubeletPort is the port that no load balancer may expose
+// (kubernetes/pkg/apis/core/validation, ValidateService).
+const kubeletPort = 10250
 
 // portNamed is the port of that name as it was written first.
 func (s ServiceSpec) portNamed(name string) ServicePortSpec {

@@ -49,11 +49,17 @@ type NetworkSpec struct {
 	PodCIDRs     Opt[[]netip.Prefix]
 	ServiceCIDRs Opt[[]netip.Prefix]
 	NodeCIDRs    Opt[[]netip.Prefix]
-	NodePrefix   Opt[int] // length of a node's share of the IPv4 pod CIDR
-	NodePrefix6  Opt[int]
-	MTU          Opt[int] // of the link between the nodes, in bytes
-	VXLAN        VXLANSpec
-	Origin       Origin
+	// LoadBalancerCIDRs are where services of type LoadBalancer get addresses.
+	LoadBalancerCIDRs Opt[[]netip.Prefix]
+	// MasqueradeNodeTraffic says whether pods that dial a node other than their own
+	// do so with their node's address (the default, as flannel does) or their own.
+	MasqueradeNodeTraffic Opt[bool]
+
+	NodePrefix  Opt[int] // length of a node's share of the IPv4 pod CIDR
+	NodePrefix6 Opt[int]
+	MTU         Opt[int] // of the link between the nodes, in bytes
+	VXLAN       VXLANSpec
+	Origin      Origin
 }
 
 // VXLANSpec is the vxlan block inside network.
@@ -74,8 +80,8 @@ type ProxySpec struct {
 	NodePortMin       Opt[int]
 	NodePortMax       Opt[int]
 	NodePortAddresses Opt[[]netip.Prefix]
-	LocalNodePorts    Opt[bool] // node ports answer on 127.0.0.1, as kube-proxy's --iptables-localhost-nodeports
-	Layout            Opt[string]
+	LocalNodePorts    Opt[bool]   // node ports answer on 127.0.0.1, as kube-proxy's --iptables-localhost-nodeports
+	Layout            Opt[string] // current (default) or legacy
 	Origin            Origin
 }
 
@@ -83,7 +89,7 @@ type ProxySpec struct {
 type NodeSpec struct {
 	Name    string
 	Labels  map[string]string
-	Zone    Opt[string]
+	Zone    Opt[string] // else the label topology.kubernetes.io/zone
 	Address Opt[netip.Addr]
 	Routes  []RouteSpec
 	Origin  Origin
@@ -154,7 +160,8 @@ type ServiceSpec struct {
 	Type                  Opt[string]
 	Selector              map[string]string // nil: no selector
 	SelectorOrigin        Origin
-	ClusterIP             Opt[string] // an address, or "None"
+	ClusterIP             Opt[string]   // an address, or "None"
+	ClusterIPs            Opt[[]string] // instead of ClusterIP: one per family
 	ExternalTrafficPolicy Opt[string]
 	InternalTrafficPolicy Opt[string]
 

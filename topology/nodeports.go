@@ -1,0 +1,79 @@
+package topology
+
+import "fmt"
+
+// nodePorts gives every port of a service that has them a node port: the written
+// one, else a free number of the range; and a health check port to those that need
+// one.
+func (r *resolver) nodePorts(all []*resolving) {
+	lo, hi := r.lab.Proxy.NodePortMin, r.lab.Proxy.NodePortMax
+	numbers := newPool(uint64(hi - lo + 1))
+	written := r.writtenNodePorts(all, numbers)
+	free := func(key string, s *resolving, o []Origin) uint16 {
+		slot, ok := numbers.take(key, numbers.all(), s.who())
+		if !ok {
+			r.errorf(o, "No node port left",
+				"The node port range %d-%d has no port left for service %q. Use a larger node_port_range.", lo, hi, s.Name)
+			return 0
+		}
+		return uint16(lo + int(slot))
+	}
+	for _, s := range all {
+		if s.hasNodePorts() {
+			for _, p := range s.Ports {
+				if p.NodePort = written[p]; p.NodePort == 0 {
+					p.NodePort = free(fmt.Sprintf("nodeport/%s/%s/%s/%s", s.Namespace, s.Name, p.Name, p.Protocol), s, at(p.Origin, s.Origin))
+				}
+			}
+		}
+		if s.needsHealthCheck() && s.HealthCheckNodePort == 0 {
+			s.HealthCheckNodePort = free(fmt.Sprintf("healthcheck/%s/%s", s.Namespace, s.Name), s, at(s.Origin))
+		}
+	}
+}
+
+// nodePortKey is what two owners of a node port may not share. Two protocols may
+// share a number.
+type nodePortKey struct {
+	number   int
+	protocol Protocol
+}
+
+// writtenNodePorts checks the node ports that the scenario gives and takes them out
+// of the pool.
+func (r *resolver) writtenNodePorts(all []*resolving, numbers *pool) map[*ServicePort]uint16 {
+	lo, hi := r.lab.Proxy.NodePortMin, r.lab.Proxy.NodePortMax
+	owners := map[nodePortKey]string{}
+	out := map[*ServicePort]uint16{}
+	take := func(o Opt[int], protocol Protocol, owner string) bool {
+		k := nodePortKey{o.Value, protocol}
+		if first, ok := owners[k]; ok {
+			r.errorf(at(o.Origin), "Node port taken twice",
+				"The node port %d already belongs to %s. Use another one, or leave it out.", o.Value, first)
+			return false
+		}
+		owners[k] = owner
+		numbers.reserve(uint64(o.Value-lo), owner)
+		return true
+	}
+	for _, s := range all {
+		for _, p := range s.Ports {
+			o := s.spec.portNamed(p.Name).NodePort
+			if !o.Set || !s.hasNodePorts() {
+				continue
+			}
+			if o.Value < max(lo, 1) || o.Value > min(hi, 65535) {
+				r.errorf(at(o.Origin), "Node port out of range",
+					"The node port %d is not in the range %d-%d. Use one of the range, or change node_port_range of the proxy.", o.Value, lo, hi)
+				continue
+			}
+			if take(o, p.Protocol, fmt.Sprintf("port %q of service %q", p.Name, s.Name)) {
+				out[p] = uint16(o.Value)
+			}
+		}
+		if r.healthCheck(s) && take(s.spec.HealthCheckNodePort, TCP, s.healthOwner()) {
+			s.HealthCheckNodePort = uint16(s.spec.HealthCheckNodePort.Value)
+		}
+	}
+	return out
+}

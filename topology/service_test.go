@@ -1,0 +1,235 @@
+package topology
+
+import (
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// resolved resolves twoNodes with its service changed, and expects no problem.
+func resolved(t *testing.T, edit func(*Spec, *ServiceSpec)) (*Lab, *Service) {
+	t.Helper()
+	spec := twoNodes()
+	edit(spec, &spec.Services[0])
+	lab, problems := Resolve(spec)
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	return lab, lab.Services[0]
+}
+
+func addrs(texts ...string) Opt[[]netip.Addr] {
+	var out []netip.Addr
+	for _, t := range texts {
+		out = append(out, netip.MustParseAddr(t))
+	}
+	return set(out)
+}
+
+func nodesOf(list []*Node) string {
+	var out []string
+	for _, n := range list {
+		out = append(out, n.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+func dualStack(s *Spec) {
+	s.Network.PodCIDRs = set([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/56")})
+}
+
+func TestLoadBalancersGetWhatTheyNeed(t *testing.T) {
+	_, sv := resolved(t, func(_ *Spec, s *ServiceSpec) {
+		s.Type = set("LoadBalancer")
+		s.Ports[0].NodePort = Opt[int]{}
+	})
+	if len(sv.LoadBalancers) != 1 || !netip.MustParsePrefix("203.0.113.0/24").Contains(sv.LoadBalancers[0].Addr) || sv.LoadBalancers[0].Proxy {
+		t.Errorf("addresses %v", sv.LoadBalancers)
+	}
+	if sv.Ports[0].NodePort == 0 || sv.HealthCheckNodePort != 0 || nodesOf(sv.Via) != "node1 node2" {
+		t.Errorf("node port %d, health check %d, via %s", sv.Ports[0].NodePort, sv.HealthCheckNodePort, nodesOf(sv.Via))
+	}
+}
+
+func TestLocalLoadBalancersAreCheckedForHealth(t *testing.T) {
+	_, sv := resolved(t, func(s *Spec, sv *ServiceSpec) {
+		sv.Type, sv.ExternalTrafficPolicy = set("LoadBalancer"), set("Local")
+		sv.LoadBalancerIPs, sv.LoadBalancerMode = addrs("192.0.2.1", "192.0.2.2"), set("Proxy")
+		s.Pods[1].Terminating = set(true) // on node2
+	})
+	want := []LoadBalancerIP{{netip.MustParseAddr("192.0.2.1"), true}, {netip.MustParseAddr("192.0.2.2"), true}}
+	if !slices.Equal(sv.LoadBalancers, want) {
+		t.Errorf("addresses %v", sv.LoadBalancers)
+	}
+	if sv.HealthCheckNodePort == 0 || sv.HealthCheckNodePort == sv.Ports[0].NodePort || nodesOf(sv.Via) != "node1" {
+		t.Errorf("health check %d, via %s: the outside sends to nodes with a ready endpoint", sv.HealthCheckNodePort, nodesOf(sv.Via))
+	}
+}
+
+func TestAffinityLastsThreeHoursByDefault(t *testing.T) {
+	for want, edit := range map[int]func(*ServiceSpec){
+		0:     func(*ServiceSpec) {},
+		10800: func(s *ServiceSpec) { s.SessionAffinity = set("ClientIP") },
+		86400: func(s *ServiceSpec) { s.SessionAffinity, s.AffinitySeconds = set("ClientIP"), set(86400) },
+	} {
+		if _, sv := resolved(t, func(_ *Spec, s *ServiceSpec) { edit(s) }); sv.AffinitySeconds != want {
+			t.Errorf("%d seconds, want %d", sv.AffinitySeconds, want)
+		}
+	}
+}
+
+func TestHintsAreTheEndpointsOwnPlace(t *testing.T) {
+	for distribution, want := range map[string]string{
+		"PreferClose": "a/, b/", "PreferSameZone": "a/, b/", "PreferSameNode": "a/node1, b/node2",
+	} {
+		_, sv := resolved(t, func(s *Spec, sv *ServiceSpec) {
+			s.Nodes[0].Zone = set("a")
+			s.Nodes[1].Labels = map[string]string{zoneLabel: "b"}
+			sv.TrafficDistribution = set(distribution)
+		})
+		var got []string
+		for _, e := range sv.Ports[0].Endpoints {
+			got = append(got, strings.Join(e.ForZones, " ")+"/"+strings.Join(e.ForNodes, " "))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q", distribution, got, want)
+		}
+	}
+}
+
+func TestWhatIsNotReadyGivesNoHint(t *testing.T) {
+	_, sv := resolved(t, func(s *Spec, sv *ServiceSpec) {
+		s.Nodes[0].Zone, s.Nodes[1].Zone = set("a"), set("b")
+		s.Pods[0].Ready = set(false)
+		sv.TrafficDistribution = set("PreferSameZone")
+	})
+	for _, e := range sv.Ports[0].Endpoints {
+		if (len(e.ForZones) > 0) != e.Ready {
+			t.Errorf("%v: ready %v, zones %v", e.Addr, e.Ready, e.ForZones)
+		}
+	}
+}
+
+func TestPublishNotReadyAddressesMakesAllReady(t *testing.T) {
+	_, sv := resolved(t, func(s *Spec, sv *ServiceSpec) {
+		s.Pods[0].Ready, s.Pods[1].Terminating = set(false), set(true)
+		sv.PublishNotReadyAddresses = set(true)
+	})
+	var got []string
+	for _, e := range sv.Ports[0].Endpoints {
+		got = append(got, fmt.Sprint(e.Pod.Name, e.Ready, e.Serving, e.Terminating))
+	}
+	if want := []string{"web-0true false false", "web-1true true true"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWrittenEndpoints(t *testing.T) {
+	_, sv := resolved(t, func(s *Spec, sv *ServiceSpec) {
+		s.Nodes[1].Zone = set("b")
+		s.Pods[1].Terminating = set(true)
+		sv.Selector = nil
+		sv.Endpoints = []EndpointSpec{
+			{Pod: set("default/web-0"), ForZones: set([]string{"b", "a", "a"}), ForNodes: set([]string{"node2"})},
+			{Pod: set("default/web-1")},
+			{Address: set(netip.MustParseAddr("192.168.0.100")), Port: set(9000), Node: set("node2"), Ready: set(false)},
+			{Address: set(netip.MustParseAddr("192.168.0.101")), Port: set(9000), Terminating: set(true), PortName: set("http")},
+		}
+	})
+	var got []string
+	for _, e := range sv.Ports[0].Endpoints {
+		got = append(got, fmt.Sprintf("%d %v/%v/%v %s/%s %v%v", e.Addr.Port(), e.Ready, e.Serving, e.Terminating, e.Node, e.Zone, e.ForZones, e.ForNodes))
+	}
+	want := []string{
+		"8080 true/true/false node1/ [a b][node2]", "8080 false/true/true node2/b [][]",
+		"9000 false/false/false node2/b [][]", "9000 false/true/true / [][]",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestFamiliesOfServices(t *testing.T) {
+	four, six := "4", "6"
+	tests := []struct {
+		name string
+		edit func(*Spec, *ServiceSpec)
+		want string
+	}{
+		{"the first by default", func(*Spec, *ServiceSpec) {}, four},
+		{"the first as written", func(s *Spec, _ *ServiceSpec) {
+			s.Network.ServiceCIDRs = set([]netip.Prefix{netip.MustParsePrefix("fd00:5::/112"), netip.MustParsePrefix("10.96.0.0/16")})
+		}, six},
+		{"as asked", func(_ *Spec, sv *ServiceSpec) { sv.IPFamilies = set([]string{"IPv6"}) }, six},
+		{"both", func(_ *Spec, sv *ServiceSpec) { sv.IPFamilyPolicy = set("RequireDualStack") }, four + six},
+		{"both in the order asked", func(_ *Spec, sv *ServiceSpec) {
+			sv.IPFamilyPolicy, sv.IPFamilies = set("PreferDualStack"), set([]string{"IPv6", "IPv4"})
+		}, six + four},
+		{"that of the address", func(_ *Spec, sv *ServiceSpec) { sv.ClusterIP = set("fd00:10:96::99") }, six},
+		{"those of the addresses", func(_ *Spec, sv *ServiceSpec) {
+			sv.IPFamilyPolicy, sv.ClusterIPs = set("RequireDualStack"), set([]string{"fd00:10:96::99", "10.96.0.99"})
+		}, six + four},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, sv := resolved(t, func(s *Spec, sv *ServiceSpec) { dualStack(s); tt.edit(s, sv) })
+			got, families := "", map[bool]int{}
+			for _, a := range sv.ClusterIPs {
+				if a.Is4() {
+					got += four
+				} else {
+					got += six
+				}
+			}
+			for _, e := range sv.Ports[0].Endpoints {
+				families[e.Addr.Addr().Is6()]++
+			}
+			if got != tt.want {
+				t.Errorf("cluster IPs %v, want families %s", sv.ClusterIPs, tt.want)
+			}
+			if families[false] > 0 != strings.Contains(got, four) || families[true] > 0 != strings.Contains(got, six) {
+				t.Errorf("endpoints per family: %v", families)
+			}
+		})
+	}
+}
+
+func TestHeadlessAndAliasesHaveNoAddress(t *testing.T) {
+	_, headless := resolved(t, func(_ *Spec, s *ServiceSpec) {
+		s.Type, s.ClusterIP, s.Ports[0].NodePort = Opt[string]{}, set("None"), Opt[int]{}
+	})
+	if len(headless.ClusterIPs) != 0 || len(headless.Ports[0].Endpoints) != 2 {
+		t.Errorf("headless: %v", headless)
+	}
+	_, alias := resolved(t, func(_ *Spec, s *ServiceSpec) {
+		*s = ServiceSpec{Name: "web", Type: set("ExternalName"), ExternalName: set("db.example.com.")}
+	})
+	if len(alias.ClusterIPs) != 0 || alias.ExternalName != "db.example.com." {
+		t.Errorf("alias: %v", alias)
+	}
+}
+
+func TestLabelsTakeServicesAway(t *testing.T) {
+	for _, label := range []string{proxyNameLabel, headlessLabel} {
+		_, sv := resolved(t, func(_ *Spec, s *ServiceSpec) { s.Labels = map[string]string{label: ""} })
+		if !sv.Unmanaged {
+			t.Errorf("%s: managed", label)
+		}
+	}
+}
+
+func TestARangeOfEverybodyLiftsTheRestriction(t *testing.T) {
+	for ranges, want := range map[string]string{
+		" 10.0.0.1/8 ,fd00::/8": "[10.0.0.0/8 fd00::/8]", "10.0.0.0/8,0.0.0.0/0": "[]", "10.0.0.0/8,::/0": "[]",
+	} {
+		_, sv := resolved(t, func(_ *Spec, s *ServiceSpec) {
+			s.Type, s.SourceRanges = set("LoadBalancer"), set(strings.Split(ranges, ","))
+		})
+		if got := fmt.Sprint(sv.SourceRanges); got != want {
+			t.Errorf("%s: %s, want %s", ranges, got, want)
+		}
+	}
+}
