@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -107,16 +106,26 @@ func (u *ui) exec(ctx context.Context, o execOptions) error {
 		status, err = lab.Exec(ctx, cmd)
 	}
 	if err != nil {
-		code := exitBroken
-		if strings.HasSuffix(err.Error(), "command not found") {
-			code = 127
-		}
-		return &exitError{err: err, code: code, hint: "the program must be installed on this machine: labs share its files"}
+		return execFailed(err)
 	}
 	if status != 0 {
 		return told(status)
 	}
 	return nil
+}
+
+// execFailed gives the error of a program that did not run to its end the exit
+// code that shells give it.
+func execFailed(err error) error {
+	var fault *engine.CommandError
+	switch {
+	case errors.As(err, &fault) && fault.NotFound:
+		return &exitError{err: err, code: 127, hint: "the program must be installed on this machine: labs share its files"}
+	case errors.As(err, &fault):
+		return &exitError{err: err, code: 126, hint: "name a program that can be run: netlab exec TARGET -- PROGRAM"}
+	default:
+		return broken(err, "see which labs run: netlab ps")
+	}
 }
 
 // shellFor is the user's shell with a prompt that names the place.

@@ -19,8 +19,9 @@ import (
 // How long the engine may take to say that it lives, to remove its lab before it
 // is killed, and the kernel to remove a killed process.
 const (
-	answerPatience = 5 * time.Second
+	answerPatience = 3 * time.Second
 	downPatience   = 60 * time.Second
+	gracePatience  = 2 * time.Second // to end by itself
 	exitPatience   = 10 * time.Second
 )
 
@@ -54,10 +55,10 @@ func Down(ctx context.Context, name string) error {
 		}
 	}
 	for _, p := range serving {
-		if p.awaitExit(ctx) || ctx.Err() != nil {
+		if p.awaitExit(ctx, gracePatience) || ctx.Err() != nil {
 			continue
 		}
-		if p.kill(); !p.awaitExit(ctx) && ctx.Err() == nil {
+		if p.kill(); !p.awaitExit(ctx, exitPatience) && ctx.Err() == nil {
 			return fmt.Errorf("process %d of lab %q does not end", p.pid, name)
 		}
 	}
@@ -169,8 +170,8 @@ func serves(pid int) bool {
 
 func (p process) kill() { _ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) }
 
-func (p process) awaitExit(ctx context.Context) bool {
-	for deadline := time.Now().Add(exitPatience); time.Now().Before(deadline) && ctx.Err() == nil; {
+func (p process) awaitExit(ctx context.Context, patience time.Duration) bool {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline) && ctx.Err() == nil; {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, 50)
 		if n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
 			return true

@@ -43,3 +43,12 @@ var ErrState = errors.New("state folder")
 
 // ErrUnreachable says that a lab runs and has no working control socket.
 var ErrUnreachable = errors.New("no answer on the control socket")
+
+// CommandError says that a program could not be started inside a lab.
+type CommandError struct {
+	Program  string
+	NotFound bool
+	Why      string
+}
+
+func (e *CommandError) Error() string { return e.Program + ": " + e.Why }

@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,7 +150,7 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 		return cmd.Start()
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Argv[0], unwrapAll(err))
+		return nil, &CommandError{Program: c.Argv[0], NotFound: errors.Is(err, fs.ErrNotExist), Why: unwrapAll(err).Error()}
 	}
 	return cmd, nil
 }
@@ -185,7 +186,7 @@ func lookPath(name string, env []string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("%s: command not found", name)
+	return "", &CommandError{Program: name, NotFound: true, Why: "command not found"}
 }
 
 func exitStatus(err error) int {

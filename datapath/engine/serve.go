@@ -235,12 +235,19 @@ const (
 	codeBusy        = "busy"
 	codeClosed      = "closed"
 	codeState       = "state"
+	codeNotFound    = "not found"
+	codeNotRun      = "not run"
 )
 
 func encodeError(err error) (text, code string, missing map[string]string) {
 	var lacks *UnsupportedError
 	var clash *ClashError
+	var command *CommandError
 	switch {
+	case errors.As(err, &command) && command.NotFound:
+		return command.Error(), codeNotFound, nil
+	case errors.As(err, &command):
+		return command.Error(), codeNotRun, nil
 	case errors.As(err, &lacks):
 		return err.Error(), codeUnsupported, texts(lacks.Missing)
 	case errors.As(err, &clash):
@@ -275,6 +282,9 @@ func (r reply) error() error {
 		return ErrBusy
 	case r.Code == codeClosed:
 		return ErrEnded
+	case r.Code == codeNotFound || r.Code == codeNotRun:
+		program, why, _ := strings.Cut(r.Err, ": ")
+		return &CommandError{Program: program, NotFound: r.Code == codeNotFound, Why: why}
 	case r.Code == codeState:
 		return fmt.Errorf("%w: %s", ErrState, r.Err)
 	case r.Err == "":

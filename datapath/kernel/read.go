@@ -105,16 +105,17 @@ func (r *reader) links(handle *netlink.Handle, n *plan.Netns) (map[int]string, e
 	}
 	for _, l := range list {
 		a := l.Attrs()
+		if _, ok := l.(*netlink.Veth); ok {
+			// Also of one that is down: raising it is enough, its pair is whole.
+			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
+		}
 		if a.Flags&net.FlagLoopback != 0 || a.Flags&net.FlagUp == 0 {
 			continue // a link that is down is not what a plan means
 		}
 		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex]}
 		copy(link.MAC[:], a.HardwareAddr)
 		link.Hairpin = hairpins[a.Index]
-		switch l := l.(type) {
-		case *netlink.Veth:
-			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
-		case *netlink.Vxlan:
+		if l, ok := l.(*netlink.Vxlan); ok {
 			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning}
 			link.VXLAN.Local, _ = netip.AddrFromSlice(l.SrcAddr)
 			link.VXLAN.Local = link.VXLAN.Local.Unmap()
