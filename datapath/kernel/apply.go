@@ -42,6 +42,9 @@ func (k *Kernel) change(ctx context.Context, changes plan.Changes, want *plan.Pl
 	if err := errors.Join(err, rules.wait()); err != nil {
 		return err
 	}
+	if err := k.forget(changes.Edit); err != nil {
+		return err
+	}
 	for _, name := range changes.Remove {
 		k.remove(name)
 	}

@@ -125,6 +125,57 @@ func in(t *testing.T, k *Kernel, name string, do func(*netlink.Handle) error) {
 	}
 }
 
+func TestMultipathRoutesAreReadBack(t *testing.T) {
+	want := small()
+	n1 := &want.Netns[1]
+	n1.Routes = append(n1.Routes, plan.Route{To: pfx("203.0.113.9/32"), Via: ip("192.168.0.12"), More: []netip.Addr{ip("192.168.0.13")}, Dev: "eth0"})
+	want.Sort()
+	k := applied(t, want)
+	for _, more := range [][]netip.Addr{{ip("192.168.0.13")}, {ip("192.168.0.13"), ip("192.168.0.14")}, nil} {
+		for i := range n1.Routes {
+			if n1.Routes[i].To == pfx("203.0.113.9/32") {
+				n1.Routes[i].More = more
+			}
+		}
+		if _, err := k.Apply(context.Background(), want); err != nil {
+			t.Fatal(err)
+		}
+		have, err := k.Read(context.Background(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if drift := plan.Drift(have, want); len(drift) != 0 {
+			t.Errorf("with %v: drift:\n%s", more, strings.Join(drift, "\n"))
+		}
+	}
+}
+
+func TestStaleUDPEntriesAreThoseOfGoneEndpoints(t *testing.T) {
+	vip, old, now := netip.MustParseAddrPort("10.96.0.1:53"), netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")
+	f := newStaleFilter([]plan.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)
+	for name, c := range map[string]struct {
+		protocol uint8
+		to, from netip.AddrPort
+		stale    bool
+	}{
+		"to an endpoint that serves":      {17, vip, now, false},
+		"to an endpoint that is gone":     {17, vip, old, true},
+		"from before there was one":       {17, vip, vip, true},
+		"of the node port":                {17, netip.MustParseAddrPort("192.168.0.11:30053"), old, true},
+		"of the node port, serving":       {17, netip.MustParseAddrPort("192.168.0.11:30053"), now, false},
+		"of somebody else":                {17, netip.MustParseAddrPort("192.168.0.11:53"), old, false},
+		"of TCP, which is left to itself": {6, vip, old, false},
+	} {
+		flow := &netlink.ConntrackFlow{
+			Forward: netlink.IPTuple{Protocol: c.protocol, DstIP: c.to.Addr().AsSlice(), DstPort: c.to.Port()},
+			Reverse: netlink.IPTuple{Protocol: c.protocol, SrcIP: c.from.Addr().AsSlice(), SrcPort: c.from.Port()},
+		}
+		if got := f.MatchConntrackFlow(flow); got != c.stale {
+			t.Errorf("an entry %s: stale %v, want %v", name, got, c.stale)
+		}
+	}
+}
+
 func TestWhatWasAppliedIsReadBack(t *testing.T) {
 	want := small()
 	k := applied(t, want)

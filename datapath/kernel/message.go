@@ -224,6 +224,10 @@ func routeMessage(kind, flags int, r plan.Route, index int, says func() string) 
 	if r.To.Bits() > 0 {
 		req.AddData(nl.NewRtAttr(unix.RTA_DST, r.To.Addr().AsSlice()))
 	}
+	if len(r.More) > 0 {
+		req.AddData(nl.NewRtAttr(unix.RTA_MULTIPATH, nextHops(r, index)))
+		return m.of(req)
+	}
 	if r.Via.IsValid() {
 		req.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.Via.AsSlice()))
 	}
@@ -231,6 +235,24 @@ func routeMessage(kind, flags int, r plan.Route, index int, says func() string) 
 		req.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(index))))
 	}
 	return m.of(req)
+}
+
+// nextHops is a list of struct rtnexthop (include/uapi/linux/rtnetlink.h), of equal
+// weight, each with its gateway.
+func nextHops(r plan.Route, index int) []byte {
+	var list []byte
+	for _, via := range append([]netip.Addr{r.Via}, r.More...) {
+		gateway := nl.NewRtAttr(unix.RTA_GATEWAY, via.AsSlice()).Serialize()
+		list = binary.NativeEndian.AppendUint16(list, uint16(unix.SizeofRtNexthop+len(gateway)))
+		flags := byte(0)
+		if r.OnLink {
+			flags = unix.RTNH_F_ONLINK
+		}
+		list = append(list, flags, 0)
+		list = binary.NativeEndian.AppendUint32(list, uint32(index))
+		list = append(list, gateway...)
+	}
+	return list
 }
 
 // ndmsg is struct ndmsg of include/uapi/linux/neighbour.h.

@@ -223,6 +223,15 @@ func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 		if via, ok := netip.AddrFromSlice(r.Gw); ok {
 			route.Via = via.Unmap()
 		}
+		for i, hop := range r.MultiPath {
+			via, _ := netip.AddrFromSlice(hop.Gw)
+			if i > 0 {
+				route.More = append(route.More, via.Unmap())
+				continue
+			}
+			route.Via, route.Dev = via.Unmap(), names[hop.LinkIndex]
+			route.OnLink = hop.Flags&int(netlink.FLAG_ONLINK) != 0
+		}
 		n.Routes = append(n.Routes, route)
 	}
 	return nil
