@@ -78,6 +78,9 @@ func agent(a plan.Agent, ipv6 bool) probe.Agent {
 	for _, l := range a.Listen {
 		p.Listen = append(p.Listen, probe.Socket{Protocol: flow.Protocol(l.Protocol), Port: l.Port})
 	}
+	if a.Health != (plan.Health{}) {
+		p.Health = &probe.Health{Namespace: a.Health.Namespace, Service: a.Health.Service, LocalEndpoints: a.Health.LocalEndpoints}
+	}
 	return p
 }
 

@@ -37,6 +37,9 @@ type Flow struct {
 	From     string // network namespace of the dialer, as in the plan
 	To       netip.AddrPort
 	Protocol Protocol
+	// Path makes the flow an HTTP GET request for it, over TCP; empty: the dialer
+	// asks who answers, in a line.
+	Path string
 	// Within is how long to wait for the answer.
 	Within time.Duration
 }
@@ -53,6 +56,12 @@ type Seen struct {
 	Source netip.AddrPort
 	// Local is the dialer's own address.
 	Local netip.AddrPort
+	// Status is that of an HTTP response; 0: there was none.
+	Status int
+	// Header are the fields of an HTTP response, their names in lower case.
+	Header map[string]string
+	// Body is that of an HTTP response, or the beginning of a long one.
+	Body string
 	// Took is the time from the dial to the answer or the error.
 	Took time.Duration
 	Err  string

@@ -73,14 +73,11 @@ const question = "who are you?\n"
 // one it is our own failure.
 func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	sa, family := sockaddr(f.To)
-	kind := unix.SOCK_STREAM
-	switch {
-	case f.Protocol == flow.UDP:
-		kind = unix.SOCK_DGRAM
-	case f.Protocol != flow.TCP && f.Protocol != "":
+	kind, number, ok := socketOf(f.Protocol)
+	if !ok || f.Path != "" && f.Protocol == flow.UDP {
 		return -1, fmt.Errorf("dial %s: protocol not supported", f.Protocol)
 	}
-	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, number)
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
 	}
@@ -94,7 +91,7 @@ func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	}
 	// Between namespaces of one machine the handshake is often done by now.
 	events := uint32(unix.EPOLLIN | unix.EPOLLET)
-	switch err := send(fd); {
+	switch err := send(fd, f); {
 	case err == nil:
 		r.attempts[at].state = asked
 	case errors.Is(err, unix.EAGAIN):
@@ -123,8 +120,12 @@ func setUpDialed(fd, kind, family int) error {
 	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1))
 }
 
-func send(fd int) error {
-	_, err := unix.SendmsgN(fd, []byte(question), nil, nil, unix.MSG_NOSIGNAL)
+func send(fd int, f *flow.Flow) error {
+	words := question
+	if f.Path != "" {
+		words = "GET " + f.Path + " HTTP/1.1\r\nHost: " + f.To.String() + "\r\nConnection: close\r\n\r\n"
+	}
+	_, err := unix.SendmsgN(fd, []byte(words), nil, nil, unix.MSG_NOSIGNAL)
 	return os.NewSyscallError("send", err)
 }
 
@@ -132,7 +133,7 @@ func send(fd int) error {
 func (r *run) proceed(at int) {
 	a := &r.attempts[at]
 	if a.state == joining {
-		switch err := send(a.fd); {
+		switch err := send(a.fd, r.flow(at)); {
 		case err == nil:
 			a.state = asked
 		case errors.Is(err, unix.EAGAIN):
@@ -164,6 +165,10 @@ func (r *run) hear(at int, b []byte) {
 		a.part = append(a.part, b...)
 		b = a.part
 	}
+	if r.flow(at).Path != "" {
+		r.hearResponse(at, b, whole)
+		return
+	}
 	line, _, ended := bytes.Cut(b, []byte("\n"))
 	if !ended && !whole && len(b) < len(r.buf) {
 		if len(a.part) == 0 {
@@ -173,6 +178,28 @@ func (r *run) hear(at int, b []byte) {
 	}
 	if ans, ok := ParseAnswer(line); ok {
 		s := &r.seen[r.order[at]]
+		s.Answer, s.Node, s.Source = ans.Name, ans.Node, ans.Peer
+	}
+	r.end(at, flow.Connected, "")
+}
+
+// maxResponse is how much of an HTTP response is read, in bytes.
+const maxResponse = 64 << 10
+
+// hearResponse takes what there is of an HTTP response. Something that speaks another
+// protocol has answered, too.
+func (r *run) hearResponse(at int, b []byte, whole bool) {
+	a := &r.attempts[at]
+	res, done := parseResponse(b)
+	if !done && !whole && len(b) < maxResponse {
+		if len(a.part) == 0 {
+			a.part = append(a.part, b...) // b is the buffer that all share
+		}
+		return
+	}
+	s := &r.seen[r.order[at]]
+	s.Status, s.Header, s.Body = res.status, res.header, res.body
+	if ans, ok := ParseAnswer([]byte(res.body)); ok {
 		s.Answer, s.Node, s.Source = ans.Name, ans.Node, ans.Peer
 	}
 	r.end(at, flow.Connected, "")

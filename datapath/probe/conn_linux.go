@@ -153,8 +153,11 @@ func (s *Server) hearHTTP(c *conn, now time.Time) {
 // respond answers one HTTP request. A peer that asks on without reading is cut
 // off.
 func (s *Server) respond(c *conn, r request) bool {
-	line := c.line(nil)
-	s.out = r.appendResponse(s.out[:0], line)
+	if h := c.listener.health; h != nil {
+		s.out = h.appendResponse(s.out[:0], r)
+	} else {
+		s.out = r.appendResponse(s.out[:0], c.line(nil))
+	}
 	n, err := unix.SendmsgN(c.fd, s.out, nil, nil, unix.MSG_NOSIGNAL)
 	if err != nil || n < len(s.out) {
 		s.reset(c)

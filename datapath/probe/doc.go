@@ -22,7 +22,8 @@
 //   - a peer that says nothing for 150 ms gets the line unasked, and one that
 //     closes its side gets it at once if it got none before: "nc web-0 8080"
 //     prints it;
-//   - a request line of HTTP/1 is answered as HTTP, with the line as body;
+//   - a request line of HTTP/1 is answered as HTTP, with the line as body, or, by an
+//     agent that is a health check node port, as kube-proxy does;
 //   - the agent closes when the peer has closed, or after ten minutes without a
 //     line.
 //

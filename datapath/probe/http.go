@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -82,7 +83,13 @@ func headEnd(b []byte) int {
 
 // appendResponse appends the response to r with line as body.
 func (r request) appendResponse(b, line []byte) []byte {
-	b = fmt.Appendf(b, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", len(line))
+	b = append(b, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"...)
+	return r.appendBody(b, line)
+}
+
+// appendBody appends the rest of a response, after its own header fields.
+func (r request) appendBody(b, body []byte) []byte {
+	b = fmt.Appendf(b, "Content-Length: %d\r\n", len(body))
 	if r.close {
 		b = append(b, "Connection: close\r\n"...)
 	}
@@ -90,5 +97,38 @@ func (r request) appendResponse(b, line []byte) []byte {
 	if r.head {
 		return b
 	}
-	return append(b, line...)
+	return append(b, body...)
+}
+
+// response is what matters of an HTTP response.
+type response struct {
+	status int
+	header map[string]string // names in lower case; of a repeated field the last
+	body   string
+}
+
+// parseResponse reads a response as far as it has come; done says that nothing more
+// will. A status of 0 means that it is no HTTP response.
+func parseResponse(b []byte) (r response, done bool) {
+	const version = "HTTP/1."
+	if n := min(len(b), len(version)); string(b[:n]) != version[:n] {
+		return r, true
+	}
+	end := headEnd(b)
+	if end < 0 {
+		return r, false
+	}
+	lines := strings.Split(string(b[:end]), "\n")
+	if words := strings.Fields(lines[0]); len(words) > 1 {
+		r.status, _ = strconv.Atoi(words[1])
+	}
+	r.header = map[string]string{}
+	for _, field := range lines[1:] {
+		if name, value, ok := strings.Cut(field, ":"); ok {
+			r.header[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
+		}
+	}
+	r.body = string(b[end:])
+	length, err := strconv.Atoi(r.header["content-length"])
+	return r, err == nil && len(r.body) >= length
 }

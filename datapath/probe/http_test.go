@@ -23,3 +23,19 @@ func FuzzParseRequest(f *testing.F) {
 		}
 	})
 }
+
+func TestResponsesArriveInPieces(t *testing.T) {
+	const whole = "HTTP/1.1 503 Service Unavailable\r\nX-A:  b \r\nContent-Length: 3\r\n\r\nabc"
+	for n := range len(whole) {
+		if r, done := parseResponse([]byte(whole[:n])); done {
+			t.Errorf("done after %d bytes: %+v", n, r)
+		}
+	}
+	r, done := parseResponse([]byte(whole))
+	if !done || r.status != 503 || r.header["x-a"] != "b" || r.body != "abc" {
+		t.Errorf("got %+v, done %v", r, done)
+	}
+	if r, done := parseResponse([]byte("SSH-2.0")); !done || r.status != 0 {
+		t.Errorf("another protocol: %+v, done %v", r, done)
+	}
+}

@@ -26,6 +26,9 @@ type Agent struct {
 	Node   string // where it runs; empty outside the cluster
 	IPv6   bool   // the network namespace has IPv6
 	Listen []Socket
+	// Health makes the agent answer HTTP requests as a health check node port; nil:
+	// it says who it is.
+	Health *Health
 }
 
 // Socket is one listening socket.
@@ -63,6 +66,7 @@ type listener struct {
 	ipv6   bool
 	socket Socket
 	who    identity
+	health *Health
 }
 
 // slot is what a descriptor belongs to: one of the two, or neither.
@@ -163,6 +167,7 @@ func (s *Server) Listen(_ netns.Here, netns string, a Agent) error {
 	now = append(now, fresh...)
 	for _, l := range now {
 		l.who = newIdentity(a.Name, a.Node, l.socket.Protocol)
+		l.health = a.Health
 	}
 	if len(now) == 0 {
 		delete(s.agents, key)

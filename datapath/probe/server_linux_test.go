@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -404,5 +405,49 @@ func TestDatagramsAreAnsweredFromTheAddressThatWasAsked(t *testing.T) {
 		if s := l.dial(flow.Flow{From: "host", To: to(addr), Protocol: flow.UDP})[0]; s.Outcome != flow.Connected {
 			t.Errorf("%s: %s %s", addr, s.Outcome, s.Err)
 		}
+	}
+}
+
+func TestHealthChecksAnswerAsKubeProxy(t *testing.T) {
+	l := newLab(t)
+	l.add("host")
+	for port, endpoints := range map[uint16]int{32000: 2, 32001: 0} {
+		l.listen("host", probe.Agent{
+			Name: fmt.Sprint("health ", port), Listen: []probe.Socket{{flow.TCP, port}},
+			Health: &probe.Health{Namespace: "default", Service: "web", LocalEndpoints: endpoints},
+		})
+	}
+	get := func(addr string) flow.Flow {
+		return flow.Flow{From: "host", To: to(addr), Path: "/healthz", Within: 10 * time.Second}
+	}
+	seen := l.dial(get("127.0.0.1:32000"), get("127.0.0.1:32001"), get("127.0.0.1:32002"))
+	for i, want := range []struct {
+		status int
+		weight string
+		body   string
+	}{{200, "2", `"localEndpoints": 2`}, {503, "0", `"localEndpoints": 0`}} {
+		s := seen[i]
+		if s.Outcome != flow.Connected || s.Status != want.status || s.Header["x-load-balancing-endpoint-weight"] != want.weight ||
+			s.Header["x-content-type-options"] != "nosniff" || !strings.Contains(s.Body, want.body) || s.Answer != "" {
+			t.Errorf("got %+v, want %+v", s, want)
+		}
+		var body struct {
+			Service             struct{ Namespace, Name string }
+			ServiceProxyHealthy bool
+		}
+		if err := json.Unmarshal([]byte(s.Body), &body); err != nil || body.Service.Name != "web" || !body.ServiceProxyHealthy {
+			t.Errorf("body %q: %v", s.Body, err)
+		}
+	}
+	if seen[2].Outcome != flow.Refused {
+		t.Errorf("closed port: %+v", seen[2])
+	}
+}
+
+func TestHTTPFlowsHearWhoAnswers(t *testing.T) {
+	l := agentOnLoopback(t)
+	s := l.dial(flow.Flow{From: "host", To: to("127.0.0.1:80"), Path: "/", Within: 10 * time.Second})[0]
+	if s.Status != 200 || s.Answer != "web-0" || s.Source.Addr() != to("127.0.0.1:80").Addr() {
+		t.Errorf("got %+v", s)
 	}
 }

@@ -21,11 +21,11 @@ func openListener(s Socket, ipv6 bool) (int, error) {
 	if ipv6 {
 		family = unix.AF_INET6
 	}
-	kind, ok := map[flow.Protocol]int{flow.TCP: unix.SOCK_STREAM, flow.UDP: unix.SOCK_DGRAM}[s.Protocol]
+	kind, number, ok := socketOf(s.Protocol)
 	if !ok {
 		return -1, fmt.Errorf("listen on %s port %d: protocol not supported", s.Protocol, s.Port)
 	}
-	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, number)
 	if err != nil {
 		return -1, fmt.Errorf("listen on %s port %d: %w", s.Protocol, s.Port, os.NewSyscallError("socket", err))
 	}
@@ -34,6 +34,20 @@ func openListener(s Socket, ipv6 bool) (int, error) {
 		return -1, fmt.Errorf("listen on %s port %d: %w", s.Protocol, s.Port, err)
 	}
 	return fd, nil
+}
+
+// socketOf is the kind and protocol of socket that speaks a protocol. SCTP sockets of
+// the one-to-one style behave as those of TCP do (RFC 6458, section 4).
+func socketOf(p flow.Protocol) (kind, number int, ok bool) {
+	switch p {
+	case flow.TCP, "":
+		return unix.SOCK_STREAM, 0, true
+	case flow.UDP:
+		return unix.SOCK_DGRAM, 0, true
+	case flow.SCTP:
+		return unix.SOCK_STREAM, unix.IPPROTO_SCTP, true
+	}
+	return 0, 0, false
 }
 
 func setUpListener(fd int, s Socket, ipv6 bool) error {
@@ -47,6 +61,7 @@ func setUpListener(fd int, s Socket, ipv6 bool) error {
 		options = append(options,
 			[3]int{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
 			[3]int{unix.SOL_TCP, unix.TCP_NODELAY, 1})
+	case s.Protocol == flow.SCTP:
 	case ipv6:
 		// Not SO_REUSEADDR: with UDP a second socket would take the
 		// first one's port without an error.
@@ -66,7 +81,7 @@ func setUpListener(fd int, s Socket, ipv6 bool) error {
 	if err := unix.Bind(fd, wildcard); err != nil {
 		return os.NewSyscallError("bind", err)
 	}
-	if s.Protocol != flow.TCP {
+	if s.Protocol == flow.UDP {
 		return nil
 	}
 	if err := setLinger(fd, true); err != nil { // inherited, too
