@@ -121,7 +121,7 @@ func disagreement(p walk.Prediction, seen []flow.Seen) string {
 	if wrong == nil {
 		return ""
 	}
-	return strings.Join(wrong, "\n") + "\n" + p.Text()
+	return strings.Join(wrong, "\n") + "\n" + p.Text(walk.Brief)
 }
 
 // start builds the lab of a plan.

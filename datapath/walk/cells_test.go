@@ -290,7 +290,7 @@ func TestPredictions(t *testing.T) {
 			for _, c := range e.cells {
 				p := w.Walk(l.flow(t, c.from, c.to))
 				if got := l.ends(p); !like(got, c.want) {
-					t.Errorf("%s to %s:\n got %s\nwant %s\n%s", c.from, c.to, got, c.want, p.Text())
+					t.Errorf("%s to %s:\n got %s\nwant %s\n%s", c.from, c.to, got, c.want, p.Text(walk.Brief))
 				}
 				sum := 0.0
 				for _, b := range p.Branches {

@@ -2,15 +2,9 @@ package walk
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
-)
-
-// Bounds that no plan of ours comes near. Damaged ones may jump in circles, which
-// the kernel refuses to load, or fan out beyond measure.
-const (
-	maxJumps = 64
-	maxRules = 2_000_000 // per branch
 )
 
 // tables takes a packet through some tables of a hook, and reports why it does not
@@ -92,8 +86,8 @@ func (r *run) rules(v *visit, c *chain, depth int) verdict {
 		if !ok {
 			return verdict{}
 		}
-		if r.seen++; r.seen > maxRules {
-			return verdict{action: fail, why: fmt.Sprintf("more than %d rules", maxRules)}
+		if r.seen++; r.seen > branchRules || len(r.steps) > branchSteps {
+			return verdict{action: fail, why: fmt.Sprintf("more than %d rules", r.seen)}
 		}
 		rule := &c.Rules[i]
 		hit, err := v.all(rule)
@@ -105,7 +99,9 @@ func (r *run) rules(v *visit, c *chain, depth int) verdict {
 		}
 		out := r.hit(v, c, int(i), depth)
 		if out.action == jump {
+			told := len(r.steps)
 			if out = r.jump(v, c, out.chain, depth); out.action == back {
+				r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s Step) bool { return !s.Idle })
 				continue
 			}
 		}

@@ -45,6 +45,8 @@ func (v *visit) matches(m plan.Match) (bool, error) {
 		return v.ctState(m)
 	case plan.Random:
 		return v.random(m), nil
+	case plan.Recent:
+		return v.recent(m), nil
 	case plan.Comment:
 		return true, nil
 	}
@@ -130,6 +132,15 @@ func (v *visit) random(m plan.Random) bool {
 	}
 	v.chance = p
 	return true
+}
+
+func (v *visit) recent(m plan.Recent) bool {
+	s, src := v.r.state, v.p.src.Addr()
+	if m.Set {
+		s.remember(v.h.Name, m.List, src)
+		return true
+	}
+	return s.seen(v.h.Name, m.List, src, m.Seconds, m.Reap)
 }
 
 // all reports whether a packet meets all conditions of a rule.

@@ -1,26 +1,40 @@
 package walk
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// Detail says how much of a trace a rendering shows.
+type Detail int
+
+// The details.
+const (
+	Brief Detail = iota // without what left no mark on the packet
+	Full
 )
 
 // Text is the prediction for a terminal: what can come of the flow, then each way
-// step by step.
-func (p Prediction) Text() string {
+// step by step, from where it parts from the one before.
+func (p Prediction) Text(d Detail) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s -> %s %s\n", p.Flow.From, p.Flow.Protocol, p.Flow.To)
+	fmt.Fprintf(&b, "%s -> %s %s\n", p.Flow.From, p.protocol(), p.Flow.To)
 	for _, e := range p.Ends() {
 		fmt.Fprintf(&b, "  %s  %s\n", percent(e.Probability), e.Value)
 	}
 	for i := range p.Branches {
 		b.WriteByte('\n')
-		p.branchText(&b, i)
+		p.branchText(&b, i, d)
 	}
 	return b.String()
 }
 
-func (p Prediction) branchText(b *strings.Builder, i int) {
+func (p Prediction) protocol() flow.Protocol { return cmp.Or(p.Flow.Protocol, flow.TCP) }
+
+func (p Prediction) branchText(b *strings.Builder, i int, d Detail) {
 	br := &p.Branches[i]
 	if len(p.Branches) > 1 {
 		fmt.Fprintf(b, "branch %d of %d, %s: ", i+1, len(p.Branches), percent(br.Probability))
@@ -29,26 +43,72 @@ func (p Prediction) branchText(b *strings.Builder, i int) {
 	if br.Why != "" {
 		fmt.Fprintf(b, "  because %s\n", br.Why)
 	}
-	var leg Leg
-	netns, hook := "", ""
-	for j := range br.Steps {
-		s := &br.Steps[j]
-		if s.Leg != leg {
-			leg, netns = s.Leg, ""
-			fmt.Fprintf(b, "%s\n", leg)
+	from := 0
+	if i > 0 {
+		if from = br.common(&p.Branches[i-1]); from > 0 {
+			fmt.Fprintf(b, "  the first %d steps as in branch %d\n", from, i)
 		}
-		if s.Netns != netns {
-			netns, hook = s.Netns, ""
-			fmt.Fprintf(b, "  %s\n", netns)
-		}
-		if h := hookOf(s); h != hook {
-			hook = h
-			if h != "" {
-				fmt.Fprintf(b, "    %s%s\n", h, devices(s))
-			}
-		}
-		fmt.Fprintf(b, "    %s\n", s.line())
 	}
+	var w textWriter
+	for j := from; j < len(br.Steps); j++ {
+		if s := &br.Steps[j]; d == Full || s.matters() {
+			w.step(b, s)
+		}
+	}
+}
+
+// common is the number of steps with which two branches begin alike.
+func (b *Branch) common(other *Branch) int {
+	n := 0
+	for n < len(b.Steps) && n < len(other.Steps) && b.Steps[n].same(&other.Steps[n]) {
+		n++
+	}
+	return n
+}
+
+func (s *Step) same(o *Step) bool {
+	a, b := *s, *o
+	if a.Rewrite != nil && b.Rewrite != nil && *a.Rewrite == *b.Rewrite {
+		a.Rewrite, b.Rewrite = nil, nil
+	}
+	return a == b
+}
+
+// matters reports whether a step tells something about the packet: not a jump to a
+// chain without a match in it, nor what rules say of a tunnel's packet that they
+// let pass.
+func (s *Step) matters() bool {
+	switch {
+	case s.Kind != RuleHit:
+		return true
+	case s.Idle:
+		return false
+	}
+	return s.Tunnel == 0 || s.Rewrite != nil || s.Verdict == "DROP" || s.Verdict == "REJECT"
+}
+
+// textWriter writes headings where legs, namespaces and hooks change.
+type textWriter struct {
+	leg         Leg
+	netns, hook string
+}
+
+func (w *textWriter) step(b *strings.Builder, s *Step) {
+	if s.Leg != w.leg {
+		w.leg, w.netns = s.Leg, ""
+		fmt.Fprintf(b, "%s\n", s.Leg)
+	}
+	if s.Netns != w.netns {
+		w.netns, w.hook = s.Netns, ""
+		fmt.Fprintf(b, "  %s\n", s.Netns)
+	}
+	if h := hookOf(s); h != w.hook {
+		w.hook = h
+		if h != "" {
+			fmt.Fprintf(b, "    %s%s\n", h, devices(s))
+		}
+	}
+	fmt.Fprintf(b, "    %s\n", s.line())
 }
 
 func hookOf(s *Step) string {

@@ -13,6 +13,7 @@ import (
 type route struct {
 	to   netip.Prefix
 	via  netip.Addr
+	more []netip.Addr
 	dev  *link
 	text string
 }
@@ -21,8 +22,9 @@ type route struct {
 type hop struct {
 	local bool // to this host itself
 	dev   *link
-	next  netip.Addr // gateway, or the destination when it is on the link
-	text  string     // the route in the words of ip route
+	next  netip.Addr   // gateway, or the destination when it is on the link
+	more  []netip.Addr // further gateways, over which connections are spread
+	text  string       // the route in the words of ip route
 }
 
 func (h *host) indexRoutes() {
@@ -35,7 +37,7 @@ func (h *host) indexRoutes() {
 	for i := range h.Routes {
 		r := &h.Routes[i]
 		if dev := h.links[r.Dev]; dev != nil && r.To.IsValid() && h.speaks(r.To.Addr()) {
-			h.routes = append(h.routes, route{to: r.To.Masked(), via: r.Via, dev: dev, text: routeText(r)})
+			h.routes = append(h.routes, route{to: r.To.Masked(), via: r.Via, more: r.More, dev: dev, text: routeText(r)})
 		}
 	}
 	slices.SortStableFunc(h.routes, func(a, b route) int { return cmp.Compare(b.to.Bits(), a.to.Bits()) })
@@ -48,6 +50,9 @@ func routeText(r *plan.Route) string {
 	}
 	if r.Via.IsValid() {
 		text += " via " + r.Via.String()
+	}
+	for _, a := range r.More {
+		text += " or " + a.String()
 	}
 	text += " dev " + r.Dev
 	if r.OnLink {
@@ -73,7 +78,7 @@ func (h *host) lookup(dst netip.Addr) (hop, bool) {
 		if r.via.IsValid() {
 			next = r.via
 		}
-		return hop{dev: r.dev, next: next, text: r.text}, true
+		return hop{dev: r.dev, next: next, more: r.more, text: r.text}, true
 	}
 	return hop{}, false
 }

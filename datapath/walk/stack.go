@@ -105,6 +105,7 @@ func (r *run) postrouting(h *host, in *link, to hop, p *packet) fate {
 		return *f
 	}
 	p.confirm()
+	to.next = r.gateway(h, to, p)
 	if to.local {
 		return r.receive(h, h.lo, p, false)
 	}

@@ -11,14 +11,24 @@ import (
 // remembers nothing. A State does not change; walks return new ones.
 type State struct {
 	now   time.Duration
+	notes int // so far
 	lists map[recentKey]recentList
 }
 
 // recentKey names a list: each namespace has its own.
 type recentKey struct{ netns, list string }
 
-// recentList is when each address was seen last.
-type recentList map[netip.Addr]time.Duration
+// recentList is when each address was noted last.
+type recentList map[netip.Addr]note
+
+type note struct {
+	at    time.Duration
+	order int // among the notes of all lists
+}
+
+// recentLength is how many addresses a list holds; the one that was noted first
+// makes room (ip_list_tot of xt_recent).
+const recentLength = 100
 
 // After is the state some time later.
 func (s *State) After(d time.Duration) *State {
@@ -32,7 +42,7 @@ func (s *State) clone() *State {
 	if s == nil {
 		return &State{}
 	}
-	c := &State{now: s.now, lists: maps.Clone(s.lists)}
+	c := &State{now: s.now, notes: s.notes, lists: maps.Clone(s.lists)}
 	for k, l := range c.lists {
 		c.lists[k] = maps.Clone(l)
 	}
@@ -48,7 +58,18 @@ func (s *State) remember(netns, list string, a netip.Addr) {
 	if s.lists[k] == nil {
 		s.lists[k] = recentList{}
 	}
-	s.lists[k][a] = s.now
+	l := s.lists[k]
+	if _, known := l[a]; !known && len(l) >= recentLength {
+		oldest := a
+		for other, n := range l {
+			if oldest == a || n.order < l[oldest].order {
+				oldest = other
+			}
+		}
+		delete(l, oldest)
+	}
+	s.notes++
+	l[a] = note{s.now, s.notes}
 }
 
 // seen reports whether an address was noted within the last so many seconds (0:
@@ -57,8 +78,8 @@ func (s *State) seen(netns, list string, a netip.Addr, seconds int, reap bool) b
 	l := s.lists[recentKey{netns, list}]
 	within := time.Duration(seconds) * time.Second
 	if reap && seconds > 0 {
-		maps.DeleteFunc(l, func(_ netip.Addr, at time.Duration) bool { return s.now-at > within })
+		maps.DeleteFunc(l, func(_ netip.Addr, n note) bool { return s.now-n.at > within })
 	}
-	at, ok := l[a]
-	return ok && (seconds == 0 || s.now-at <= within)
+	n, ok := l[a]
+	return ok && (seconds == 0 || s.now-n.at <= within)
 }

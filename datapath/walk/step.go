@@ -54,6 +54,7 @@ type Step struct {
 	Verdict string   `json:"verdict,omitempty"`
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
 	Chance  float64  `json:"chance,omitempty"` // probability of a rule that matches at random
+	Idle    bool     `json:"idle,omitempty"`   // a jump to a chain in which nothing matched
 	Packet  Packet   `json:"packet"`           // after the step
 }
 

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"slices"
 	"strings"
@@ -9,15 +10,13 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// table finds the chains of an iptables table. A plan lists built-in chains first
-// and the others by name, so that fifty thousand of them need no map; a plan that
-// does not gets one.
+// table finds the chains of an iptables table. Chains are indexed when a packet
+// first comes to them: of fifty thousand, it visits a dozen.
 type table struct {
 	*plan.Table
-	once   sync.Once
-	chains []chain // as in Table.Chains
-	sorted int     // chains from here on are in the order of their names
-	names  map[string]int
+	mu      sync.Mutex
+	visited map[string]*chain // nil: there is none of that name
+	places  map[string]int    // of all chains; only where their order is no help
 }
 
 // longChain is the length from which on a chain gets an index.
@@ -31,91 +30,120 @@ type chain struct {
 	index *ruleIndex
 }
 
-func (t *table) build() {
-	t.chains = make([]chain, len(t.Table.Chains))
-	for i := range t.chains {
-		t.chains[i].Chain, t.chains[i].table = &t.Table.Chains[i], t
-	}
-	for t.sorted < len(t.chains) && t.chains[t.sorted].Policy != "" {
-		t.sorted++
-	}
-	rest := t.Table.Chains[t.sorted:]
-	if slices.IsSortedFunc(rest, func(a, b plan.Chain) int { return strings.Compare(a.Name, b.Name) }) {
-		return
-	}
-	t.names = make(map[string]int, len(t.chains))
-	for i := range t.chains {
-		if _, known := t.names[t.chains[i].Name]; !known {
-			t.names[t.chains[i].Name] = i
-		}
-	}
-}
-
 // chain returns a chain by its name, or nil.
 func (t *table) chain(name string) *chain {
-	t.once.Do(t.build)
-	if t.names != nil {
-		if i, ok := t.names[name]; ok {
-			return &t.chains[i]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c, known := t.visited[name]
+	if known {
+		return c
+	}
+	if i := t.find(name); i >= 0 {
+		c = &chain{Chain: &t.Chains[i], table: t}
+	}
+	if t.visited == nil {
+		t.visited = map[string]*chain{}
+	}
+	t.visited[name] = c
+	return c
+}
+
+// find returns the place of a chain, or -1. A sorted plan lists built-in chains
+// first, then the others by name; in one that is not, or when there is no such
+// chain, the search misses and every chain is looked at once.
+func (t *table) find(name string) int {
+	builtin := 0
+	for builtin < len(t.Chains) && t.Chains[builtin].Policy != "" {
+		if t.Chains[builtin].Name == name {
+			return builtin
 		}
-		return nil
+		builtin++
 	}
-	for i := range t.sorted {
-		if t.chains[i].Name == name {
-			return &t.chains[i]
+	rest := t.Chains[builtin:]
+	if i, ok := slices.BinarySearchFunc(rest, name, func(c plan.Chain, name string) int { return strings.Compare(c.Name, name) }); ok {
+		return builtin + i
+	}
+	if t.places == nil {
+		t.places = make(map[string]int, len(t.Chains))
+		for i := range t.Chains {
+			if _, known := t.places[t.Chains[i].Name]; !known {
+				t.places[t.Chains[i].Name] = i
+			}
 		}
 	}
-	rest := t.Table.Chains[t.sorted:]
-	i, ok := slices.BinarySearchFunc(rest, name, func(c plan.Chain, name string) int { return strings.Compare(c.Name, name) })
-	if !ok {
-		return nil
+	if i, ok := t.places[name]; ok {
+		return i
 	}
-	return &t.chains[t.sorted+i]
+	return -1
 }
 
 // ruleIndex finds the rules that a packet can match, by the destination that they
-// ask for. Each list is in the order of the chain.
+// ask for: an address, a port, both or neither. Rules of one key are chained, in
+// the order of the rules. Two keys may have the same number, which costs time but
+// no rule: whoever gets a rule from here looks at all of its conditions.
 type ruleIndex struct {
-	both   map[netip.AddrPort][]int32 // one address and one port
-	addr   map[netip.Addr][]int32     // one address, any port
-	port   map[uint16][]int32         // one port, any address
-	others []int32
+	first  map[uint64]int32 // by key: the first rule
+	last   map[uint64]int32
+	follow []int32 // the next rule of the same key, or none
 }
 
-// candidates are the lists that hold all rules which a packet can match.
+// none is no rule.
+const none int32 = -1
+
+// key is the number of a destination; the invalid address and port 0 stand for
+// any.
+func key(a netip.Addr, port uint16) uint64 {
+	b := a.As16()
+	k := binary.LittleEndian.Uint64(b[:8])*0x9e3779b97f4a7c15 ^ binary.LittleEndian.Uint64(b[8:])
+	if !a.IsValid() {
+		k = 0
+	}
+	return (k ^ uint64(port)) * 0xff51afd7ed558ccd
+}
+
+func (c *chain) build() {
+	n := len(c.Rules)
+	x := &ruleIndex{first: make(map[uint64]int32, n), last: map[uint64]int32{}, follow: make([]int32, n)}
+	for i := range c.Rules {
+		k := key(destination(&c.Rules[i]))
+		x.follow[i] = none
+		head, known := x.first[k]
+		if !known {
+			x.first[k] = int32(i)
+			continue
+		}
+		if last, more := x.last[k]; more {
+			head = last
+		}
+		x.follow[head] = int32(i)
+		x.last[k] = int32(i)
+	}
+	x.last = nil
+	c.index = x
+}
+
+func (x *ruleIndex) from(k uint64) int32 {
+	if i, ok := x.first[k]; ok {
+		return i
+	}
+	return none
+}
+
+// candidates are all rules that a packet can match, in the order of the chain.
 func (c *chain) candidates(p *packet) *merge {
 	if len(c.Rules) < longChain {
 		return &merge{n: int32(len(c.Rules))}
 	}
 	c.once.Do(c.build)
-	m := &merge{indexed: true}
-	m.lists[0] = c.index.others
-	m.lists[1] = c.index.addr[p.dst.Addr()]
-	if p.quoted == nil {
-		m.lists[2] = c.index.both[p.dst]
-		m.lists[3] = c.index.port[p.dst.Port()]
+	m := &merge{index: c.index}
+	m.heads[0] = c.index.from(key(netip.Addr{}, 0))
+	m.heads[1] = c.index.from(key(p.dst.Addr(), 0))
+	m.heads[2], m.heads[3] = none, none
+	if p.quoted == nil && p.dst.Port() != 0 {
+		m.heads[2] = c.index.from(key(p.dst.Addr(), p.dst.Port()))
+		m.heads[3] = c.index.from(key(netip.Addr{}, p.dst.Port()))
 	}
 	return m
-}
-
-func (c *chain) build() {
-	x := &ruleIndex{both: map[netip.AddrPort][]int32{}, addr: map[netip.Addr][]int32{}, port: map[uint16][]int32{}}
-	for i := range c.Rules {
-		n := int32(i)
-		addr, port := destination(&c.Rules[i])
-		switch {
-		case addr.IsValid() && port != 0:
-			key := netip.AddrPortFrom(addr, port)
-			x.both[key] = append(x.both[key], n)
-		case addr.IsValid():
-			x.addr[addr] = append(x.addr[addr], n)
-		case port != 0:
-			x.port[port] = append(x.port[port], n)
-		default:
-			x.others = append(x.others, n)
-		}
-	}
-	c.index = x
 }
 
 // destination is the one address and port that a rule asks for; the zero value:
@@ -134,28 +162,31 @@ func destination(r *plan.Rule) (addr netip.Addr, port uint16) {
 	return addr, port
 }
 
-// merge yields the numbers of several ascending lists in order.
+// merge yields the rules of several keys in order, or without an index, all.
 type merge struct {
-	indexed bool
-	n, at   int32
-	lists   [4][]int32
+	index *ruleIndex
+	n, at int32
+	heads [4]int32
 }
 
 func (m *merge) next() (int32, bool) {
-	if !m.indexed {
+	if m.index == nil {
 		m.at++
 		return m.at - 1, m.at <= m.n
 	}
-	best := -1
-	for i, l := range m.lists {
-		if len(l) > 0 && (best < 0 || l[0] < m.lists[best][0]) {
+	best := none
+	for _, i := range m.heads {
+		if i != none && (best == none || i < best) {
 			best = i
 		}
 	}
-	if best < 0 {
+	if best == none {
 		return 0, false
 	}
-	n := m.lists[best][0]
-	m.lists[best] = m.lists[best][1:]
-	return n, true
+	for h, i := range m.heads { // keys of the same number yield a rule once
+		if i == best {
+			m.heads[h] = m.index.follow[best]
+		}
+	}
+	return best, true
 }

@@ -10,11 +10,17 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// Bounds of one walk. Beyond maxBranches the rest of the probability is one branch
-// that says so.
+// Bounds that no plan of ours comes near. Damaged ones may jump in circles, which
+// the kernel refuses to load, or fan out beyond measure. A branch that meets a bound
+// fails; beyond those of the walk, the rest of the probability is one branch that
+// says so.
 const (
-	maxBranches = 20_000
-	maxSteps    = 20_000 // per branch
+	maxJumps     = 64
+	branchSteps  = 20_000
+	branchRules  = 2_000_000
+	walkSteps    = 1_000_000
+	walkRules    = 50_000_000
+	walkBranches = 20_000
 )
 
 // neighbourPatience is how long a host asks for a neighbour before it tells the
@@ -32,24 +38,19 @@ func (w *World) Walk(f flow.Flow) Prediction { return w.WalkFrom(nil, f) }
 // the prediction has the state after it.
 func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
 	p := Prediction{Flow: f}
-	left := 1.0
+	left, steps, rules := 1.0, 0, 0
 	for choices := []bool(nil); ; {
 		r := &run{w: w, conns: map[*host][]*conn{}, choices: choices, probability: 1, state: s.clone()}
 		b := r.follow(f)
 		p.Branches = append(p.Branches, b)
-		left -= b.Probability
-		i := len(r.made) - 1
-		for i >= 0 && !r.made[i] {
-			i--
-		}
-		if i < 0 {
+		left, steps, rules = left-b.Probability, steps+len(b.Steps), rules+r.seen
+		if choices = r.next(); choices == nil {
 			return p
 		}
-		choices = append(slices.Clone(r.made[:i]), false)
-		if len(p.Branches) >= maxBranches {
-			b := Branch{Probability: max(left, 0), Why: fmt.Sprintf("more than %d branches", maxBranches), State: s.clone()}
-			b.Outcome = flow.Failed
-			p.Branches = append(p.Branches, b)
+		if steps > walkSteps || rules > walkRules || len(p.Branches) >= walkBranches {
+			rest := ended(flow.Failed, fmt.Sprintf("the rules choose at random so often that only %d ways were followed", len(p.Branches)))
+			rest.Probability, rest.State = max(left, 0), s.clone()
+			p.Branches = append(p.Branches, rest)
 			return p
 		}
 	}
@@ -64,6 +65,7 @@ type run struct {
 	made        []bool
 	probability float64
 	conns       map[*host][]*conn
+	gateways    map[spread]netip.Addr // what was chosen where a route has several
 	state       *State
 	leg         Leg
 	steps       []Step
@@ -88,6 +90,49 @@ func (r *run) decide(p float64) bool {
 	return yes
 }
 
+// next are the choices of the next branch: those of this one up to the last yes,
+// which becomes no. Nil: all branches were taken.
+func (r *run) next() []bool {
+	i := len(r.made) - 1
+	for i >= 0 && !r.made[i] {
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	return append(slices.Clone(r.made[:i]), false)
+}
+
+// spread is what the kernel keeps together where a route has several gateways: one
+// connection, whether it tells them by addresses or also by ports
+// (fib_multipath_hash_policy, ip-sysctl.rst).
+type spread struct {
+	h *host
+	t tuple
+}
+
+// gateway chooses one of the gateways of a route, the same for all packets of a
+// connection.
+func (r *run) gateway(h *host, to hop, p *packet) netip.Addr {
+	if len(to.more) == 0 {
+		return to.next
+	}
+	k := spread{h, p.tuple()}
+	if a, known := r.gateways[k]; known {
+		return a
+	}
+	all := append([]netip.Addr{to.next}, to.more...)
+	i := 0
+	for i < len(all)-1 && !r.decide(1/float64(len(all)-i)) {
+		i++
+	}
+	if r.gateways == nil {
+		r.gateways = map[spread]netip.Addr{}
+	}
+	r.gateways[k] = all[i]
+	return all[i]
+}
+
 func (r *run) step(p *packet, s Step) {
 	s.Leg, s.Tunnel, s.Packet = r.leg, p.depth, p.shown()
 	r.steps = append(r.steps, s)
@@ -95,10 +140,10 @@ func (r *run) step(p *packet, s Step) {
 
 // limit ends packets that move without end, which takes a damaged plan.
 func (r *run) limit(h *host, p *packet) *fate {
-	if r.moves++; r.moves <= maxSteps {
+	if r.moves++; r.moves <= branchSteps {
 		return nil
 	}
-	f := fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", maxSteps)}
+	f := fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", branchSteps)}
 	r.step(p, Step{Kind: Broken, Netns: h.Name, Text: f.why})
 	return &f
 }
@@ -196,7 +241,7 @@ func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) B
 	case f.h != t.dialer || !t.hears(f.p):
 		return ended(flow.Timeout, why+"; "+astray(f))
 	}
-	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: string(code)})
+	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name})
 	return ended(code.outcome(), why)
 }
 

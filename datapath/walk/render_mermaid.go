@@ -1,0 +1,111 @@
+package walk
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mermaid is the prediction as a sequence diagram: namespaces as participants, hops
+// as messages, and as notes what changes the packet or ends it. Branches are
+// alternatives.
+func (p Prediction) Mermaid() string {
+	m := &mermaid{}
+	for i := range p.Branches {
+		for j := range p.Branches[i].Steps {
+			m.participant(p.Branches[i].Steps[j].Netns)
+		}
+	}
+	m.b.WriteString("sequenceDiagram\n")
+	for i, name := range m.names {
+		m.line("participant n%d as %s", i, name)
+	}
+	for i := range p.Branches {
+		b := &p.Branches[i]
+		if len(p.Branches) > 1 {
+			word := "else"
+			if i == 0 {
+				word = "alt"
+			}
+			m.line("%s %s: %s", word, percent(b.Probability), plain(b.End.String()))
+		}
+		m.branch(b)
+	}
+	if len(p.Branches) > 1 {
+		m.line("end")
+	}
+	return m.b.String()
+}
+
+type mermaid struct {
+	b     strings.Builder
+	names []string
+}
+
+func (m *mermaid) participant(name string) int {
+	i := slices.Index(m.names, name)
+	if i < 0 {
+		m.names = append(m.names, name)
+		i = len(m.names) - 1
+	}
+	return i
+}
+
+func (m *mermaid) line(format string, args ...any) {
+	fmt.Fprintf(&m.b, "    "+format+"\n", args...)
+}
+
+func (m *mermaid) branch(b *Branch) {
+	at := -1
+	for i := range b.Steps {
+		s := &b.Steps[i]
+		here := m.participant(s.Netns)
+		switch {
+		case at >= 0 && here != at:
+			m.line("n%d%sn%d: %s", at, arrows(s), here, plain(s.message()))
+		case s.note() != "":
+			m.line("Note over n%d: %s", here, plain(s.note()))
+		}
+		at = here
+	}
+	if b.Why != "" && at >= 0 {
+		m.line("Note over n%d: %s", at, plain(string(b.Outcome)+": "+b.Why))
+	}
+}
+
+func arrows(s *Step) string {
+	if s.Leg == Reply || s.Leg == Answer {
+		return "-->>"
+	}
+	return "->>"
+}
+
+func (s *Step) message() string {
+	if s.Tunnel > 0 {
+		return "VXLAN " + s.Packet.String()
+	}
+	return s.Packet.String()
+}
+
+// note is what a diagram says of a step; nothing for most.
+func (s *Step) note() string {
+	switch {
+	case s.Kind == RuleHit && s.Rewrite != nil:
+		return fmt.Sprintf("%s %s rule %d: %s %s", s.Table, s.Chain, s.Rule, s.Verdict, s.Rewrite)
+	case s.Kind == RuleHit && (s.Verdict == "DROP" || s.Verdict == "REJECT"):
+		return fmt.Sprintf("%s %s rule %d: %s", s.Table, s.Chain, s.Rule, s.Verdict)
+	case s.Kind == Conntrack:
+		return "conntrack: " + s.Rewrite.String()
+	case s.Kind == Encap || s.Kind == Policy:
+		return s.Text
+	case s.Kind == Deliver && s.Text != "":
+		return s.Text + " takes " + s.Packet.String()
+	}
+	return ""
+}
+
+// plain removes what Mermaid would read as its own: a semicolon ends a line, a
+// number sign begins an entity.
+func plain(text string) string {
+	return strings.NewReplacer(";", ",", "#", "no. ", "\n", " ").Replace(text)
+}
