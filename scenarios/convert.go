@@ -126,6 +126,61 @@ func (l *loader) strings(a *hcl.Attribute, sc scope) []string {
 	return out
 }
 
+// texts reads a list of strings, or one string, with its place.
+func (l *loader) texts(a *hcl.Attribute, sc scope) (out topology.Opt[[]string]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	if s, ok := asText(v); ok {
+		return written([]string{s}, a)
+	}
+	list := l.strings(a, sc)
+	if list == nil && (!isList(v) || v.LengthInt() > 0) {
+		return out // reported
+	}
+	return written(list, a)
+}
+
+// names reads a list of objects of a kind, or one.
+func (l *loader) names(a *hcl.Attribute, kind string, sc scope) (out topology.Opt[[]string]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	var list []string
+	for _, o := range objectsIn(v) {
+		name, ok := asText(o)
+		if isKind(o, kind) {
+			name, ok = textOf(o, "name"), true
+		}
+		if !ok {
+			l.errorf(a.Expr.Range(), "Wrong type", "%s must be a list of %ss, not %s. Write %s = [%s.NAME].", a.Name, kind, describe(o), a.Name, kind)
+			return out
+		}
+		list = append(list, name)
+	}
+	return written(list, a)
+}
+
+// addresses reads a list of IP addresses, or one.
+func (l *loader) addresses(a *hcl.Attribute, sc scope) (out topology.Opt[[]netip.Addr]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	var list []netip.Addr
+	for _, o := range objectsIn(v) {
+		addr, ok := addressOf(o)
+		if !ok {
+			l.errorf(a.Expr.Range(), "Invalid address", "%s must hold IP addresses, not %s. Write %s = [\"192.0.2.10\"].", a.Name, quoteOr(o), a.Name)
+			return out
+		}
+		list = append(list, addr)
+	}
+	return written(list, a)
+}
+
 func isList(v cty.Value) bool {
 	t := v.Type()
 	return t.IsTupleType() || t.IsListType() || t.IsSetType()

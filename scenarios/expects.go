@@ -3,6 +3,7 @@ package scenarios
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/topology"
 )
 
 const (
@@ -52,7 +54,7 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 	}
 	from, fromOK := l.dialers(c.attrs["from"], b.scope)
 	toOK := l.targets(e, c, b.scope)
-	for _, name := range []string{"answer", "source"} {
+	for _, name := range []string{"answer", "source", "sticky"} {
 		if a := c.attrs[name]; a != nil && e.Outcome != flow.Connected {
 			l.errorf(a.NameRange, "Nobody answers there", "With outcome %q nobody answers, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, name, name)
 		}
@@ -67,6 +69,10 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 	if len(e.From)*len(e.To) > maxPairs {
 		l.errorf(b.labelRange, "Too many pairs", "This expectation tries %d pairs. Try at most %d.", len(e.From)*len(e.To), maxPairs)
 		return nil
+	}
+	e.Sticky = l.boolean(c.attrs["sticky"], b.scope).Value
+	if sb := c.named("spread"); e.Sticky && len(sb) > 0 {
+		l.errorf(sb[0].kindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")
 	}
 	e.Sources = l.sourcePrefixes(c.attrs["source"], from, b.scope)
 	if sb := l.option(c, "spread"); sb != nil {
@@ -238,5 +244,33 @@ func (l *loader) spread(b *block, e *expect.Reach, sc scope) *expect.Spread {
 			out.Weights[name], _ = n.AsBigFloat().Float64()
 		}
 	}
+	return out
+}
+
+// http reads what an HTTP request is to bring; nil where the expectation makes none.
+func (l *loader) http(c *content, protocol topology.Protocol, sc scope) *expect.HTTP {
+	b := l.option(c, "http")
+	if b == nil && protocol != "http" {
+		return nil
+	}
+	out := &expect.HTTP{Path: "/"}
+	if b == nil {
+		return out
+	}
+	if protocol != "" && protocol != "http" {
+		l.errorf(b.kindRange, "Protocols differ", "The http block needs protocol \"http\", but it is %q. Remove protocol or the block.", protocol)
+	}
+	bc := l.read(b, httpSchema(), sc)
+	if p := l.text(bc.attrs["path"], sc); p.Set {
+		if out.Path = p.Value; !strings.HasPrefix(p.Value, "/") || strings.ContainsFunc(p.Value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			l.errorf(rangeOf(p.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")
+		}
+	}
+	if n := l.number(bc.attrs["status"], sc); n.Set {
+		if out.Status = n.Value; n.Value < 200 || n.Value > 599 {
+			l.errorf(rangeOf(n.Origin), "Status out of range", "The status %d is none that ends a request. Use a number from 200 to 599.", n.Value)
+		}
+	}
+	out.Header = l.labels(bc.attrs["header"], sc)
 	return out
 }

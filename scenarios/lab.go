@@ -64,6 +64,8 @@ func (l *loader) evalNetwork() {
 	n.PodCIDRs = l.prefixes(c.attrs["pod_cidr"], b.scope)
 	n.ServiceCIDRs = l.prefixes(c.attrs["service_cidr"], b.scope)
 	n.NodeCIDRs = l.prefixes(c.attrs["node_cidr"], b.scope)
+	n.LoadBalancerCIDRs = l.prefixes(c.attrs["load_balancer_cidr"], b.scope)
+	n.MasqueradeNodeTraffic = l.boolean(c.attrs["masquerade_node_traffic"], b.scope)
 	n.MTU = l.number(c.attrs["mtu"], b.scope)
 	l.nodePrefix(c.attrs["node_prefix"], b.scope)
 	mode := n.Mode.Or("vxlan")

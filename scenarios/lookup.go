@@ -83,25 +83,30 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 		host = rest + "." + ns
 	}
 	addr, err := netip.ParseAddr(host)
-	var ports []portOf
+	at := answering{addrs: []netip.Addr{addr}}
 	if err != nil {
 		var known bool
 		p := newPlaces(lab)
-		if _, addr, ports, known = p.lookup(host); !known {
+		if at, known = p.lookup(host); !known {
 			if near := topology.Nearest(host, p.hosts()); near != "" {
 				return expect.Target{}, "", fmt.Errorf("nothing in this lab is called %q; did you mean %s?", host, near)
 			}
 			return expect.Target{}, "", fmt.Errorf("nothing in this lab is called %q; write address:port or the name of a service", host)
 		}
-		if !addr.IsValid() {
-			return expect.Target{}, "", fmt.Errorf("%s has no cluster IP; name one of its pods", host)
+		switch {
+		case len(at.addrs) > 0:
+		case at.alias != "":
+			return expect.Target{}, "", fmt.Errorf("%s is an alias of %q, which is no name of this lab", host, at.alias)
+		default:
+			return expect.Target{}, "", fmt.Errorf("%s is headless and has no ready endpoint, so its name has no address", host)
 		}
 	}
-	number, of, err := portFor(name, port, protocol, ports)
+	number, of, err := portFor(name, port, protocol, at.ports)
 	if err != nil {
 		return expect.Target{}, "", err
 	}
-	target := expect.Target{Name: name, Addr: netip.AddrPortFrom(addr, number)}
+	target := expect.Target{Name: name}
+	setAddrs(&target, at.addrs, number)
 	if !hasPort {
 		target.Name = fmt.Sprintf("%s:%d", name, number)
 	}

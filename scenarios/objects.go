@@ -27,6 +27,7 @@ func (l *loader) networkValue() cty.Value {
 		"mode": cty.StringVal(n.Mode), "mtu": cty.NumberIntVal(int64(n.MTU)),
 		"pod_cidr": first(n.PodCIDRs), "service_cidr": first(n.ServiceCIDRs), "node_cidr": first(n.NodeCIDRs),
 		"pod_cidrs": prefixList(n.PodCIDRs), "service_cidrs": prefixList(n.ServiceCIDRs), "node_cidrs": prefixList(n.NodeCIDRs),
+		"load_balancer_cidr": first(n.LoadBalancerCIDRs), "load_balancer_cidrs": prefixList(n.LoadBalancerCIDRs),
 	})
 }
 
@@ -135,7 +136,15 @@ func serviceValue(s *topology.Service) cty.Value {
 	if len(s.ClusterIPs) > 0 {
 		ip = cty.StringVal(s.ClusterIPs[0].String())
 	}
+	var balancers []netip.Addr
+	for _, b := range s.LoadBalancers {
+		balancers = append(balancers, b.Addr)
+	}
 	return cty.ObjectVal(map[string]cty.Value{
+		"type": cty.StringVal(string(s.Type)), "labels": labelMap(s.Labels), "external_name": cty.StringVal(s.ExternalName),
+		"external_ips": addrList(s.ExternalIPs), "load_balancer_ip": addrOrEmpty(balancers), "load_balancer_ips": addrList(balancers),
+		"health_check_node_port": cty.NumberIntVal(int64(s.HealthCheckNodePort)),
+
 		"kind": cty.StringVal("service"), "name": cty.StringVal(s.Name), "namespace": cty.StringVal(s.Namespace),
 		"fqdn":       cty.StringVal(s.Name + "." + s.Namespace + ".svc." + clusterDomain),
 		"cluster_ip": ip, "cluster_ips": addrList(s.ClusterIPs), "port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
@@ -147,6 +156,14 @@ func firstAddr(addrs []netip.Addr) cty.Value {
 		return cty.UnknownVal(cty.String)
 	}
 	return cty.StringVal(addrs[0].String())
+}
+
+// addrOrEmpty is the first of addresses that a service need not have.
+func addrOrEmpty(addrs []netip.Addr) cty.Value {
+	if len(addrs) == 0 {
+		return cty.StringVal("")
+	}
+	return firstAddr(addrs)
 }
 
 func addrList(addrs []netip.Addr) cty.Value {

@@ -103,45 +103,95 @@ type portOf struct {
 	protocol topology.Protocol
 }
 
-// listener is what answers for an object: its first address and its ports.
-func (p *places) listener(v cty.Value) (name string, addr netip.Addr, ports []portOf, ok bool) {
-	return listenerOf(p.of(v))
+// answering is what a name stands for: the addresses that DNS gives for it, and the
+// ports of its object. Without an address the name does not resolve.
+type answering struct {
+	name  string
+	addrs []netip.Addr
+	ports []portOf
+	alias string // of a service of type ExternalName
 }
 
-func listenerOf(object any) (name string, addr netip.Addr, ports []portOf, ok bool) {
-	var addrs []netip.Addr
+// listener is what answers for an object.
+func (p *places) listener(v cty.Value) (answering, bool) {
+	return p.listenerOf(p.of(v), 0)
+}
+
+// maxAliases bounds a chain of aliases, as resolvers do.
+const maxAliases = 8
+
+func (p *places) listenerOf(object any, aliases int) (out answering, ok bool) {
 	var own []topology.Port
 	switch o := object.(type) {
 	case *topology.Node:
-		name, addrs = "node "+o.Name, o.Addrs
+		out.name, out.addrs = "node "+o.Name, first(o.Addrs)
 	case *topology.Client:
-		name, addrs, own = "client "+o.Name, o.Addrs, o.Ports
+		out.name, out.addrs, own = "client "+o.Name, first(o.Addrs), o.Ports
 	case *topology.Pod:
-		name, addrs, own = "pod "+o.AgentName(), o.Addrs, o.Ports
+		out.name, out.addrs, own = "pod "+o.AgentName(), first(o.Addrs), o.Ports
 	case *topology.Service:
-		name, addrs = "service "+o.Name, o.ClusterIPs
-		for _, sp := range o.Ports {
-			ports = append(ports, portOf{sp.Name, sp.Port, sp.Protocol})
-		}
+		out.name, out.addrs = "service "+o.Name, first(o.ClusterIPs)
 		if o.Namespace != topology.DefaultNamespace {
-			name += "." + o.Namespace
+			out.name += "." + o.Namespace
+		}
+		for _, sp := range o.Ports {
+			out.ports = append(out.ports, portOf{sp.Name, sp.Port, sp.Protocol})
+		}
+		switch {
+		case o.Type == topology.ExternalName:
+			p.follow(&out, o, aliases)
+		case len(o.ClusterIPs) == 0:
+			out.addrs = headlessAddrs(o)
 		}
 	default:
-		return "", netip.Addr{}, nil, false
+		return out, false
 	}
 	for _, port := range own {
-		ports = append(ports, portOf{port.Name, port.Number, port.Protocol})
+		out.ports = append(out.ports, portOf{port.Name, port.Number, port.Protocol})
 	}
-	if len(addrs) > 0 {
-		addr = addrs[0]
+	return out, true
+}
+
+func first(addrs []netip.Addr) []netip.Addr { return addrs[:min(1, len(addrs))] }
+
+// follow resolves an alias (CNAME). The ports are its own where it names some, for a
+// name has none.
+func (p *places) follow(out *answering, o *topology.Service, aliases int) {
+	out.alias = o.ExternalName
+	if aliases >= maxAliases {
+		return
 	}
-	return name, addr, ports, true
+	to, ok := p.resolve(o.ExternalName, aliases+1)
+	if !ok {
+		return
+	}
+	out.addrs = to.addrs
+	if len(out.ports) == 0 {
+		out.ports = to.ports
+	}
+}
+
+// headlessAddrs are the addresses that DNS gives for a headless service: those of
+// its ready endpoints.
+func headlessAddrs(o *topology.Service) []netip.Addr {
+	var out []netip.Addr
+	for _, sp := range o.Ports {
+		for _, e := range sp.Endpoints {
+			if e.Ready && !slices.Contains(out, e.Addr.Addr()) {
+				out = append(out, e.Addr.Addr())
+			}
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return out
 }
 
 // lookup resolves a name as the lab's DNS would for a pod of namespace default:
 // service, service.namespace and the full name; and, beyond Kubernetes, the plain
 // names of pods, nodes and clients.
-func (p *places) lookup(host string) (name string, addr netip.Addr, ports []portOf, ok bool) {
+func (p *places) lookup(host string) (answering, bool) { return p.resolve(host, 0) }
+
+func (p *places) resolve(host string, aliases int) (answering, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	host = strings.TrimSuffix(host, "."+clusterDomain)
 	host = strings.TrimSuffix(host, ".svc")
@@ -155,10 +205,10 @@ func (p *places) lookup(host string) (name string, addr netip.Addr, ports []port
 	}
 	for _, c := range candidates {
 		if c != nil {
-			return listenerOf(c)
+			return p.listenerOf(c, aliases)
 		}
 	}
-	return "", netip.Addr{}, nil, false
+	return answering{}, false
 }
 
 // hosts are the names that resolve, for suggestions.

@@ -50,7 +50,7 @@ func validationSchema() schema {
 func networkSchema() schema {
 	return schema{
 		kind:          "network",
-		attrs:         []string{"mode", "pod_cidr", "service_cidr", "node_cidr", "node_prefix", "mtu"},
+		attrs:         []string{"mode", "pod_cidr", "service_cidr", "node_cidr", "load_balancer_cidr", "node_prefix", "mtu", "masquerade_node_traffic"},
 		blocks:        named(false, "vxlan", "host-gw"),
 		plannedBlocks: named(false, "bridge", "udp", "routed", "ipip", "wireguard", "docker", "ipsec", "ebpf"),
 	}
@@ -99,14 +99,31 @@ func portSchema() schema {
 
 func serviceSchema() schema {
 	return schema{
-		kind:  "service",
-		attrs: []string{"namespace", "type", "selector", "cluster_ip", "external_traffic_policy", "internal_traffic_policy"},
-		plannedAttrs: []string{"external_ips", "load_balancer_ip", "load_balancer_source_ranges", "health_check_node_port",
-			"external_name", "traffic_distribution", "publish_not_ready_addresses", "ip_families"},
-		blocks:        append(named(true, "port"), nested{"selector", false}),
-		plannedBlocks: named(false, "load_balancer", "session_affinity", "endpoint"),
+		kind: "service",
+		attrs: []string{"namespace", "type", "selector", "labels", "cluster_ip", "cluster_ips", "ip_families", "ip_family_policy",
+			"external_ips", "load_balancer_ip", "load_balancer_source_ranges", "health_check_node_port", "external_name",
+			"external_traffic_policy", "internal_traffic_policy", "session_affinity", "traffic_distribution", "publish_not_ready_addresses"},
+		blocks: append(named(true, "port"), named(false, "selector", "load_balancer", "session_affinity", "endpoint")...),
 	}
 }
+
+func loadBalancerSchema() schema {
+	return schema{kind: "load_balancer block", attrs: []string{"via", "ip", "ips", "ip_mode"}}
+}
+
+func sessionAffinitySchema() schema {
+	return schema{kind: "session_affinity block", attrs: []string{"timeout"}}
+}
+
+func endpointSchema() schema {
+	return schema{
+		kind:   "endpoint",
+		attrs:  []string{"address", "pod", "node", "port", "port_name", "ready", "serving", "terminating"},
+		blocks: named(false, "hints"),
+	}
+}
+
+func hintsSchema() schema { return schema{kind: "hints block", attrs: []string{"zones", "nodes"}} }
 
 func selectorSchema() schema {
 	return schema{kind: "selector", attrs: []string{"match_labels"}, plannedBlocks: named(false, "match_expressions")}
@@ -119,10 +136,14 @@ func servicePortSchema() schema {
 func expectSchema() schema {
 	return schema{
 		kind:         "expect",
-		attrs:        []string{"from", "to", "port", "protocol", "outcome", "answer", "source", "within", "retry", "count"},
-		plannedAttrs: []string{"allow", "denied", "sticky", "path", "not_through", "latency", "throughput", "mtu", "keep"},
-		blocks:       named(false, "spread"),
+		attrs:        []string{"from", "to", "port", "protocol", "outcome", "answer", "source", "within", "retry", "count", "sticky"},
+		plannedAttrs: []string{"allow", "denied", "path", "not_through", "latency", "throughput", "mtu", "keep"},
+		blocks:       named(false, "spread", "http"),
 	}
+}
+
+func httpSchema() schema {
+	return schema{kind: "http block", attrs: []string{"path", "status", "header"}}
 }
 
 func spreadSchema() schema {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -28,7 +29,15 @@ func (l *loader) evalService(b *block) topology.ServiceSpec {
 	s := topology.ServiceSpec{
 		Name: b.label, Origin: b.origin(),
 		Namespace: l.name(c.attrs["namespace"], "namespace", sc), Type: l.text(c.attrs["type"], sc),
-		ClusterIP:             l.text(c.attrs["cluster_ip"], sc),
+		Labels:    l.labels(c.attrs["labels"], sc),
+		ClusterIP: l.text(c.attrs["cluster_ip"], sc), ClusterIPs: l.texts(c.attrs["cluster_ips"], sc),
+		IPFamilies: l.texts(c.attrs["ip_families"], sc), IPFamilyPolicy: l.text(c.attrs["ip_family_policy"], sc),
+		ExternalIPs:  l.addresses(c.attrs["external_ips"], sc),
+		ExternalName: l.text(c.attrs["external_name"], sc), SourceRanges: l.texts(c.attrs["load_balancer_source_ranges"], sc),
+		HealthCheckNodePort:      l.number(c.attrs["health_check_node_port"], sc),
+		TrafficDistribution:      l.text(c.attrs["traffic_distribution"], sc),
+		PublishNotReadyAddresses: l.boolean(c.attrs["publish_not_ready_addresses"], sc),
+
 		ExternalTrafficPolicy: l.text(c.attrs["external_traffic_policy"], sc),
 		InternalTrafficPolicy: l.text(c.attrs["internal_traffic_policy"], sc),
 	}
@@ -41,6 +50,12 @@ func (l *loader) evalService(b *block) topology.ServiceSpec {
 			l.errorf(sb.kindRange, "Two selectors", "Service %q has a selector attribute and a selector block. Remove one of them.", b.label)
 		}
 		s.Selector, s.SelectorOrigin = l.labels(selector.attrs["match_labels"], sc), sb.origin()
+	}
+	l.oneOfTwo(c.attrs["cluster_ip"], c.attrs["cluster_ips"])
+	l.loadBalancer(&s, c, sc)
+	l.sessionAffinity(&s, c, sc)
+	for _, eb := range c.named("endpoint") {
+		s.Endpoints = append(s.Endpoints, l.endpoint(eb, sc))
 	}
 	for _, pb := range c.named("port") {
 		pc := l.read(pb, servicePortSchema(), sc)
@@ -69,5 +84,107 @@ func (l *loader) targetPort(a *hcl.Attribute, sc scope) (out topology.Opt[string
 		return written(s, a)
 	}
 	l.wrongType(a, "the number or name of a port", `"http"`, v)
+	return out
+}
+
+// oneOfTwo reports two attributes that say the same thing.
+func (l *loader) oneOfTwo(a, b *hcl.Attribute) {
+	if a != nil && b != nil {
+		l.errorf(b.NameRange, "Given twice", "%s and %s say the same thing. Remove one of them.", a.Name, b.Name)
+	}
+}
+
+// loadBalancer reads load_balancer_ip and the load_balancer block.
+func (l *loader) loadBalancer(s *topology.ServiceSpec, c *content, sc scope) {
+	own := c.attrs["load_balancer_ip"]
+	s.LoadBalancerIPs = l.addresses(own, sc)
+	b := l.option(c, "load_balancer")
+	if b == nil {
+		return
+	}
+	bc := l.read(b, loadBalancerSchema(), sc)
+	ip := bc.attrs["ip"]
+	l.oneOfTwo(ip, bc.attrs["ips"])
+	if ip == nil {
+		ip = bc.attrs["ips"]
+	}
+	l.oneOfTwo(own, ip)
+	if ip != nil {
+		s.LoadBalancerIPs = l.addresses(ip, sc)
+	}
+	s.LoadBalancerMode = l.text(bc.attrs["ip_mode"], sc)
+	s.LoadBalancerVia = l.names(bc.attrs["via"], "node", sc)
+}
+
+// sessionAffinity reads session_affinity: the word, or the block that means ClientIP.
+func (l *loader) sessionAffinity(s *topology.ServiceSpec, c *content, sc scope) {
+	a := c.attrs["session_affinity"]
+	s.SessionAffinity = l.text(a, sc)
+	b := l.option(c, "session_affinity")
+	if b == nil {
+		return
+	}
+	bc := l.read(b, sessionAffinitySchema(), sc)
+	s.AffinitySeconds = l.seconds(bc.attrs["timeout"], sc)
+	if a == nil {
+		s.SessionAffinity = topology.Opt[string]{Value: "ClientIP", Set: true, Origin: b.origin()}
+	}
+}
+
+// seconds reads a whole number of seconds, or a duration such as "3h".
+func (l *loader) seconds(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	if text, ok := asText(v); ok {
+		d, err := time.ParseDuration(text)
+		if err == nil && d%time.Second == 0 {
+			return written(int(d/time.Second), a)
+		}
+		if err == nil {
+			l.errorf(a.Expr.Range(), "Invalid duration", "%s must be whole seconds, not %s. Write %s = 10.", a.Name, quoteOr(v), a.Name)
+			return out
+		}
+	}
+	return l.number(a, sc)
+}
+
+// endpoint reads an endpoint block.
+func (l *loader) endpoint(b *block, sc scope) topology.EndpointSpec {
+	c := l.read(b, endpointSchema(), sc)
+	e := topology.EndpointSpec{
+		Origin:  b.origin(),
+		Address: l.address(c.attrs["address"], sc), Pod: l.podName(c.attrs["pod"], sc), Node: l.name(c.attrs["node"], "node", sc),
+		Port: l.number(c.attrs["port"], sc), PortName: l.text(c.attrs["port_name"], sc),
+		Ready: l.boolean(c.attrs["ready"], sc), Serving: l.boolean(c.attrs["serving"], sc), Terminating: l.boolean(c.attrs["terminating"], sc),
+	}
+	// Of what has no usable value, only that is reported.
+	if a := c.attrs["address"]; a != nil && !e.Address.Set {
+		e.Address.Origin = originOf(a.Expr.Range())
+	}
+	if a := c.attrs["pod"]; a != nil && !e.Pod.Set {
+		e.Pod.Origin = originOf(a.Expr.Range())
+	}
+	if hb := l.option(c, "hints"); hb != nil {
+		hc := l.read(hb, hintsSchema(), sc)
+		e.ForZones, e.ForNodes = l.texts(hc.attrs["zones"], sc), l.names(hc.attrs["nodes"], "node", sc)
+	}
+	return e
+}
+
+// podName reads a reference to a pod as namespace/name.
+func (l *loader) podName(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	if isKind(v, "pod") {
+		return written(textOf(v, "namespace")+"/"+textOf(v, "name"), a)
+	}
+	if s, ok := asText(v); ok {
+		return written(s, a)
+	}
+	l.errorf(a.Expr.Range(), "Wrong type", "pod must be one pod, not %s. Write pod = pod.NAME, or pod.NAME[0] where it has instances.", describe(v))
 	return out
 }

@@ -16,7 +16,11 @@ import (
 
 // targets reads to, port and protocol of an expectation.
 func (l *loader) targets(e *expect.Reach, c *content, sc scope) bool {
-	protocol := topology.Protocol(l.word(c.attrs["protocol"], "protocol", sc, "", []string{"tcp", "udp"}, []string{"sctp", "icmp", "http"}))
+	protocol := topology.Protocol(l.word(c.attrs["protocol"], "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
+	e.HTTP = l.http(c, protocol, sc)
+	if e.HTTP != nil {
+		protocol = topology.TCP
+	}
 	a := c.attrs["to"]
 	v, ok := l.value(a, sc)
 	if !ok {
@@ -67,7 +71,8 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 	if s, ok := asText(v); ok {
 		return r.text(s)
 	}
-	name, addr, ports, ok := r.places.listener(v)
+	at, ok := r.places.listener(v)
+	name, ports := at.name, at.ports
 	switch {
 	case !ok && isKind(v, "node", "client", "pod", "service"):
 		r.silent = true // not resolved, and reported
@@ -75,15 +80,22 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 	case !ok:
 		r.errorf(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", quoteOr(v))
 		return t, "", false
-	case !addr.IsValid():
-		r.errorf(r.at, "Headless service", "%s has no cluster IP, so nothing answers for it. Dial its pods.", name)
+	case len(at.addrs) == 0 && r.dns:
+		return expect.Target{Name: name, NotFound: true}, "", true
+	case len(at.addrs) == 0 && at.alias != "":
+		r.errorf(r.at, "Name does not resolve", "%s is an alias of %q, which is no name of this lab. Set outcome = \"dns\" if that is what you expect.", name, at.alias)
+		return t, "", false
+	case len(at.addrs) == 0:
+		r.errorf(r.at, "Name does not resolve", "%s is headless and has no ready endpoint, so its name has no address. Set outcome = \"dns\" if that is what you expect.", name)
 		return t, "", false
 	}
 	number, protocol, ok := r.choose(name, ports)
 	if !ok {
 		return t, "", false
 	}
-	return expect.Target{Name: fmt.Sprintf("%s:%d", name, number), Addr: netip.AddrPortFrom(addr, number)}, protocol, true
+	t.Name = fmt.Sprintf("%s:%d", name, number)
+	setAddrs(&t, at.addrs, number)
+	return t, protocol, true
 }
 
 // choose picks the port of an object: the one that the expectation names, else its
@@ -135,38 +147,46 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		t.Name = s + ":" + port
 	}
 	addr, err := netip.ParseAddr(host)
-	var ports []portOf
+	at := answering{addrs: []netip.Addr{addr}}
 	if err != nil {
 		var known bool
-		_, addr, ports, known = r.places.lookup(host)
+		at, known = r.places.lookup(host)
 		if !known && !r.dns {
 			r.errorf(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, hint(host, r.places.hosts()))
 			return t, "", false
 		}
-		if !known || !addr.IsValid() {
+		if !known || len(at.addrs) == 0 {
 			t.NotFound = true
 			return t, "", true
 		}
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
-		for _, p := range ports {
+		for _, p := range at.ports {
 			if p.number == uint16(n) && (r.protocol == "" || r.protocol == p.protocol) {
 				protocol = p.protocol
 			}
 		}
-		t.Addr = netip.AddrPortFrom(addr, uint16(n))
+		setAddrs(&t, at.addrs, uint16(n))
 		return t, protocol, true
 	}
 	var names []string
-	for _, p := range ports {
+	for _, p := range at.ports {
 		if p.name == port {
-			t.Addr = netip.AddrPortFrom(addr, p.number)
+			setAddrs(&t, at.addrs, p.number)
 			return t, p.protocol, true
 		}
 		names = append(names, p.name)
 	}
 	r.errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, hint(port, names))
 	return t, "", false
+}
+
+// setAddrs says where a target is: several addresses where its name has several.
+func setAddrs(t *expect.Target, addrs []netip.Addr, port uint16) {
+	t.Addr = netip.AddrPortFrom(addrs[0], port)
+	for _, a := range addrs[1:] {
+		t.Also = append(t.Also, netip.AddrPortFrom(a, port))
+	}
 }
 
 // cutPort cuts the port off an address or name; an IPv6 address stands in brackets.

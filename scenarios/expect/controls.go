@@ -62,6 +62,9 @@ func (l listeners) of(t Target, protocol flow.Protocol, names []string) []listen
 		return nil
 	}
 	found := []listener{{protocol: protocol, addr: t.Addr}}
+	for _, a := range t.Also {
+		found = append(found, listener{protocol: protocol, addr: a})
+	}
 	if l.lab == nil {
 		return found
 	}
@@ -81,13 +84,16 @@ func (l listeners) of(t Target, protocol flow.Protocol, names []string) []listen
 	return found
 }
 
-// leadsTo reports whether addr is a cluster IP or a node port of the service.
+// leadsTo reports whether addr is a cluster IP, an external or load balancer IP or a
+// node port of the service.
 func (l listeners) leadsTo(addr netip.AddrPort, s *topology.Service, p *topology.ServicePort) bool {
-	if addr.Port() == p.Port && slices.Contains(s.ClusterIPs, addr.Addr()) {
+	own := slices.Contains(s.ClusterIPs, addr.Addr()) || slices.Contains(s.ExternalIPs, addr.Addr()) ||
+		slices.ContainsFunc(s.LoadBalancers, func(b topology.LoadBalancerIP) bool { return b.Addr == addr.Addr() })
+	if addr.Port() == p.Port && own {
 		return true
 	}
 	if p.NodePort == 0 || addr.Port() != p.NodePort {
 		return false
 	}
-	return slices.ContainsFunc(l.lab.Nodes, func(n *topology.Node) bool { return slices.Contains(n.Addrs, addr.Addr()) })
+	return addr.Addr().IsLoopback() || slices.ContainsFunc(l.lab.Nodes, func(n *topology.Node) bool { return slices.Contains(n.Addrs, addr.Addr()) })
 }

@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"slices"
@@ -53,6 +54,8 @@ func (r *Reach) judgePair(p *Pair, from int, seen []flow.Seen) {
 	wrong := r.wrongSources(from, seen)
 	wrong = append(wrong, r.wrongAnswers(t, seen)...)
 	wrong = append(wrong, r.wrongShares(t)...)
+	wrong = append(wrong, r.unsteady(t, seen)...)
+	wrong = append(wrong, r.wrongResponses(seen)...)
 	p.OK = len(wrong) == 0
 	for _, o := range t.outcomes {
 		p.OK = p.OK && o.Outcome == r.outcome()
@@ -100,13 +103,67 @@ func (r *Reach) wrongAnswers(t tally, seen []flow.Seen) []string {
 		wrong = append(wrong, "the server does not say who it is")
 	}
 	for _, name := range r.Answers {
-		if t.answered(name) == 0 && !r.mayStaySilent(name) {
+		if t.answered(name) == 0 && !r.mayStaySilent(name) && !r.Sticky {
 			missing = append(missing, name)
 		}
 	}
 	// Without any answer the outcome says it all.
 	if len(missing) > 0 && len(t.answers) > 0 {
 		wrong = append(wrong, fmt.Sprintf("no answer of %s in %d connections", list(missing, "and"), t.n))
+	}
+	return wrong
+}
+
+// unsteady says that a client got several answers where it should get one.
+func (r *Reach) unsteady(t tally, seen []flow.Seen) []string {
+	if !r.Sticky || r.outcome() != flow.Connected {
+		return nil
+	}
+	var names []string
+	for _, a := range t.answers {
+		names = append(names, a.Name)
+	}
+	mute := func(s flow.Seen) bool { return s.Outcome == flow.Connected && s.Answer == "" }
+	switch {
+	case len(names) > 1:
+		return []string{list(names, "and") + " answered the same client"}
+	case len(r.Answers) == 0 && slices.ContainsFunc(seen, mute):
+		return []string{"the server does not say who it is"}
+	}
+	return nil
+}
+
+// wrongResponses says what HTTP responses should not have been.
+func (r *Reach) wrongResponses(seen []flow.Seen) []string {
+	if r.HTTP == nil || r.outcome() != flow.Connected {
+		return nil
+	}
+	var wrong []string
+	add := func(text string) {
+		if !slices.Contains(wrong, text) {
+			wrong = append(wrong, text)
+		}
+	}
+	for _, s := range seen {
+		if s.Outcome != flow.Connected {
+			continue
+		}
+		if s.Status == 0 {
+			add("the answer is no HTTP response")
+			continue
+		}
+		if want := r.HTTP.Status; want != 0 && s.Status != want {
+			add(fmt.Sprintf("status %d, not %d", s.Status, want))
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.HTTP.Header)) {
+			got, ok := s.Header[strings.ToLower(name)]
+			switch want := r.HTTP.Header[name]; {
+			case !ok:
+				add("no header " + name)
+			case got != want:
+				add(fmt.Sprintf("header %s is %q, not %q", name, got, want))
+			}
+		}
 	}
 	return wrong
 }

@@ -142,3 +142,70 @@ func TestRowsAreThePairs(t *testing.T) {
 		t.Errorf("got %+v", rows)
 	}
 }
+
+func TestStickyClientsGetOneAnswer(t *testing.T) {
+	a, b := connected("a", home), connected("b", home)
+	tests := []struct {
+		name string
+		in   Reach
+		seen []flow.Seen
+		ok   bool
+	}{
+		{"one of two", Reach{Answers: []string{"a", "b"}}, times(31, b), true},
+		{"anybody, but always the same", Reach{}, times(31, a), true},
+		{"two take turns", Reach{Answers: []string{"a", "b"}}, append(times(30, a), b), false},
+		{"somebody else", Reach{Answers: []string{"a"}}, times(31, b), false},
+		{"nobody says who", Reach{}, times(31, flow.Seen{Outcome: flow.Connected}), false},
+		{"one is lost", Reach{}, append(times(30, a), flow.Seen{Outcome: flow.Timeout}), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.in.Sticky, tt.in.From, tt.in.To = true, []Place{laptop}, []Target{node1}
+			if v := tt.in.Judge(tt.seen); v.OK != tt.ok {
+				t.Errorf("ok %v: %s", v.OK, v.Pairs[0].Observed)
+			}
+		})
+	}
+}
+
+func TestHTTPResponses(t *testing.T) {
+	seen := flow.Seen{Outcome: flow.Connected, Status: 503, Header: map[string]string{"x-weight": "0"}}
+	tests := []struct {
+		name string
+		in   HTTP
+		seen flow.Seen
+		ok   bool
+	}{
+		{"any", HTTP{}, seen, true},
+		{"status", HTTP{Status: 503}, seen, true},
+		{"another status", HTTP{Status: 200}, seen, false},
+		{"header", HTTP{Header: map[string]string{"X-Weight": "0"}}, seen, true},
+		{"another header", HTTP{Header: map[string]string{"X-Weight": "1"}}, seen, false},
+		{"no header", HTTP{Header: map[string]string{"X-Height": "0"}}, seen, false},
+		{"no HTTP", HTTP{}, flow.Seen{Outcome: flow.Connected}, false},
+		{"no answer", HTTP{}, flow.Seen{Outcome: flow.Timeout}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.in.Path = "/healthz"
+			r := Reach{From: []Place{laptop}, To: []Target{node1}, HTTP: &tt.in}
+			if f := r.Flows(); len(f) != 1 || f[0].Path != "/healthz" {
+				t.Fatalf("flows %v", f)
+			}
+			if v := r.Judge([]flow.Seen{tt.seen}); v.OK != tt.ok {
+				t.Errorf("ok %v: %s", v.OK, v.Pairs[0].Observed)
+			}
+		})
+	}
+}
+
+func TestConnectionsTakeTurnsOverTheAddressesOfAName(t *testing.T) {
+	r := Reach{From: []Place{laptop}, To: []Target{{Name: "service db:80", Addr: node1.Addr, Also: []netip.AddrPort{node2.Addr}}}}
+	var got []netip.AddrPort
+	for _, f := range r.Flows() {
+		got = append(got, f.To)
+	}
+	if !slices.Equal(got, []netip.AddrPort{node1.Addr, node2.Addr}) {
+		t.Errorf("got %v", got)
+	}
+}

@@ -30,9 +30,14 @@ type Reach struct {
 	// address inside one of the entry's prefixes.
 	Sources [][]netip.Prefix
 	Spread  *Spread
-	Count   int           // connections per pair; 0: as many as Answers and Spread need
-	Within  time.Duration // deadline of one connection
-	Retry   time.Duration // until when to try again after a wrong result
+	// Sticky asks that all connections of a pair get the same answer; then one of
+	// Answers is enough.
+	Sticky bool
+	// HTTP makes each connection a request; nil: it asks the agent who it is.
+	HTTP   *HTTP
+	Count  int           // connections per pair; 0: as many as Answers and Spread need
+	Within time.Duration // deadline of one connection
+	Retry  time.Duration // until when to try again after a wrong result
 }
 
 // Place is somebody who can dial.
@@ -46,8 +51,18 @@ type Place struct {
 type Target struct {
 	Name string // as the reports show it: service web:80, 192.168.0.11:31380
 	Addr netip.AddrPort
+	// Also are the other addresses that the name resolves to: connections take
+	// turns, as resolvers rotate what they return.
+	Also []netip.AddrPort
 	// NotFound is set when the name did not resolve: the outcome is dns.
 	NotFound bool
+}
+
+// HTTP is one GET request, and what the response is to be.
+type HTTP struct {
+	Path   string
+	Status int               // 0: any
+	Header map[string]string // fields that the response must have, with these values
 }
 
 // Spread asks that answers are balanced.
@@ -85,11 +100,22 @@ func (r *Reach) Flows() []flow.Flow {
 	flows := make([]flow.Flow, len(dials))
 	for i, d := range dials {
 		flows[i] = flow.Flow{
-			From: r.From[d.From].Netns, To: r.To[d.To].Addr,
+			From: r.From[d.From].Netns, To: r.To[d.To].at(d.N),
 			Protocol: r.protocol(), Within: r.Within,
+		}
+		if r.HTTP != nil {
+			flows[i].Path = r.HTTP.Path
 		}
 	}
 	return flows
+}
+
+// at is where the n-th connection goes.
+func (t Target) at(n int) netip.AddrPort {
+	if n %= 1 + len(t.Also); n > 0 {
+		return t.Also[n-1]
+	}
+	return t.Addr
 }
 
 func (r *Reach) protocol() flow.Protocol {
@@ -117,6 +143,9 @@ const (
 	// unknownSpread is the number of connections that show a spread over
 	// agents that the expectation does not name.
 	unknownSpread = 1000
+	// unlikely is the number of connections that a fair balancer between two
+	// agents gives the same answer with a probability below missed.
+	unlikely = 31
 )
 
 // Connections is how many connections each pair makes: Count, or else as many as
@@ -128,8 +157,11 @@ func (r *Reach) Connections() int {
 	if r.outcome() != flow.Connected {
 		return 1
 	}
+	if r.Sticky {
+		return unlikely
+	}
 	if r.Spread == nil {
-		return toSeeAll(equalShares(r.Answers))
+		return max(toSeeAll(equalShares(r.Answers)), r.addresses())
 	}
 	names := r.agents()
 	if len(names) == 0 {
@@ -137,6 +169,15 @@ func (r *Reach) Connections() int {
 	}
 	shares := r.Spread.shares(names)
 	return max(toSeeAll(shares), toSeeShares(shares, r.Spread.Tolerance))
+}
+
+// addresses is how many connections it takes to try every address of every target.
+func (r *Reach) addresses() int {
+	n := 1
+	for _, t := range r.To {
+		n = max(n, 1+len(t.Also))
+	}
+	return n
 }
 
 // agents are those of Answers, or else those that have weights.
@@ -220,7 +261,15 @@ func (r *Reach) Describe() string {
 	for _, t := range r.To {
 		to = append(to, t.Name)
 	}
-	return fmt.Sprintf("%s to %s over %s: %s", list(from, "and"), list(to, "and"), r.protocol(), r.wantedOf(-1))
+	return fmt.Sprintf("%s to %s over %s: %s", list(from, "and"), list(to, "and"), r.spoken(), r.wantedOf(-1))
+}
+
+// spoken is what the connections speak, in words.
+func (r *Reach) spoken() string {
+	if r.HTTP != nil {
+		return "http"
+	}
+	return string(r.protocol())
 }
 
 // wantedOf says what one of From is to see, or, with -1, what all are.
@@ -234,7 +283,22 @@ func (r *Reach) wantedOf(from int) string {
 	case 1:
 		parts = append(parts, "answered by "+r.Answers[0])
 	default:
+		if r.Sticky {
+			parts = append(parts, "answered by one of "+list(r.Answers, "and"))
+			break
+		}
 		parts = append(parts, "answered by each of "+list(r.Answers, "and"))
+	}
+	if r.Sticky {
+		parts = append(parts, "always the same")
+	}
+	if r.HTTP != nil && r.HTTP.Status != 0 {
+		parts = append(parts, fmt.Sprintf("status %d", r.HTTP.Status))
+	}
+	if r.HTTP != nil {
+		for _, name := range slices.Sorted(maps.Keys(r.HTTP.Header)) {
+			parts = append(parts, name+": "+r.HTTP.Header[name])
+		}
 	}
 	if sources := r.sourcesOf(from); len(sources) > 0 {
 		parts = append(parts, "seen as "+list(sources, "or"))
