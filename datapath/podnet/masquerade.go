@@ -23,7 +23,7 @@ func masquerade(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
 		out.Tables = append(out.Tables,
 			plan.Table{IPv6: ipv6, Name: "nat", Chains: []plan.Chain{
 				hook("POSTROUTING", "flanneld masq", "FLANNEL-POSTRTG", NetworkOrigin(lab)),
-				{Name: "FLANNEL-POSTRTG", Rules: masqueradeRules(cluster, n.PodCIDRs[i], NodeOrigin(n))},
+				{Name: "FLANNEL-POSTRTG", Rules: masqueradeRules(lab, cluster, n.PodCIDRs[i], NodeOrigin(n))},
 			}},
 			plan.Table{IPv6: ipv6, Name: "filter", Chains: []plan.Chain{
 				hook("FORWARD", "flanneld forward", "FLANNEL-FWD", NetworkOrigin(lab)),
@@ -41,7 +41,11 @@ func hook(chain, comment, to string, o plan.Origin) plan.Chain {
 // keeps the address of an outside client on its way to a pod of this node (traffic
 // policy Local); the last rewrites it on its way to another node, whose reply would
 // else go out by that node's own default route.
-func masqueradeRules(cluster, pods netip.Prefix, o plan.Origin) []plan.Rule {
+//
+// flannel masquerades what a pod sends to another node, too. Other pod networks do
+// not, and the lab can ask for their behaviour: then the address of every node is
+// spared before the fifth rule.
+func masqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origin) []plan.Rule {
 	multicast := netip.MustParsePrefix("224.0.0.0/4")
 	if cluster.Addr().Is6() {
 		multicast = netip.MustParsePrefix("ff00::/8")
@@ -51,22 +55,42 @@ func masqueradeRules(cluster, pods netip.Prefix, o plan.Origin) []plan.Rule {
 	to := func(p netip.Prefix) plan.Match { return plan.Dst{Prefix: p} }
 	notTo := func(p netip.Prefix) plan.Match { return plan.Dst{Prefix: p, Not: true} }
 	masq := plan.Masquerade{RandomFully: true}
-	rows := []struct {
+	type row struct {
 		matches []plan.Match
 		target  plan.Target
-	}{
+	}
+	rows := []row{
 		{[]plan.Match{plan.Mark{Value: serviceMark, Mask: serviceMark}}, plan.Return{}},
 		{[]plan.Match{from(pods), to(cluster)}, plan.Return{}},
 		{[]plan.Match{from(cluster), to(pods)}, plan.Return{}},
 		{[]plan.Match{notFrom(cluster), to(pods)}, plan.Return{}},
-		{[]plan.Match{from(cluster), notTo(multicast)}, masq},
-		{[]plan.Match{notFrom(cluster), to(cluster)}, masq},
 	}
+	if lab.Network.KeepSourceToNodes {
+		for _, addr := range nodeAddrs(lab, cluster.Addr().Is6()) {
+			rows = append(rows, row{[]plan.Match{from(cluster), to(netip.PrefixFrom(addr, addr.BitLen()))}, plan.Return{}})
+		}
+	}
+	rows = append(rows,
+		row{[]plan.Match{from(cluster), notTo(multicast)}, masq},
+		row{[]plan.Match{notFrom(cluster), to(cluster)}, masq})
 	rules := make([]plan.Rule, 0, len(rows))
 	for _, r := range rows {
 		rules = append(rules, plan.Rule{Matches: append(r.matches, plan.Comment{Text: "flanneld masq"}), Target: r.target, Origin: o})
 	}
 	return rules
+}
+
+// nodeAddrs are the addresses of all nodes in one family.
+func nodeAddrs(lab *topology.Lab, ipv6 bool) []netip.Addr {
+	var out []netip.Addr
+	for _, n := range lab.Nodes {
+		for _, a := range n.Addrs {
+			if a.Is6() == ipv6 {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
 }
 
 func forwardRules(cluster netip.Prefix, o plan.Origin) []plan.Rule {
