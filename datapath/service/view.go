@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -15,7 +16,8 @@ type View struct {
 	// Addrs are the addresses of the node on all its links, loopback included.
 	Addrs []netip.Addr
 	// Ports are the service ports by namespace, service and port name, in each
-	// family of which their service has a cluster IP. Headless services have none.
+	// family of which their service has a cluster IP. Services without one have
+	// none (headless, ExternalName), nor have those that somebody else serves.
 	Ports []Port
 }
 
@@ -25,6 +27,18 @@ type Port struct {
 	Service   *topology.Service
 	Port      *topology.ServicePort
 	ClusterIP netip.Addr
+	// ExternalIPs are the external addresses of the family.
+	ExternalIPs []netip.Addr
+	// VIPs are the load balancer addresses of the family for which packets reach
+	// nodes: those of mode Proxy are not among them.
+	VIPs []netip.Addr
+	// SourceRanges are who may use the VIPs; empty: everybody.
+	SourceRanges []netip.Prefix
+	// HealthCheckNodePort is where a load balancer asks whether to send traffic to
+	// this node; 0: nobody asks.
+	HealthCheckNodePort uint16
+	// Known is how many endpoints there are, in whatever state.
+	Known int
 	// Cluster are the endpoints under traffic policy Cluster, Local those under
 	// policy Local. Each is empty where neither policy asks for it. They are
 	// ordered as kube-proxy orders them: by the text of address and port.
@@ -40,9 +54,13 @@ type Port struct {
 func NewView(lab *topology.Lab, node *topology.Node, addrs []netip.Addr) View {
 	v := View{Lab: lab, Node: node, Addrs: addrs}
 	for _, svc := range lab.Services {
+		// ExternalName is a name in DNS, even where a cluster IP was written.
+		if svc.Unmanaged || svc.Type == topology.ExternalName {
+			continue
+		}
 		for _, ip := range svc.ClusterIPs {
 			for _, p := range svc.Ports {
-				v.Ports = append(v.Ports, newPort(svc, p, ip, node.Name))
+				v.Ports = append(v.Ports, newPort(svc, p, ip, node))
 			}
 		}
 	}
@@ -51,6 +69,35 @@ func NewView(lab *topology.Lab, node *topology.Node, addrs []netip.Addr) View {
 			cmp.Compare(a.Service.Name, b.Service.Name), cmp.Compare(a.Port.Name, b.Port.Name))
 	})
 	return v
+}
+
+// newPort gathers what a port has in the family of a cluster IP.
+func newPort(svc *topology.Service, p *topology.ServicePort, ip netip.Addr, node *topology.Node) Port {
+	out := Port{Service: svc, Port: p, ClusterIP: ip}
+	inFamily := func(a netip.Addr) bool { return a.Is6() == ip.Is6() }
+	for _, a := range svc.ExternalIPs {
+		if inFamily(a) {
+			out.ExternalIPs = append(out.ExternalIPs, a)
+		}
+	}
+	for _, lb := range svc.LoadBalancers {
+		if inFamily(lb.Addr) && !lb.Proxy {
+			out.VIPs = append(out.VIPs, lb.Addr)
+		}
+	}
+	for _, r := range svc.SourceRanges {
+		if inFamily(r.Addr()) {
+			out.SourceRanges = append(out.SourceRanges, r)
+		}
+	}
+	if slices.ContainsFunc(out.SourceRanges, func(r netip.Prefix) bool { return r.Bits() == 0 }) {
+		out.SourceRanges = nil
+	}
+	if svc.Type == topology.LoadBalancer && out.ExternalLocal() {
+		out.HealthCheckNodePort = svc.HealthCheckNodePort
+	}
+	out.choose(node)
+	return out
 }
 
 // InternalLocal reports whether the internal traffic policy is Local.
@@ -65,7 +112,9 @@ func (p *Port) ExternalLocal() bool {
 
 // External reports whether the port can be reached from outside the cluster. The
 // external traffic policy of others means nothing.
-func (p *Port) External() bool { return p.Port.NodePort != 0 }
+func (p *Port) External() bool {
+	return p.Port.NodePort != 0 || len(p.ExternalIPs) > 0 || len(p.VIPs) > 0
+}
 
 // UsesCluster reports whether the node needs the endpoints of the whole cluster.
 // An external port does under either policy: under Local, pods and the node itself
@@ -77,74 +126,15 @@ func (p *Port) UsesLocal() bool {
 	return p.InternalLocal() || p.ExternalLocal() && p.External()
 }
 
-// newPort chooses endpoints as kube-proxy does (CategorizeEndpoints in
-// kubernetes/pkg/proxy/topology.go). In each list, endpoints that terminate but
-// still serve step in when no ready one is left there.
-func newPort(svc *topology.Service, p *topology.ServicePort, ip netip.Addr, node string) Port {
-	out := Port{Service: svc, Port: p, ClusterIP: ip}
-	family := endpointsOf(p, ip.Is6())
-	out.Any = slices.ContainsFunc(family, usable)
-	if out.UsesCluster() {
-		out.Cluster = readyOrServing(family)
+// Origin is the service, at the line of the port where that has one.
+func (p *Port) Origin() plan.Origin {
+	o := p.Port.Origin
+	if o == (topology.Origin{}) {
+		o = p.Service.Origin
 	}
-	if out.UsesLocal() {
-		out.Local = readyOrServing(filter(family, func(e *topology.Endpoint) bool { return e.Node == node }))
-	}
-	out.All = union(out.Cluster, out.Local)
-	return out
+	return serviceOrigin(p.Service, o)
 }
 
-func endpointsOf(p *topology.ServicePort, ipv6 bool) []*topology.Endpoint {
-	list := filter(p.Endpoints, func(e *topology.Endpoint) bool { return e.Addr.Addr().Is6() == ipv6 })
-	if len(list) > 1 {
-		byText(list)
-	}
-	return list
-}
-
-// byText sorts endpoints by the text of address and port: 10.0.0.10:80 before
-// 10.0.0.2:80.
-func byText(list []*topology.Endpoint) {
-	text := make(map[*topology.Endpoint]string, len(list))
-	for _, e := range list {
-		text[e] = e.Addr.String()
-	}
-	slices.SortStableFunc(list, func(a, b *topology.Endpoint) int { return cmp.Compare(text[a], text[b]) })
-}
-
-func usable(e *topology.Endpoint) bool { return ready(e) || servingTerminating(e) }
-
-func ready(e *topology.Endpoint) bool { return e.Ready }
-
-func servingTerminating(e *topology.Endpoint) bool { return !e.Ready && e.Serving && e.Terminating }
-
-func readyOrServing(list []*topology.Endpoint) []*topology.Endpoint {
-	if r := filter(list, ready); len(r) > 0 {
-		return r
-	}
-	return filter(list, servingTerminating)
-}
-
-func filter(list []*topology.Endpoint, keep func(*topology.Endpoint) bool) []*topology.Endpoint {
-	var out []*topology.Endpoint
-	for _, e := range list {
-		if keep(e) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-func union(a, b []*topology.Endpoint) []*topology.Endpoint {
-	if len(b) == 0 {
-		return a
-	}
-	out := slices.Clone(a)
-	for _, e := range b {
-		if !slices.Contains(a, e) {
-			out = append(out, e)
-		}
-	}
-	byText(out)
-	return out
+func serviceOrigin(svc *topology.Service, o topology.Origin) plan.Origin {
+	return plan.Origin{Object: "service " + svc.Namespace + "/" + svc.Name, File: o.File, Line: o.Line}
 }

@@ -59,7 +59,7 @@ func TestNodesUseTheEndpointsOfTheirPolicy(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			svc := &topology.Service{InternalTrafficPolicy: row.internal, ExternalTrafficPolicy: row.external}
 			p := newPort(svc, &topology.ServicePort{NodePort: row.nodePort, Endpoints: endpoints(row.endpoints)},
-				netip.MustParseAddr("10.96.0.1"), "a")
+				netip.MustParseAddr("10.96.0.1"), &topology.Node{Name: "a", Zone: "east"})
 			if got := names(p.Cluster); got != row.cluster {
 				t.Errorf("cluster: got %q, want %q", got, row.cluster)
 			}
@@ -84,7 +84,7 @@ func TestEndpointsAreOrderedByTheirText(t *testing.T) {
 		list = append(list, &topology.Endpoint{Addr: netip.MustParseAddrPort(a), Ready: true})
 	}
 	svc := &topology.Service{}
-	p := newPort(svc, &topology.ServicePort{Endpoints: list}, netip.MustParseAddr("10.96.0.1"), "a")
+	p := newPort(svc, &topology.ServicePort{Endpoints: list}, netip.MustParseAddr("10.96.0.1"), &topology.Node{Name: "a", Zone: "east"})
 	var got []string
 	for _, e := range p.Cluster {
 		got = append(got, e.Addr.String())

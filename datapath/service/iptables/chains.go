@@ -1,11 +1,27 @@
 package iptables
 
 import (
-	"net/netip"
-
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
 )
+
+// chains adds what the entries of the port lead to.
+func (pc *portCompiler) chains() {
+	if pc.External() {
+		pc.externalChain()
+	}
+	if pc.firewalled() {
+		pc.firewallChain(plan.Jump{Chain: pc.names.ext})
+		// It counts what the filter table is about to drop.
+		pc.nat.add(pc.names.fw, pc.o, nil, plan.Comment{Text: "other traffic to " + pc.name + " will be dropped by " + proxyFirewall})
+	}
+	if pc.UsesCluster() {
+		pc.balance(pc.names.svc, pc.Cluster)
+	}
+	if pc.UsesLocal() {
+		pc.balance(pc.names.svl, pc.Local)
+	}
+}
 
 // externalChain adds KUBE-EXT-…, which all external destinations of the port lead
 // to.
@@ -33,33 +49,96 @@ func (pc *portCompiler) externalChain() {
 	}
 }
 
+// firewallChain adds to KUBE-FW-… who may go on to the load balancer's endpoints.
+// Where the node itself may, so may its own load balancer addresses: a node on
+// which one is bound sends to it from it.
+func (pc *portCompiler) firewallChain(to plan.Target) {
+	comment := plan.Comment{Text: pc.name + " loadbalancer IP"}
+	fromNode := false
+	for _, r := range pc.SourceRanges {
+		pc.nat.add(pc.names.fw, pc.o, to, comment, plan.Src{Prefix: r})
+		fromNode = fromNode || pc.nodeIP.IsValid() && r.Contains(pc.nodeIP)
+	}
+	if !fromNode {
+		return
+	}
+	for _, a := range pc.VIPs {
+		pc.nat.add(pc.names.fw, pc.o, to, comment, plan.Src{Prefix: single(a)})
+	}
+}
+
 // balance adds the rules of a KUBE-SVC-… or KUBE-SVL-… chain that pick one of the
 // endpoints, each with the same probability in the end.
 func (pc *portCompiler) balance(chain string, endpoints []*topology.Endpoint) {
+	list := pc.part(endpoints)
+	comments := make([]plan.Match, len(list))
+	for i, e := range list {
+		comments[i] = plan.Comment{Text: pc.name + " -> " + e.addr}
+	}
+	pc.stick(chain, list, comments)
+	pc.pick(chain, list, comments)
+}
+
+// part returns endpoints with their texts; they are a part of all, in the same
+// order.
+func (pc *portCompiler) part(endpoints []*topology.Endpoint) []endpoint {
+	list := make([]endpoint, 0, len(endpoints))
 	all := pc.all
-	for i, want := range endpoints {
-		for all[0].Endpoint != want { // endpoints are a part of all, in the same order
+	for _, want := range endpoints {
+		for all[0].Endpoint != want {
 			all = all[1:]
 		}
-		e := all[0]
-		matches := make([]plan.Match, 1, 2)
-		matches[0] = plan.Comment{Text: pc.name + " -> " + e.addr}
-		if left := len(endpoints) - i; left > 1 {
-			matches = append(matches, plan.Random{Probability: 1 / float64(left)})
+		list = append(list, all[0])
+	}
+	return list
+}
+
+// stick adds, under session affinity, that a client goes where it went lately.
+func (pc *portCompiler) stick(chain string, list []endpoint, comments []plan.Match) {
+	seconds := pc.Service.AffinitySeconds
+	if seconds == 0 {
+		return
+	}
+	for i, e := range list {
+		lately := plan.Recent{List: e.chain, Seconds: seconds, Reap: true, IPv6: pc.ipv6}
+		pc.nat.add(chain, pc.o, plan.Jump{Chain: e.chain}, pc.said(comments[i], lately)...)
+	}
+}
+
+// pick adds the choice: of n, the first with probability 1/n, the second with
+// 1/(n-1), the last always.
+func (pc *portCompiler) pick(chain string, list []endpoint, comments []plan.Match) {
+	for i, e := range list {
+		matches := pc.said(comments[i])
+		if left := len(list) - i; left > 1 {
+			matches = append(matches, pc.chance(left))
 		}
 		pc.nat.add(chain, pc.o, plan.Jump{Chain: e.chain}, matches...)
 	}
 }
 
+// said returns the matches after a comment, which the rules of endpoints have
+// unless there are very many of them: comments are half of the rules' bytes.
+func (pc *portCompiler) said(comment plan.Match, matches ...plan.Match) []plan.Match {
+	list := make([]plan.Match, 0, len(matches)+2)
+	if !pc.large {
+		list = append(list, comment)
+	}
+	return append(list, matches...)
+}
+
 // endpoints adds a KUBE-SEP-… chain for every endpoint that this node may use.
 func (pc *portCompiler) endpoints() {
 	var comment plan.Match = plan.Comment{Text: pc.name}
-	var protocol plan.Match = plan.Proto{Name: string(pc.sp.Protocol)}
+	protocol := pc.protocol()
 	for _, e := range pc.all {
-		a := e.Addr.Addr()
 		// A connection of the endpoint to itself: without another source the reply
 		// would never leave the pod, and the answer come from the wrong address.
-		pc.nat.add(e.chain, pc.o, toMarkMasq, comment, plan.Src{Prefix: netip.PrefixFrom(a, a.BitLen())})
-		pc.nat.add(e.chain, pc.o, plan.DNAT{To: e.Addr}, comment, protocol)
+		pc.nat.add(e.chain, pc.o, toMarkMasq, pc.said(comment, plan.Src{Prefix: single(e.Addr.Addr())})...)
+		matches := pc.said(comment)
+		if pc.Service.AffinitySeconds != 0 {
+			matches = append(matches, plan.Recent{List: e.chain, Set: true, IPv6: pc.ipv6})
+		}
+		pc.nat.add(e.chain, pc.o, plan.DNAT{To: e.Addr}, append(matches, protocol)...)
 	}
 }

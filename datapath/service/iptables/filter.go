@@ -1,6 +1,9 @@
 package iptables
 
-import "github.com/netlab/netlab/datapath/plan"
+import (
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
 
 // The filter table sees a packet after nat had its chance: one that still has a
 // service's address found no endpoint.
@@ -17,21 +20,47 @@ func (pc *portCompiler) refuse() {
 }
 
 // dropWithoutLocal drops what policy Local keeps from the endpoints that there are
-// on other nodes: silence, not a refusal, tells a load balancer to go elsewhere.
+// on other nodes, for silence, not a refusal, tells a load balancer to go elsewhere;
+// and what may not use the load balancer's addresses.
 func (pc *portCompiler) dropWithoutLocal() {
-	comment := pc.name + " has no local endpoints"
-	if !pc.hasInternal() {
-		pc.filter.add(services, pc.o, plan.Drop{}, pc.to(comment, pc.ClusterIP)...)
-	}
+	pc.dropInternal()
 	if !pc.hasExternal() {
-		pc.filterExternal(comment, plan.Drop{})
+		pc.filterExternal(pc.name+" has no local endpoints", plan.Drop{})
+	}
+	if pc.firewalled() {
+		comment := pc.name + " traffic not accepted by " + pc.names.fw
+		for _, a := range pc.VIPs {
+			pc.filter.add(proxyFirewall, pc.o, plan.Drop{}, pc.to(comment, a)...)
+		}
+	}
+}
+
+// dropInternal drops what goes to the cluster IP under policy Local where none is
+// local.
+func (pc *portCompiler) dropInternal() {
+	if !pc.hasInternal() {
+		pc.filter.add(services, pc.o, plan.Drop{}, pc.to(pc.name+" has no local endpoints", pc.ClusterIP)...)
 	}
 }
 
 // filterExternal applies to all external destinations of the port.
 func (pc *portCompiler) filterExternal(comment string, target plan.Target) {
+	for _, a := range pc.ExternalIPs {
+		pc.filter.add(externalServices, pc.o, target, pc.to(comment, a)...)
+	}
+	for _, a := range pc.VIPs {
+		pc.filter.add(externalServices, pc.o, target, pc.to(comment, a)...)
+	}
 	if pc.sp.NodePort != 0 {
 		pc.filter.add(externalServices, pc.o, target, plan.Comment{Text: comment}, plan.AddrType{Dst: "LOCAL"},
-			plan.Proto{Name: string(pc.sp.Protocol)}, plan.DPort{Port: pc.sp.NodePort})
+			pc.protocol(), plan.DPort{Port: pc.sp.NodePort})
+	}
+}
+
+// healthCheck lets load balancers ask, whether or not there are endpoints.
+func (pc *portCompiler) healthCheck() {
+	if pc.HealthCheckNodePort != 0 {
+		pc.filter.add(nodePorts, pc.o, plan.Accept{}, plan.Comment{Text: pc.name + " health check node port"},
+			plan.Proto{Name: string(topology.TCP)}, plan.DPort{Port: pc.HealthCheckNodePort})
 	}
 }

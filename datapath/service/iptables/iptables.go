@@ -8,6 +8,14 @@ import (
 	"github.com/netlab/netlab/datapath/service"
 )
 
+// LegacyLayout is the proxy's layout that legacy.go describes; all others are that
+// of kube-proxy 1.35.
+const LegacyLayout = "legacy"
+
+// largeCluster is the number of endpoints from which on their rules have no
+// comments (largeClusterEndpointsThreshold in kubernetes pkg/proxy/iptables).
+const largeCluster = 1000
+
 // Backend is the proxy mode iptables.
 type Backend struct{}
 
@@ -39,7 +47,10 @@ func (Backend) Compile(v service.View) (plan.Netns, error) {
 type compiler struct {
 	view                service.View
 	ipv6                bool
+	legacy              bool         // the layout of older versions
+	large               bool         // too many endpoints for comments
 	local               netip.Prefix // sources that are pods; invalid: they are not told apart
+	nodeIP              netip.Addr   // the node's address on the wire; invalid: none of this family
 	proxy               plan.Origin
 	nat, filter, mangle *tableBuilder
 }
@@ -47,7 +58,7 @@ type compiler struct {
 func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 	ipv6 := podCIDR.Addr().Is6()
 	c := &compiler{
-		view: v, ipv6: ipv6,
+		view: v, ipv6: ipv6, legacy: v.Lab.Proxy.Layout == LegacyLayout,
 		proxy:  plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line},
 		nat:    newTable("nat", ipv6),
 		filter: newTable("filter", ipv6),
@@ -56,6 +67,20 @@ func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 	if v.Lab.Proxy.DetectLocal != "none" {
 		c.local = podCIDR
 	}
+	if v.Node != nil {
+		for _, a := range v.Node.Addrs {
+			if a.Is6() == ipv6 && !c.nodeIP.IsValid() {
+				c.nodeIP = a
+			}
+		}
+	}
+	known := 0
+	for i := range v.Ports {
+		if p := &v.Ports[i]; p.ClusterIP.Is6() == ipv6 {
+			known += p.Known
+		}
+	}
+	c.large = known > largeCluster
 	return c
 }
 

@@ -15,6 +15,7 @@ const (
 	nodePorts        = "KUBE-NODEPORTS"
 	postrouting      = "KUBE-POSTROUTING"
 	markMasq         = "KUBE-MARK-MASQ"
+	markDrop         = "KUBE-MARK-DROP" // legacy layout
 	forward          = "KUBE-FORWARD"
 	proxyFirewall    = "KUBE-PROXY-FIREWALL"
 	firewall         = "KUBE-FIREWALL" // shared with kubelet
@@ -22,10 +23,10 @@ const (
 )
 
 // portName names a service port: default/web:http, or default/web where the port
-// has no name.
-func portName(p *service.Port) string {
+// has no name. The legacy layout writes default/web: then.
+func portName(p *service.Port, legacy bool) string {
 	name := p.Service.Namespace + "/" + p.Service.Name
-	if p.Port.Name != "" {
+	if p.Port.Name != "" || legacy {
 		name += ":" + p.Port.Name
 	}
 	return name
@@ -43,11 +44,13 @@ type chainNames struct {
 	svc string // endpoints under policy Cluster
 	svl string // endpoints under policy Local
 	ext string // all external destinations
+	fw  string // who may use load balancer addresses
+	xlb string // legacy layout: external destinations under policy Local
 }
 
 func namesOf(port string, protocol topology.Protocol) chainNames {
 	h := chainHash(port + string(protocol))
-	return chainNames{svc: "KUBE-SVC-" + h, svl: "KUBE-SVL-" + h, ext: "KUBE-EXT-" + h}
+	return chainNames{svc: "KUBE-SVC-" + h, svl: "KUBE-SVL-" + h, ext: "KUBE-EXT-" + h, fw: "KUBE-FW-" + h, xlb: "KUBE-XLB-" + h}
 }
 
 // endpointChain is the chain of one endpoint, given as address and port.

@@ -35,7 +35,7 @@ func TestChainNamesAreThoseOfKubeProxy(t *testing.T) {
 func TestUnnamedPortsHaveNoColon(t *testing.T) {
 	svc := &topology.Service{Name: "web", Namespace: "default"}
 	for name, want := range map[string]string{"": "default/web", "http": "default/web:http"} {
-		if got := portName(&service.Port{Service: svc, Port: &topology.ServicePort{Name: name}}); got != want {
+		if got := portName(&service.Port{Service: svc, Port: &topology.ServicePort{Name: name}}, false); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

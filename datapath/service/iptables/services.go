@@ -28,8 +28,9 @@ type endpoint struct {
 
 // servicePort adds the entries of one service port and the chains behind them.
 func (c *compiler) servicePort(p *service.Port) {
-	name := portName(p)
-	pc := &portCompiler{compiler: c, Port: p, sp: p.Port, name: name, names: namesOf(name, p.Port.Protocol), o: originOf(p)}
+	name := portName(p, c.legacy)
+	pc := &portCompiler{compiler: c, Port: p, sp: p.Port, name: name, names: namesOf(name, p.Port.Protocol), o: p.Origin()}
+	pc.healthCheck()
 	if !p.Any {
 		pc.refuse()
 		return
@@ -38,27 +39,15 @@ func (c *compiler) servicePort(p *service.Port) {
 		addr := e.Addr.String()
 		pc.all = append(pc.all, endpoint{e, addr, endpointChain(name, p.Port.Protocol, addr)})
 	}
-	pc.entries()
-	pc.dropWithoutLocal()
-	if p.External() {
-		pc.externalChain()
-	}
-	if p.UsesCluster() {
-		pc.balance(pc.names.svc, p.Cluster)
-	}
-	if p.UsesLocal() {
-		pc.balance(pc.names.svl, p.Local)
+	if c.legacy {
+		pc.legacyEntries()
+		pc.legacyChains()
+	} else {
+		pc.entries()
+		pc.dropWithoutLocal()
+		pc.chains()
 	}
 	pc.endpoints()
-}
-
-// originOf is the service, at the line of the port where that has one.
-func originOf(p *service.Port) plan.Origin {
-	o := p.Port.Origin
-	if o == (topology.Origin{}) {
-		o = p.Service.Origin
-	}
-	return plan.Origin{Object: "service " + p.Service.Namespace + "/" + p.Service.Name, File: o.File, Line: o.Line}
 }
 
 // hasInternal reports whether internal traffic finds an endpoint.
@@ -88,28 +77,49 @@ func (pc *portCompiler) externalPolicyChain() string {
 	return pc.names.svc
 }
 
+// firewalled reports whether only some may use the load balancer addresses.
+func (pc *portCompiler) firewalled() bool { return len(pc.VIPs) > 0 && len(pc.SourceRanges) > 0 }
+
 // to matches an address and the port of the service, in kube-proxy's order.
 func (pc *portCompiler) to(comment string, a netip.Addr) []plan.Match {
-	return []plan.Match{plan.Comment{Text: comment}, plan.Proto{Name: string(pc.sp.Protocol)},
-		plan.Dst{Prefix: netip.PrefixFrom(a, a.BitLen())}, plan.DPort{Port: pc.sp.Port}}
+	return []plan.Match{plan.Comment{Text: comment}, pc.protocol(), plan.Dst{Prefix: single(a)}, plan.DPort{Port: pc.sp.Port}}
 }
+
+// toNodePort matches the node port.
+func (pc *portCompiler) toNodePort(comment string) []plan.Match {
+	return []plan.Match{plan.Comment{Text: comment}, pc.protocol(), plan.DPort{Port: pc.sp.NodePort}}
+}
+
+func (pc *portCompiler) protocol() plan.Match { return plan.Proto{Name: string(pc.sp.Protocol)} }
+
+func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 // entries adds the rules of KUBE-SERVICES and KUBE-NODEPORTS that lead to the
 // port's chains.
 func (pc *portCompiler) entries() {
 	if pc.hasInternal() {
 		pc.nat.add(services, pc.o, plan.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
-		pc.masqueradeInternal()
+		pc.masqueradeInternal(pc.internalChain())
+	}
+	external := plan.Jump{Chain: pc.names.ext}
+	for _, a := range pc.ExternalIPs {
+		pc.nat.add(services, pc.o, external, pc.to(pc.name+" external IP", a)...)
+	}
+	for _, a := range pc.VIPs {
+		to := external
+		if pc.firewalled() {
+			to.Chain = pc.names.fw
+		}
+		pc.nat.add(services, pc.o, to, pc.to(pc.name+" loadbalancer IP", a)...)
 	}
 	if pc.sp.NodePort != 0 {
-		pc.nat.add(nodePorts, pc.o, plan.Jump{Chain: pc.names.ext}, plan.Comment{Text: pc.name},
-			plan.Proto{Name: string(pc.sp.Protocol)}, plan.DPort{Port: pc.sp.NodePort})
+		pc.nat.add(nodePorts, pc.o, external, pc.toNodePort(pc.name)...)
 	}
 }
 
-// masqueradeInternal marks traffic to the cluster IP that does not come from a pod:
-// the endpoint's node may not know the way back to it.
-func (pc *portCompiler) masqueradeInternal() {
+// masqueradeInternal adds to a chain that traffic to the cluster IP is marked when
+// it does not come from a pod: the endpoint's node may not know the way back to it.
+func (pc *portCompiler) masqueradeInternal(chain string) {
 	matches := pc.to(pc.name+" cluster IP", pc.ClusterIP)
 	switch {
 	case pc.view.Lab.Proxy.MasqueradeAll:
@@ -118,5 +128,5 @@ func (pc *portCompiler) masqueradeInternal() {
 	default:
 		return
 	}
-	pc.nat.add(pc.internalChain(), pc.o, toMarkMasq, matches...)
+	pc.nat.add(chain, pc.o, toMarkMasq, matches...)
 }

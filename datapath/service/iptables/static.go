@@ -45,6 +45,9 @@ func (c *compiler) hooks() {
 		{c.nat, "OUTPUT", services, "kubernetes service portals", false},
 		{c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules", false},
 	} {
+		if h.to == proxyFirewall && c.legacy {
+			continue
+		}
 		var matches []plan.Match
 		if h.onlyNew {
 			matches = append(matches, isNew)
@@ -67,11 +70,17 @@ func (c *compiler) hooks() {
 func (c *compiler) static() {
 	o := c.proxy
 	c.nat.add(markMasq, o, plan.OrMark{Bits: masqueradeBit})
-	c.nat.add(postrouting, o, plan.Return{}, notMarked)
-	// Without the mark a packet that passes here again, as after a tunnel, is not
-	// rewritten twice.
-	c.nat.add(postrouting, o, plan.XorMark{Bits: masqueradeBit})
-	c.nat.add(postrouting, o, plan.Masquerade{RandomFully: true}, plan.Comment{Text: "kubernetes service traffic requiring SNAT"})
+	requiringSNAT := plan.Comment{Text: "kubernetes service traffic requiring SNAT"}
+	if c.legacy {
+		c.legacyStatic()
+		c.nat.add(postrouting, o, plan.Masquerade{}, requiringSNAT, isMarked)
+	} else {
+		c.nat.add(postrouting, o, plan.Return{}, notMarked)
+		// Without the mark a packet that passes here again, as after a tunnel, is not
+		// rewritten twice.
+		c.nat.add(postrouting, o, plan.XorMark{Bits: masqueradeBit})
+		c.nat.add(postrouting, o, plan.Masquerade{RandomFully: true}, requiringSNAT)
+	}
 
 	if c.localNodePorts() {
 		// route_localnet lets a neighbour reach 127.0.0.1 of the node: kubernetes

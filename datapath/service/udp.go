@@ -1,0 +1,32 @@
+package service
+
+import (
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// UDPServices returns the UDP ports whose connection tracking entries a node has to
+// clean up when endpoints change. Ports that nobody serves are left alone: their
+// clients may as well wait.
+func UDPServices(v View) []plan.UDPService {
+	var out []plan.UDPService
+	for i := range v.Ports {
+		p := &v.Ports[i]
+		if p.Port.Protocol != topology.UDP || !p.Any {
+			continue
+		}
+		s := plan.UDPService{IPv6: p.ClusterIP.Is6(), NodePort: p.Port.NodePort, Origin: p.Origin()}
+		for _, list := range [][]netip.Addr{{p.ClusterIP}, p.ExternalIPs, p.VIPs} {
+			for _, a := range list {
+				s.To = append(s.To, netip.AddrPortFrom(a, p.Port.Port))
+			}
+		}
+		for _, e := range filter(endpointsOf(p.Port, s.IPv6), usable) {
+			s.Endpoints = append(s.Endpoints, e.Addr)
+		}
+		out = append(out, s)
+	}
+	return out
+}
