@@ -8,7 +8,7 @@ ALL     = $(shell PATH="$(PATH)"; go list ./... | sed "s,^$$(go list -m),.,")
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
 # Without a C compiler there is no race detector.
 RACE    = $(if $(shell command -v $${CC:-gcc}),-race)
-GOLDEN  = $(shell grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u)
+GOLDEN  = $(shell grep -rl --include='*_test.go' 'flag.Bool."update"' . | xargs -n1 dirname | sort -u)
 ROOT    = $(filter 0,$(shell id -u))
 FUZZ    = 30s
 
