@@ -1,0 +1,97 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/topology"
+)
+
+func explainCommand(u *ui) *cobra.Command {
+	var o explainOptions
+	c := &cobra.Command{
+		Use:   "explain FROM TO",
+		Short: "Follow one packet on paper: every hop, table, chain and rule",
+		Long: `Follow a packet from a pod, node or client to a service, pod, node, client or
+address:port through the plan of a scenario. Needs no kernel: every rule that matters is
+named with the object and the line that it serves, and every way that it can take with its
+probability.
+
+  netlab explain -f scenarios/local-policy.hcl laptop 192.168.0.11:31380
+  netlab explain -f scenarios/cluster-ip.hcl shell web`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.from, o.to = args[0], args[1]
+			return u.explain(o)
+		},
+	}
+	o.flags.register(c)
+	f := c.Flags()
+	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (found without, if there is one in this folder)")
+	f.StringVarP(&o.protocol, "protocol", "p", "", "tcp or udp (that of the port)")
+	f.BoolVar(&o.udp, "udp", false, "the same as --protocol udp")
+	f.BoolVar(&o.all, "all", false, "show every step, also those that change nothing")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.mermaid, "mermaid", false, "print a Mermaid sequence diagram")
+	return c
+}
+
+type explainOptions struct {
+	flags          scenarioFlags
+	file, from, to string
+	protocol       string
+	udp, all       bool
+	json, mermaid  bool
+}
+
+func (u *ui) explain(o explainOptions) error {
+	var args []string
+	if o.file != "" {
+		args = []string{o.file}
+	}
+	path, err := theScenario(args)
+	if err != nil {
+		return err
+	}
+	s, err := u.load(path, o.flags)
+	if err != nil {
+		return err
+	}
+	from, err := scenarios.Dialer(s.Lab, o.from)
+	if err != nil {
+		return usage(err, "usage: netlab explain -f "+path+" FROM TO")
+	}
+	protocol := topology.Protocol(o.protocol)
+	if o.udp {
+		protocol = topology.UDP
+	}
+	to, protocol, err := scenarios.Listener(s.Lab, o.to, protocol)
+	if err != nil {
+		return usage(err, "usage: netlab explain -f "+path+" FROM TO")
+	}
+	p, err := datapath.Compile(s.Lab)
+	if err != nil {
+		return usage(err, "change "+path)
+	}
+	f := flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second}
+	return u.printPrediction(walk.New(p).Walk(f), o)
+}
+
+func (u *ui) printPrediction(p walk.Prediction, o explainOptions) error {
+	switch {
+	case o.json:
+		return u.json(p)
+	case o.mermaid:
+		u.print("%s", p.Mermaid())
+	case o.all:
+		u.print("%s", p.Text(walk.Full))
+	default:
+		u.print("%s", p.Text(walk.Brief))
+	}
+	return nil
+}
