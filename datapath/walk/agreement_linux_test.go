@@ -174,3 +174,36 @@ func connections(p walk.Prediction) int {
 	}
 	return 60
 }
+
+// TestKernelAgreesOnRows asks the kernel what TestRows asks on paper.
+func TestKernelAgreesOnRows(t *testing.T) {
+	for _, r := range rows() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			p := r.plan()
+			var flows []flow.Flow
+			for range connections(walk.New(p).Walk(r.flow())) {
+				flows = append(flows, r.flow())
+			}
+			compare(t, p, flows)
+		})
+	}
+}
+
+// TestKernelKeepsAClient asks the kernel what TestRecentKeepsAClient asks on paper.
+func TestKernelKeepsAClient(t *testing.T) {
+	t.Parallel()
+	p, f := sticky()
+	running := start(t, p)
+	world := walk.New(p)
+	var state *walk.State
+	for i := range 20 {
+		seen := observe(t, running, []flow.Flow{f})[f][0]
+		prediction := world.WalkFrom(state, f)
+		at := slices.IndexFunc(prediction.Branches, func(b walk.Branch) bool { return b.End == seen.End() })
+		if at < 0 {
+			t.Fatalf("connection %d: observed %s\n%s", i+1, seen.End(), prediction.Text(walk.Brief))
+		}
+		state = prediction.Branches[at].State
+	}
+}

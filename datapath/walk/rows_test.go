@@ -1,0 +1,257 @@
+package walk_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk"
+)
+
+// row is a change to the smallest lab with a router in it, and what comes of a flow
+// then. a dials unless from says otherwise.
+//
+//	client.a 10.0.1.2 --- 10.0.1.1 node.r 10.0.2.1 --- 10.0.2.2 client.b
+type row struct {
+	name   string
+	change func(a, r, b *plan.Netns)
+	from   string // client.a
+	to     string // 10.0.2.2:80
+	proto  flow.Protocol
+	within time.Duration
+	want   string
+}
+
+// routed is the lab of the rows. The router's links are bridges with one port. b and r serve port 80 over TCP and UDP.
+func routed() *plan.Plan {
+	mac := byte(0)
+	veth := func(name, netns, peer string) plan.Link {
+		mac++
+		return plan.Link{Name: name, Type: plan.Veth, MTU: 1500, MAC: [6]byte{2, 0, 0, 0, 0, mac}, Peer: plan.Peer{Netns: netns, Link: peer}}
+	}
+	bridge := func(name string) plan.Link {
+		mac++
+		return plan.Link{Name: name, Type: plan.Bridge, MTU: 1500, MAC: [6]byte{2, 0, 0, 0, 0, mac}}
+	}
+	port := func(bridge string, l plan.Link) plan.Link { l.Master = bridge; return l }
+	addr := func(link, prefix string) plan.Addr {
+		return plan.Addr{Link: link, Prefix: netip.MustParsePrefix(prefix)}
+	}
+	gateway := func(via string) []plan.Route {
+		return []plan.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(via), Dev: "eth0"}}
+	}
+	listen := []plan.Listen{{Protocol: "tcp", Port: 80}, {Protocol: "udp", Port: 80}}
+	p := &plan.Plan{Lab: "rows", Netns: []plan.Netns{
+		{Name: "node.r", Kind: plan.Node, Links: []plan.Link{bridge("a"), bridge("b"), port("a", veth("pa", "client.a", "eth0")), port("b", veth("pb", "client.b", "eth0"))},
+			Addrs: []plan.Addr{addr("a", "10.0.1.1/24"), addr("b", "10.0.2.1/24")}, Agents: []plan.Agent{{Name: "r", Node: "r", Listen: listen}},
+			Sysctls: []plan.Sysctl{{Key: "net.ipv4.ip_forward", Value: "1"}, {Key: "net.ipv4.icmp_ratelimit", Value: "0"}}},
+		{Name: "client.a", Kind: plan.Client, Links: []plan.Link{veth("eth0", "node.r", "pa")},
+			Addrs: []plan.Addr{addr("eth0", "10.0.1.2/24")}, Routes: gateway("10.0.1.1")},
+		{Name: "client.b", Kind: plan.Client, Links: []plan.Link{veth("eth0", "node.r", "pb")},
+			Addrs: []plan.Addr{addr("eth0", "10.0.2.2/24")}, Routes: gateway("10.0.2.1"), Agents: []plan.Agent{{Name: "b", Listen: listen}}},
+	}}
+	return p
+}
+
+// rules appends rules to a built-in chain.
+func rules(n *plan.Netns, table, chain string, list ...plan.Rule) {
+	i := slices.IndexFunc(n.Tables, func(t plan.Table) bool { return t.Name == table })
+	if i < 0 {
+		n.Tables = append(n.Tables, plan.Table{Name: table})
+		i = len(n.Tables) - 1
+	}
+	t := &n.Tables[i]
+	j := slices.IndexFunc(t.Chains, func(c plan.Chain) bool { return c.Name == chain })
+	if j < 0 {
+		c := plan.Chain{Name: chain}
+		if slices.Contains([]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}, chain) {
+			c.Policy = "ACCEPT"
+		}
+		t.Chains = append(t.Chains, c)
+		j = len(t.Chains) - 1
+	}
+	t.Chains[j].Rules = append(t.Chains[j].Rules, list...)
+}
+
+func rule(target plan.Target, matches ...plan.Match) plan.Rule {
+	return plan.Rule{Matches: matches, Target: target}
+}
+
+func forward(target plan.Target, matches ...plan.Match) func(a, r, b *plan.Netns) {
+	return func(_, r, _ *plan.Netns) { rules(r, "filter", "FORWARD", rule(target, matches...)) }
+}
+
+func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
+
+func rows() []row {
+	isTCP, isUDP := plan.Proto{Name: "tcp"}, plan.Proto{Name: "udp"}
+	answers := plan.CTState{States: []string{"ESTABLISHED", "RELATED"}}
+	vip := plan.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
+	toB := plan.DNAT{To: addrPort("10.0.2.2:80")}
+	dnat := func(r *plan.Netns) { rules(r, "nat", "PREROUTING", rule(toB, vip, isTCP)) }
+	return []row{
+		{name: "a router routes", want: "b from a"},
+		{name: "a datagram", proto: flow.UDP, want: "b from a"},
+		{name: "a host that is no router", change: func(_, r, _ *plan.Netns) { setSysctl(r, "net.ipv4.ip_forward", "0") }, want: "timeout"},
+		{name: "no route on the way", to: "10.0.3.1:80", want: "unreachable"},
+		{name: "no route on the way, datagram", to: "10.0.3.1:80", proto: flow.UDP, want: "unreachable"},
+		{name: "no way back", change: func(_, _, b *plan.Netns) { b.Routes = nil }, want: "timeout"},
+		{name: "nobody there, short patience", to: "10.0.2.77:80", want: "timeout"},
+		{name: "nobody there, patience", to: "10.0.2.77:80", within: 6 * time.Second, want: "unreachable"},
+		{name: "nobody on the own link, patience", to: "10.0.1.77:80", within: 6 * time.Second, want: "unreachable"},
+		{name: "in circles", change: func(_, r, b *plan.Netns) {
+			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("10.7.0.0/16"), Via: netip.MustParseAddr("10.0.2.2"), Dev: "b"})
+			setSysctl(b, "net.ipv4.ip_forward", "1")
+		}, to: "10.7.0.1:80", want: "unreachable"},
+		{name: "REJECT", change: forward(plan.Reject{}), want: "refused"},
+		{name: "REJECT of datagrams", change: forward(plan.Reject{}, isUDP), proto: flow.UDP, want: "refused"},
+		{name: "REJECT as if there were no host", change: forward(plan.Reject{With: "icmp-host-unreachable"}), want: "unreachable"},
+		{name: "REJECT as forbidden", change: forward(plan.Reject{With: "icmp-admin-prohibited"}), want: "unreachable"},
+		{name: "REJECT with a reset", change: forward(plan.Reject{With: "tcp-reset"}, isTCP), want: "refused"},
+		{name: "DROP", change: forward(plan.Drop{}), want: "timeout"},
+		{name: "DROP of one port", change: forward(plan.Drop{}, isTCP, plan.DPort{Port: 81}), want: "b from a"},
+		{name: "DROP by link", change: forward(plan.Drop{}, plan.InIf{Name: "a"}, plan.OutIf{Name: "b"}), want: "timeout"},
+		{name: "DROP by another link", change: forward(plan.Drop{}, plan.InIf{Name: "b"}, plan.CTState{States: []string{"NEW"}}), want: "b from a"},
+		{name: "DROP of answers", change: forward(plan.Drop{}, answers), want: "timeout"},
+		{name: "DROP by link, not", change: forward(plan.Drop{}, plan.InIf{Name: "b", Not: true}), want: "timeout"},
+		{name: "own REJECT", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(plan.Reject{}, isTCP)) }, want: "refused"},
+		{name: "own DROP", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(plan.Drop{})) }, want: "timeout"},
+		{name: "own DROP of a datagram", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(plan.Drop{})) }, want: "unreachable"},
+		{name: "own DROP at POSTROUTING", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "mangle", "POSTROUTING", rule(plan.Drop{})) }, want: "unreachable"},
+		{name: "no ICMP gets in", change: func(a, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(plan.Reject{}))
+			rules(a, "filter", "INPUT", rule(plan.Drop{}, plan.Proto{Name: "icmp"}))
+		}, want: "timeout"},
+		{name: "refused by nobody's port", to: "10.0.2.2:81", want: "refused"},
+		{name: "refused by nobody's port, datagram", to: "10.0.2.2:81", proto: flow.UDP, want: "refused"},
+		{name: "only answers get in", change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "INPUT", rule(plan.Accept{}, answers), rule(plan.Drop{}))
+		}, want: "b from a"},
+		{name: "ICMP errors are related", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "INPUT", rule(plan.Accept{}, answers), rule(plan.Drop{}))
+		}, want: "refused"},
+		{name: "marks decide", change: func(_, r, _ *plan.Netns) {
+			rules(r, "mangle", "PREROUTING", rule(plan.OrMark{Bits: 6}), rule(plan.XorMark{Bits: 2}))
+			rules(r, "filter", "FORWARD", rule(plan.Drop{}, plan.Mark{Value: 4, Mask: 6, Not: true}))
+		}, want: "b from a"},
+		{name: "a jump that returns", change: func(_, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(plan.Jump{Chain: "OWN"}), rule(plan.Drop{}))
+			rules(r, "filter", "OWN", rule(plan.Return{}, plan.Src{Prefix: netip.MustParsePrefix("10.0.1.2/32")}), rule(plan.Accept{}))
+		}, want: "timeout"},
+		{name: "a jump that accepts", change: func(_, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(plan.Jump{Chain: "OWN"}), rule(plan.Drop{}))
+			rules(r, "filter", "OWN", rule(plan.Return{}, plan.Src{Prefix: netip.MustParsePrefix("10.0.0.0/16"), Not: true}), rule(plan.Accept{}))
+		}, want: "b from a"},
+		{name: "a coin", change: forward(plan.Reject{}, plan.Random{Probability: 0.5}, plan.CTState{States: []string{"NEW"}}), want: "b from a, refused"},
+		{name: "DNAT", change: func(_, r, _ *plan.Netns) { dnat(r) }, to: "10.9.9.9:81", want: "b from a"},
+		{name: "DNAT to the router itself", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.1:80")}, vip, isTCP))
+		}, to: "10.9.9.9:81", want: "r from a"},
+		{name: "DNAT to a closed port", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.2:81")}, vip, isTCP))
+		}, to: "10.9.9.9:81", want: "refused"},
+		{name: "DNAT to a closed port, datagram", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.2:81")}, vip, isUDP))
+		}, to: "10.9.9.9:81", proto: flow.UDP, want: "refused"},
+		{name: "DNAT and MASQUERADE to a closed port, datagram", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.2:81")}, vip, isUDP))
+			rules(r, "nat", "POSTROUTING", rule(plan.Masquerade{}, plan.OutIf{Name: "b"}))
+		}, to: "10.9.9.9:81", proto: flow.UDP, want: "refused"},
+		{name: "DNAT to nobody", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.5.5.5:80")}, vip, isTCP))
+		}, to: "10.9.9.9:81", want: "unreachable"},
+		{name: "DNAT back to the dialer", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.1.2:80")}, vip, isTCP))
+		}, to: "10.9.9.9:81", want: "timeout"},
+		{name: "a process of the router is not in PREROUTING", change: func(_, r, _ *plan.Netns) { dnat(r) }, from: "node.r", to: "10.9.9.9:81", want: "unreachable"},
+		{name: "DNAT of the own process", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "OUTPUT", rule(toB, plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
+		}, from: "node.r", to: "10.0.1.9:81", want: "b from 10.0.1.1"},
+		{name: "the filter sees the first link", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "OUTPUT", rule(toB, plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
+			rules(r, "filter", "OUTPUT", rule(plan.Drop{}, plan.OutIf{Name: "a"}))
+		}, from: "node.r", to: "10.0.1.9:81", want: "timeout"},
+		{name: "the filter does not see the last link", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "OUTPUT", rule(toB, plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
+			rules(r, "filter", "OUTPUT", rule(plan.Drop{}, plan.OutIf{Name: "b"}))
+		}, from: "node.r", to: "10.0.1.9:81", want: "b from 10.0.1.1"},
+		{name: "MASQUERADE", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "POSTROUTING", rule(plan.Masquerade{}, plan.OutIf{Name: "b"}))
+		}, want: "b from 10.0.2.1"},
+		{name: "MASQUERADE on the loopback", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "POSTROUTING", rule(plan.Masquerade{}, plan.OutIf{Name: "lo"}))
+		}, from: "node.r", to: "127.0.0.1:80", want: "r from 10.0.1.1"},
+		{name: "loopback to loopback", from: "node.r", to: "127.0.0.5:80", want: "r from 127.0.0.1"},
+		{name: "own address", from: "node.r", to: "10.0.2.1:80", want: "r from 10.0.2.1"},
+		{name: "the address of another link", to: "10.0.2.1:80", want: "r from a"},
+		{name: "LOCAL is any own address", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(toB, plan.AddrType{Dst: "LOCAL"}, isTCP, plan.DPort{Port: 90}))
+		}, to: "10.0.2.1:90", want: "b from a"},
+		{name: "a martian source", change: func(_, r, _ *plan.Netns) {
+			r.Addrs = append(r.Addrs, plan.Addr{Link: "b", Prefix: netip.MustParsePrefix("10.0.1.2/32")})
+		}, want: "timeout"},
+		{name: "the wrong path, strict", change: func(_, r, _ *plan.Netns) {
+			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("10.0.1.2/32"), Dev: "b"})
+			setSysctl(r, "net.ipv4.conf.all.rp_filter", "1")
+		}, want: "timeout"},
+		{name: "a neighbour entry that lies", change: func(a, _, _ *plan.Netns) {
+			a.Neighs = append(a.Neighs, plan.Neigh{Link: "eth0", Addr: netip.MustParseAddr("10.0.1.1"), MAC: [6]byte{2, 9, 9, 9, 9, 9}})
+		}, want: "timeout"},
+		{name: "a router of the own link by proxy", change: func(a, r, _ *plan.Netns) {
+			a.Routes = []plan.Route{{To: netip.MustParsePrefix("10.0.2.0/24"), Dev: "eth0"}}
+			setSysctl(r, "net.ipv4.conf.a.proxy_arp", "1")
+		}, want: "b from a"},
+		{name: "the answers' policy", change: func(_, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(plan.Accept{}, plan.InIf{Name: "a"}))
+			r.Tables[0].Chains[0].Policy = "DROP"
+		}, want: "timeout"},
+	}
+}
+
+func (r row) flow() flow.Flow {
+	f := flow.Flow{From: "client.a", To: addrPort("10.0.2.2:80"), Protocol: flow.TCP, Within: r.within}
+	if r.from != "" {
+		f.From = r.from
+	}
+	if r.to != "" {
+		f.To = addrPort(r.to)
+	}
+	if r.proto != "" {
+		f.Protocol = r.proto
+	}
+	return f
+}
+
+func (r row) plan() *plan.Plan {
+	p := routed()
+	if r.change != nil {
+		r.change(&p.Netns[1], &p.Netns[0], &p.Netns[2])
+	}
+	p.Sort()
+	return p
+}
+
+func TestRows(t *testing.T) {
+	for _, r := range rows() {
+		t.Run(r.name, func(t *testing.T) {
+			p := r.plan()
+			got := walk.New(p).Walk(r.flow())
+			var parts []string
+			for _, e := range got.Ends() {
+				part := string(e.Value.Outcome)
+				if e.Value.Outcome == flow.Connected {
+					part = e.Value.Answer + " from " + strings.NewReplacer("10.0.1.2", "a").Replace(e.Value.Source.String())
+				}
+				parts = append(parts, part)
+			}
+			slices.Sort(parts)
+			if text := strings.Join(parts, ", "); text != r.want {
+				t.Errorf("got %s, want %s\n%s", text, r.want, got.Text(walk.Full))
+			}
+		})
+	}
+}

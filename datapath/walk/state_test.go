@@ -1,0 +1,95 @@
+package walk_test
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk"
+)
+
+// sticky is the lab of the rows, in which the router spreads 10.9.9.9:80 over b and
+// itself and keeps a client with its choice for a minute, as services with session
+// affinity do.
+func sticky() (*plan.Plan, flow.Flow) {
+	p := routed()
+	r := &p.Netns[0]
+	tcp := plan.Proto{Name: "tcp"}
+	vip := plan.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
+	noted := func(list string) plan.Match { return plan.Recent{List: list, Seconds: 60, Reap: true} }
+	rules(r, "nat", "PREROUTING", rule(plan.Jump{Chain: "SVC"}, vip, tcp))
+	rules(r, "nat", "SVC", rule(plan.Jump{Chain: "SEP-B"}, noted("B")), rule(plan.Jump{Chain: "SEP-R"}, noted("R")),
+		rule(plan.Jump{Chain: "SEP-B"}, plan.Random{Probability: 0.5}), rule(plan.Jump{Chain: "SEP-R"}))
+	rules(r, "nat", "SEP-B", rule(plan.DNAT{To: addrPort("10.0.2.2:80")}, tcp, plan.Recent{List: "B", Set: true}))
+	rules(r, "nat", "SEP-R", rule(plan.DNAT{To: addrPort("10.0.2.1:80")}, tcp, plan.Recent{List: "R", Set: true}))
+	p.Sort()
+	return p, flow.Flow{From: "client.a", To: addrPort("10.9.9.9:80"), Protocol: flow.TCP}
+}
+
+func TestRecentKeepsAClient(t *testing.T) {
+	p, f := sticky()
+	w := walk.New(p)
+	first := w.Walk(f)
+	if len(first.Branches) != 2 {
+		t.Fatalf("%d branches, want 2\n%s", len(first.Branches), first.Text(walk.Brief))
+	}
+	for _, b := range first.Branches {
+		for _, row := range []struct {
+			after time.Duration
+			want  int
+		}{{0, 1}, {time.Minute, 1}, {61 * time.Second, 2}} {
+			again := w.WalkFrom(b.State.After(row.after), f)
+			if len(again.Answers()) != row.want || row.want == 1 && again.Answers()[0].Value != b.Answer {
+				t.Errorf("%v after %s answered: %v, want %d", row.after, b.Answer, again.Answers(), row.want)
+			}
+		}
+		// Each new connection starts the minute anew.
+		later := w.WalkFrom(b.State.After(50*time.Second), f).Branches[0].State.After(50 * time.Second)
+		if got := w.WalkFrom(later, f); len(got.Branches) != 1 {
+			t.Errorf("the second connection did not refresh the list\n%s", got.Text(walk.Brief))
+		}
+	}
+	if again := w.Walk(f); len(again.Branches) != 2 {
+		t.Error("a walk changed the world")
+	}
+}
+
+func TestRecentForgetsTheOldestOfAHundred(t *testing.T) {
+	p, f := sticky()
+	a := &p.Netns[slices.IndexFunc(p.Netns, func(n plan.Netns) bool { return n.Name == "client.a" })]
+	var s *walk.State
+	dial := func(i int) walk.Prediction {
+		a.Addrs[0].Prefix = netip.MustParsePrefix(fmt.Sprintf("10.0.1.%d/24", i))
+		got := walk.New(p).WalkFrom(s, f)
+		s = got.Branches[0].State // always SEP-B
+		return got
+	}
+	for i := range 100 {
+		dial(2 + i)
+	}
+	if got := dial(2); len(got.Branches) != 1 {
+		t.Errorf("forgot one of 100\n%s", got.Text(walk.Brief))
+	}
+	dial(102) // 3 makes room
+	if got := dial(2); len(got.Branches) != 1 {
+		t.Errorf("forgot another than the oldest\n%s", got.Text(walk.Brief))
+	}
+	if got := dial(3); len(got.Branches) != 2 {
+		t.Errorf("remembers 101\n%s", got.Text(walk.Brief))
+	}
+}
+
+func TestRoutesSpreadOverGateways(t *testing.T) {
+	p := routed()
+	a := &p.Netns[1]
+	a.Routes[0].More = []netip.Addr{netip.MustParseAddr("10.0.1.77")} // nobody
+	got := walk.New(p).Walk(flow.Flow{From: "client.a", To: addrPort("10.0.2.2:80")})
+	want := []walk.Weight[flow.Outcome]{{Value: flow.Connected, Probability: 0.5}, {Value: flow.Timeout, Probability: 0.5}}
+	if !slices.Equal(got.Outcomes(), want) {
+		t.Errorf("got %v, want %v\n%s", got.Outcomes(), want, got.Text(walk.Brief))
+	}
+}
