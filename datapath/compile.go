@@ -29,6 +29,7 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 		netns[p.Netns[i].Name] = &p.Netns[i]
 	}
 	addAgents(lab, netns)
+	addExternalRoutes(lab, netns)
 	if err := addServices(lab, netns); err != nil {
 		return nil, err
 	}
@@ -65,11 +66,14 @@ func addServices(lab *topology.Lab, netns map[string]*plan.Netns) error {
 	}
 	for _, node := range lab.Nodes {
 		n := netns[node.Netns()]
-		rules, err := backend.Compile(service.NewView(lab, node, addrsOf(n)))
+		view := service.NewView(lab, node, addrsOf(n))
+		rules, err := backend.Compile(view)
 		if err != nil {
 			return fmt.Errorf("proxy mode %q: node %q: %w", backend.Name(), node.Name, err)
 		}
 		merge(n, &rules)
+		n.Agents = append(n.Agents, service.HealthChecks(view)...)
+		n.UDP = service.UDPServices(view)
 	}
 	return nil
 }

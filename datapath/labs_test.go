@@ -93,8 +93,50 @@ ports on the loopback, tunnels only where direct routes do not reach.
 		Nodes: nodes("node1", "node2"),
 		Pods:  []topology.PodSpec{pod("web", 0, "node1")},
 		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
-			s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080)
-		}), service("empty", func(s *topology.ServiceSpec) { s.Selector = map[string]string{"app": "none"} })},
+			s.Type, s.Ports[0].NodePort, s.IPFamilyPolicy = set("NodePort"), set(30080), set("RequireDualStack")
+		}), service("empty", func(s *topology.ServiceSpec) {
+			s.Selector, s.IPFamilyPolicy = map[string]string{"app": "none"}, set("RequireDualStack")
+		})},
+	},
+}, {
+	name: "load-balancer",
+	about: `Everything outside: load balancer addresses for some, by way of two nodes; external
+addresses; a health check; session affinity; UDP and SCTP. Pods keep their address
+towards nodes.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), MasqueradeNodeTraffic: set(false), Origin: at(1)},
+		Proxy:   topology.ProxySpec{DetectLocal: set("cluster_cidr"), Origin: at(3)},
+		Nodes:   nodes("node1", "node2"),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+		Services: []topology.ServiceSpec{balanced("local", func(s *topology.ServiceSpec) {
+			s.ExternalTrafficPolicy, s.HealthCheckNodePort = set("Local"), set(32000)
+			s.SessionAffinity, s.AffinitySeconds = set("ClientIP"), set(600)
+		}), balanced("ranges", func(s *topology.ServiceSpec) {
+			s.SourceRanges = set([]string{"192.168.0.0/24", " 10.0.0.0/8 "})
+			s.ExternalIPs = set([]netip.Addr{netip.MustParseAddr("203.0.113.7")})
+			s.Ports[0].Protocol, s.Ports[0].NodePort = set("udp"), set(30053)
+		})},
+	},
+}, {
+	name: "legacy",
+	about: `The layout of older versions of kube-proxy: the same services as in load-balancer.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1)},
+		Proxy:   topology.ProxySpec{Layout: set("legacy"), Origin: at(3)},
+		Nodes:   nodes("node1", "node2"),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+		Services: []topology.ServiceSpec{balanced("local", func(s *topology.ServiceSpec) {
+			s.ExternalTrafficPolicy, s.InternalTrafficPolicy = set("Local"), set("Local")
+			s.Ports[0].NodePort, s.Ports[0].Name = set(30080), ""
+		}), balanced("ranges", func(s *topology.ServiceSpec) {
+			s.SourceRanges = set([]string{"192.168.0.0/24"})
+			s.ExternalIPs = set([]netip.Addr{netip.MustParseAddr("203.0.113.7")})
+			s.Ports[0].NodePort = set(30081)
+		})},
 	},
 }, {
 	name: "no-proxy",
@@ -135,6 +177,16 @@ func pod(block string, index int, node string) topology.PodSpec {
 func service(name string, f func(*topology.ServiceSpec)) topology.ServiceSpec {
 	return edit(topology.ServiceSpec{Name: name, Selector: map[string]string{"app": "web"},
 		Ports: []topology.ServicePortSpec{{Name: "http", Port: set(80), TargetPort: set("http"), Origin: at(31)}}, Origin: at(30)}, f)
+}
+
+// balanced returns a service of type LoadBalancer by way of both nodes, for the pods
+// named web.
+func balanced(name string, f func(*topology.ServiceSpec)) topology.ServiceSpec {
+	return service(name, func(s *topology.ServiceSpec) {
+		s.Type, s.LoadBalancerVia = set("LoadBalancer"), set([]string{"node1", "node2"})
+		s.Ports[0].TargetPort = set("8080")
+		f(s)
+	})
 }
 
 func resolve(t testing.TB, spec topology.Spec) *topology.Lab {

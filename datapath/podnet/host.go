@@ -39,6 +39,12 @@ func nodeSysctls(ipv6 bool) []plan.Sysctl {
 		{Key: "net.ipv4.conf.default.rp_filter", Value: "0"},
 		{Key: "net.ipv4.conf.eth0.rp_filter", Value: "0"},
 		{Key: "net.ipv4.conf.cni0.rp_filter", Value: "0"},
+		// A packet that leaves by the link that it came by, as to a service address
+		// without a rule, would make its sender go around this node for minutes, past
+		// rules that are added in the meantime.
+		{Key: "net.ipv4.conf.all.send_redirects", Value: "0"},
+		{Key: "net.ipv4.conf.default.send_redirects", Value: "0"},
+		{Key: "net.ipv4.conf.eth0.send_redirects", Value: "0"},
 		// The kernel answers one rejected packet per second and destination by
 		// default; the others would look dropped, not refused.
 		{Key: "net.ipv4.icmp_ratelimit", Value: "0"},

@@ -1,0 +1,75 @@
+package datapath
+
+import (
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/podnet"
+	"github.com/netlab/netlab/topology"
+)
+
+// addExternalRoutes tells clients which nodes take the load balancer and external
+// addresses of services: what a load balancer or a router announces outside. Several
+// nodes share the connections. Inside the cluster nobody needs that: nodes translate
+// those addresses before they look for a way.
+//
+// A load balancer in mode Proxy keeps its address to itself, so that there is no way
+// to it. Routes that the scenario writes for a client come first.
+func addExternalRoutes(lab *topology.Lab, netns map[string]*plan.Netns) {
+	var routes []plan.Route
+	for _, svc := range lab.Services {
+		o := plan.Origin{Object: "service " + svc.Namespace + "/" + svc.Name, File: svc.Origin.File, Line: svc.Origin.Line}
+		for _, a := range announced(svc) {
+			if r, ok := routeVia(svc.Via, a); ok {
+				r.Origin = o
+				routes = append(routes, r)
+			}
+		}
+	}
+	for _, c := range lab.Clients {
+		addRoutes(netns[c.Netns()], routes)
+	}
+}
+
+// announced are the addresses of a service that the outside sends to nodes.
+func announced(svc *topology.Service) []netip.Addr {
+	list := append([]netip.Addr{}, svc.ExternalIPs...)
+	for _, lb := range svc.LoadBalancers {
+		if !lb.Proxy {
+			list = append(list, lb.Addr)
+		}
+	}
+	return list
+}
+
+// routeVia is the route to an address by way of nodes that speak its family.
+func routeVia(nodes []*topology.Node, to netip.Addr) (plan.Route, bool) {
+	r := plan.Route{To: netip.PrefixFrom(to, to.BitLen()), Dev: podnet.Uplink}
+	for _, n := range nodes {
+		via, ok := podnet.AddrOf(n, to.Is6())
+		switch {
+		case !ok:
+		case via == to:
+			return r, false // an address of the node itself, which is on the link
+		case !r.Via.IsValid():
+			r.Via = via
+		default:
+			r.More = append(r.More, via)
+		}
+	}
+	return r, r.Via.IsValid()
+}
+
+// addRoutes adds routes, but for those to a destination that has one.
+func addRoutes(n *plan.Netns, routes []plan.Route) {
+	known := map[netip.Prefix]bool{}
+	for _, r := range n.Routes {
+		known[r.To] = true
+	}
+	for _, r := range routes {
+		if !known[r.To] {
+			known[r.To] = true
+			n.Routes = append(n.Routes, r)
+		}
+	}
+}
