@@ -1,0 +1,36 @@
+package walk_test
+
+import (
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/scenarios"
+)
+
+// TestScenariosHoldOnPaper judges every claim of every scenario without a kernel.
+func TestScenariosHoldOnPaper(t *testing.T) {
+	paths, err := scenarios.Find([]string{"../../scenarios"})
+	if err != nil || len(paths) < 9 {
+		t.Fatalf("%d scenarios: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		s, diags := scenarios.Load(path, scenarios.Options{})
+		if diags.HasErrors() {
+			t.Errorf("%s: %s", path, diags.JSON())
+			continue
+		}
+		p, err := datapath.Compile(s.Lab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		world := walk.New(p)
+		for _, e := range s.Expects {
+			for _, f := range e.Predict(world) {
+				if len(f.Wrong) > 0 {
+					t.Errorf("%s: %s: %s to %s: %q\n%s", s.Name, e.Name, f.Who, f.To, f.Wrong, f.Prediction.Text(walk.Brief))
+				}
+			}
+		}
+	}
+}
