@@ -12,11 +12,12 @@ import (
 // change without it.
 type (
 	jsonReport struct {
-		Passed  int          `json:"passed"`
-		Failed  int          `json:"failed"`
-		Skipped int          `json:"skipped"`
-		Seconds float64      `json:"seconds"` // wall time
-		Results []jsonResult `json:"results"`
+		Passed    int          `json:"passed"`
+		Failed    int          `json:"failed"`
+		Disagreed int          `json:"disagreed"`
+		Skipped   int          `json:"skipped"`
+		Seconds   float64      `json:"seconds"` // wall time
+		Results   []jsonResult `json:"results"`
 	}
 	jsonResult struct {
 		Scenario string    `json:"scenario"`
@@ -32,22 +33,24 @@ type (
 		Warnings []string  `json:"warnings,omitempty"`
 	}
 	jsonRow struct {
-		Who      string       `json:"who"`
-		To       string       `json:"to"`
-		OK       bool         `json:"ok"`
-		Outcomes []Outcomes   `json:"outcomes"`
-		Sources  []netip.Addr `json:"sources"`
-		Answers  []Answers    `json:"answers"`
-		Wanted   string       `json:"wanted"`
-		Observed string       `json:"observed"`
-		Rules    []string     `json:"rules,omitempty"`
+		Who       string       `json:"who"`
+		To        string       `json:"to"`
+		OK        bool         `json:"ok"`
+		Outcomes  []Outcomes   `json:"outcomes"`
+		Sources   []netip.Addr `json:"sources"`
+		Answers   []Answers    `json:"answers"`
+		Wanted    string       `json:"wanted"`
+		Observed  string       `json:"observed"`
+		Predicted string       `json:"predicted,omitempty"`
+		Disagrees bool         `json:"disagrees,omitempty"`
+		Rules     []string     `json:"rules,omitempty"`
 	}
 )
 
 // JSON renders a report as one indented JSON object. Lists are never null.
 func JSON(r Report) ([]byte, error) {
 	all := jsonReport{
-		Passed: r.Count(Passed), Failed: r.Count(Failed), Skipped: r.Count(Skipped),
+		Passed: r.Count(Passed), Failed: r.Count(Failed), Disagreed: r.Count(Disagreed), Skipped: r.Count(Skipped),
 		Seconds: jsonSeconds(r.total()), Results: []jsonResult{},
 	}
 	for _, x := range r.Results {
@@ -62,7 +65,7 @@ func JSON(r Report) ([]byte, error) {
 				Outcomes: append([]Outcomes{}, row.Outcomes...),
 				Sources:  append([]netip.Addr{}, row.Sources...),
 				Answers:  append([]Answers{}, row.Answers...),
-				Wanted:   row.Wanted, Observed: row.Observed, Rules: row.Rules,
+				Wanted:   row.Wanted, Observed: row.Observed, Predicted: row.Predicted, Disagrees: row.Disagrees, Rules: row.Rules,
 			})
 		}
 		all.Results = append(all.Results, result)

@@ -71,7 +71,7 @@ func JUnit(r Report) ([]byte, error) {
 
 func countsOf(r Report) junitCounts {
 	return junitCounts{
-		Tests: len(r.Results), Failures: r.Count(Failed), Skipped: r.Count(Skipped), Time: junitTime(r.total()),
+		Tests: len(r.Results), Failures: r.Count(Failed) + r.Count(Disagreed), Skipped: r.Count(Skipped), Time: junitTime(r.total()),
 	}
 }
 
@@ -84,6 +84,8 @@ func caseOf(r Result) junitCase {
 		c.Skipped = &junitSkipped{Message: r.Reason}
 	case Failed:
 		c.Failure = &junitFailure{Message: firstFailure(r), Type: "expectation", Text: failureText(r)}
+	case Disagreed:
+		c.Failure = &junitFailure{Message: firstFailure(r), Type: "disagreement", Text: failureText(r)}
 	}
 	var out []string
 	if w := widths([]Result{r}); w != nil {
@@ -104,6 +106,9 @@ func caseOf(r Result) junitCase {
 // firstFailure is the failure in one line.
 func firstFailure(r Result) string {
 	for _, row := range r.Rows {
+		if row.Disagrees {
+			return fmt.Sprintf("%s to %s: predicted %s; observed %s", row.Who, row.To, row.Predicted, row.Observed)
+		}
 		if !row.OK {
 			return fmt.Sprintf("%s to %s: wanted %s; observed %s", row.Who, row.To, row.Wanted, row.Observed)
 		}
@@ -115,7 +120,7 @@ func firstFailure(r Result) string {
 func failureText(r Result) string {
 	lines := []string{r.Place()}
 	for _, row := range r.Rows {
-		if !row.OK {
+		if row.wrong() {
 			lines = append(lines, row.Who+" to "+row.To, details(row, "  "))
 		}
 	}

@@ -72,16 +72,21 @@ func (m *matrix) result(r Result, widths []int) {
 		m.line(m.paint(good, "✓") + " " + printable(r.Name) + "  " + m.paint(quiet, seconds(r.Duration)))
 	case Skipped:
 		m.line(m.paint(odd, "-") + " " + printable(r.Name) + "  " + m.paint(odd, "skipped: "+printable(r.Reason)))
+	case Disagreed:
+		m.line(m.paint(bad, "≠ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
 	default:
 		m.line(m.paint(bad, "✗ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
 	}
 	for _, row := range r.Rows {
 		mark := m.paint(good, "✓")
-		if !row.OK {
+		switch {
+		case row.Disagrees:
+			mark = m.paint(bad, "≠")
+		case !row.OK:
 			mark = m.paint(bad, "✗")
 		}
 		m.line("  " + mark + " " + pad(row.cells(), widths))
-		if !row.OK {
+		if row.wrong() {
 			m.line(details(row, "      "))
 		}
 	}
@@ -95,7 +100,13 @@ func (m *matrix) result(r Result, widths []int) {
 
 // details says what is wrong with a row, without a newline at the end.
 func details(r Row, indent string) string {
-	lines := []string{"wanted:   " + r.Wanted, "observed: " + r.Observed}
+	lines := []string{"wanted:    " + r.Wanted, "observed:  " + r.Observed}
+	switch {
+	case r.Disagrees:
+		lines = append(lines, "predicted: "+r.Predicted, "the rules on paper and the kernel disagree: one of them, or the prediction, has a bug")
+	case r.Predicted != "":
+		lines = append(lines, "predicted: "+r.Predicted)
+	}
 	for i, rule := range r.Rules {
 		if i == 0 {
 			lines = append(lines, "the packet should have met:")
@@ -104,6 +115,9 @@ func details(r Row, indent string) string {
 	}
 	return indent + printable(strings.Join(lines, "\n"+indent))
 }
+
+// wrong reports whether there is something to say about a row.
+func (r Row) wrong() bool { return !r.OK || r.Disagrees }
 
 func (r Row) cells() []string {
 	return []string{printable(r.Who), printable(r.To), r.outcome(), r.source(), printable(r.answer())}
@@ -139,7 +153,7 @@ func pad(cells []string, widths []int) string {
 
 func summary(r Report) string {
 	parts := []string{fmt.Sprintf("%d passed", r.Count(Passed))}
-	for _, s := range []Status{Failed, Skipped} {
+	for _, s := range []Status{Failed, Disagreed, Skipped} {
 		if n := r.Count(s); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}

@@ -36,6 +36,9 @@ const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
+	// Disagreed: what was observed is not what the rules say on paper. One of the
+	// rules, the walker and the kernel is wrong, whatever the expectation wanted.
+	Disagreed Status = "disagreed"
 )
 
 // Result is how one expectation ended.
@@ -61,9 +64,12 @@ type Row struct {
 	Outcomes []Outcomes   // most frequent first
 	Sources  []netip.Addr // of the dialer as the servers saw it
 	Answers  []Answers
-	Wanted   string   // in words
-	Observed string   // in words
-	Rules    []string // that the packet should have met, as their tool writes them
+	Wanted   string // in words
+	Observed string // in words
+	// Predicted is what the rules say on paper, in words; empty: nobody asked.
+	Predicted string
+	Disagrees bool     // what was observed was not predicted
+	Rules     []string // that the packet should have met, as their tool writes them
 }
 
 // Outcomes counts the connections that ended in one way.

@@ -78,7 +78,7 @@ func (u *ui) test(ctx context.Context, args []string, o testOptions) error {
 	case didNotRun(report):
 		u.say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
 		return told(exitBroken)
-	case report.Count(reports.Failed) > 0 || !passed:
+	case report.Count(reports.Failed)+report.Count(reports.Disagreed) > 0 || !passed:
 		return told(exitFailed)
 	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
 		u.say("netlab: nothing could be tested on this machine\n  see what it lacks: netlab doctor")

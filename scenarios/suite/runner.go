@@ -13,6 +13,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios"
 	"github.com/netlab/netlab/scenarios/expect"
@@ -45,6 +46,7 @@ type Runner struct {
 	options Options
 	runs    []*run
 	start   sync.Once
+	started time.Time
 	ended   sync.WaitGroup
 	cancel  context.CancelFunc
 }
@@ -60,6 +62,7 @@ type run struct {
 	down    chan struct{}
 	downErr error
 	setup   reports.Result
+	paper   *walk.World // the plan, to predict from
 }
 
 // New prepares a run of the labs; nothing starts before the first result is asked
@@ -70,7 +73,7 @@ func New(labs []*Lab, o Options) *Runner {
 	}
 	r := &Runner{options: o}
 	for _, lab := range labs {
-		x := &run{lab: lab, up: make(chan struct{}), down: make(chan struct{})}
+		x := &run{lab: lab, up: make(chan struct{}), down: make(chan struct{}), paper: walk.New(lab.Plan)}
 		for range lab.Scenario.Expects {
 			x.done = append(x.done, make(chan struct{}))
 		}
@@ -83,6 +86,7 @@ func New(labs []*Lab, o Options) *Runner {
 // Start begins to run the labs, as many at once as the options say.
 func (r *Runner) Start(ctx context.Context) {
 	r.start.Do(func() {
+		r.started = time.Now()
 		ctx, r.cancel = context.WithCancel(ctx)
 		slots := make(chan struct{}, r.options.Parallel)
 		queue := make(chan *run)
@@ -114,7 +118,7 @@ func (r *Runner) Stop() {
 
 // Report is what is known so far.
 func (r *Runner) Report() reports.Report {
-	var report reports.Report
+	report := reports.Report{Duration: time.Since(r.started)}
 	for _, x := range r.runs {
 		select {
 		case <-x.up:
@@ -157,7 +161,7 @@ func (r *Runner) run(ctx context.Context, x *run) {
 	r.observe(ctx, x, lab)
 	failed := false
 	for _, result := range x.results {
-		failed = failed || result.Status == reports.Failed
+		failed = failed || result.Status == reports.Failed || result.Status == reports.Disagreed
 	}
 	if r.options.Finish != nil && ctx.Err() == nil {
 		x.downErr = r.options.Finish(ctx, x.lab, lab, failed)

@@ -91,10 +91,10 @@ func Explain(r reports.Result) string {
 		b.WriteString(r.Failure)
 	}
 	for _, row := range r.Rows {
-		if row.OK {
+		if row.OK && !row.Disagrees {
 			continue
 		}
-		fmt.Fprintf(&b, "%s to %s\n  wanted:   %s\n  observed: %s\n", row.Who, row.To, row.Wanted, row.Observed)
+		fmt.Fprintf(&b, "%s to %s\n  wanted:    %s\n  observed:  %s\n  predicted: %s\n", row.Who, row.To, row.Wanted, row.Observed, row.Predicted)
 		if len(row.Rules) > 0 {
 			b.WriteString("  rules that it should have met:\n")
 		}

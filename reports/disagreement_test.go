@@ -1,0 +1,34 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+func TestDisagreementIsAKindOfItsOwn(t *testing.T) {
+	r := Report{Results: []Result{{Scenario: "lab", File: "lab.hcl", Line: 7, Name: "it answers", Status: Disagreed, Rows: []Row{{
+		Who: "a", To: "b", OK: true, Outcomes: []Outcomes{{Outcome: flow.Connected, Count: 1}},
+		Wanted: "connected", Observed: "connected", Predicted: "timeout", Disagrees: true,
+	}}}}}
+	junit, err := JUnit(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := JSON(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, wanted := range map[string][]string{
+		Matrix(r, false): {"≠ it answers", "≠ a", "predicted: timeout", "1 disagreed"},
+		string(junit):    {`type="disagreement"`, `failures="1"`, "predicted timeout; observed connected"},
+		string(data):     {`"disagreed": 1`, `"status": "disagreed"`, `"predicted": "timeout"`},
+	} {
+		for _, want := range wanted {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in:\n%s", want, text)
+			}
+		}
+	}
+}
