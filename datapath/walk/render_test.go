@@ -1,0 +1,60 @@
+package walk_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/topology"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestRenderings holds every form of one prediction: a laptop's connection to a
+// node port of node 1, one of whose endpoints is on node 2.
+func TestRenderings(t *testing.T) {
+	l := build(t, topology.Spec{
+		Nodes:   []topology.NodeSpec{{Name: "node1", Origin: at(2)}, {Name: "node2", Origin: at(3)}},
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", "0", "node1", "web", ""), pod("web", "1", "node2", "web", "")},
+		Services: []topology.ServiceSpec{
+			service("web", "app", "web", func(s *topology.ServiceSpec) { s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080) }),
+			service("empty", "app", "none", func(s *topology.ServiceSpec) { s.Type, s.Ports[0].NodePort = set("NodePort"), set(30081) }),
+		},
+	})
+	w := walk.New(l.plan)
+	spread, refused := w.Walk(l.flow(t, "laptop", "node1:30080")), w.Walk(l.flow(t, "laptop", "node2:30081"))
+	compact, err := json.Marshal(refused)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, compact, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	for file, got := range map[string]string{
+		"spread.txt": spread.Text(walk.Brief), "spread-full.txt": spread.Text(walk.Full), "spread.mmd": spread.Mermaid(),
+		"refused.txt": refused.Text(walk.Brief), "refused.mmd": refused.Mermaid(), "refused.json": indented.String() + "\n",
+	} {
+		path := filepath.Join("testdata", file)
+		if *update {
+			if err := os.MkdirAll("testdata", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s: got\n%s", path, got)
+		}
+	}
+}
