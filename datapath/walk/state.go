@@ -30,6 +30,10 @@ type note struct {
 // makes room (ip_list_tot of xt_recent).
 const recentLength = 100
 
+// Remembers reports whether there is anything in the state: what a client meets
+// next then depends on what it met before.
+func (s *State) Remembers() bool { return s != nil && len(s.lists) > 0 }
+
 // After is the state some time later.
 func (s *State) After(d time.Duration) *State {
 	later := s.clone()

@@ -34,13 +34,27 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 					f.Wrong = []string{"the name " + f.To + " does not resolve"}
 				}
 			} else {
-				f.Prediction = w.Walk(flow.Flow{From: r.From[from].Netns, To: r.To[to].Addr, Protocol: r.protocol(), Within: r.Within})
+				f.Prediction = r.walk(w, from, to)
 				f.Wrong = r.wrongForecast(from, f.Prediction)
 			}
 			all = append(all, f)
 		}
 	}
 	return all
+}
+
+// walk follows a connection of a pair: to each address of the target, since
+// connections take them in turn.
+func (r *Reach) walk(w *walk.World, from, to int) walk.Prediction {
+	addresses := min(1+len(r.To[to].Also), r.Connections())
+	p := w.Walk(r.flow(Dial{From: from, To: to}))
+	for n := 1; n < addresses; n++ {
+		p.Branches = append(p.Branches, w.Walk(r.flow(Dial{From: from, To: to, N: n})).Branches...)
+	}
+	for i := range p.Branches {
+		p.Branches[i].Probability /= float64(addresses)
+	}
+	return p
 }
 
 // wrongForecast judges a prediction as Judge judges what is seen, but exactly:
@@ -114,8 +128,9 @@ func (r *Reach) wrongChances(p walk.Prediction, whole float64) []string {
 
 // Disagrees says how what was seen of the pair's flows differs from the forecast:
 // an end that the rules do not allow, or one that should have been seen among so
-// many connections. Neither has to do with the claim: a disagreement is a bug in
-// the rules' reading on paper, in the lab or in the kernel.
+// many connections; not so where rules remember the client, since its connections
+// then follow each other. Neither has to do with the claim: a disagreement is a bug
+// in the rules' reading on paper, in the lab or in the kernel.
 func (f Forecast) Disagrees(seen []flow.Seen) []string {
 	if len(f.Prediction.Branches) == 0 || len(seen) == 0 {
 		return nil
@@ -131,6 +146,9 @@ func (f Forecast) Disagrees(seen []flow.Seen) []string {
 		if !f.allows(end) {
 			wrong = append(wrong, "observed but not predicted: "+end.String())
 		}
+	}
+	if slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return b.State.Remembers() }) {
+		return wrong
 	}
 	for _, e := range f.Prediction.Ends() {
 		likely := 1 - math.Pow(1-e.Probability, float64(len(seen)))

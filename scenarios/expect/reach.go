@@ -99,15 +99,17 @@ func (r *Reach) Flows() []flow.Flow {
 	dials := r.Dials()
 	flows := make([]flow.Flow, len(dials))
 	for i, d := range dials {
-		flows[i] = flow.Flow{
-			From: r.From[d.From].Netns, To: r.To[d.To].at(d.N),
-			Protocol: r.protocol(), Within: r.Within,
-		}
-		if r.HTTP != nil {
-			flows[i].Path = r.HTTP.Path
-		}
+		flows[i] = r.flow(d)
 	}
 	return flows
+}
+
+func (r *Reach) flow(d Dial) flow.Flow {
+	f := flow.Flow{From: r.From[d.From].Netns, To: r.To[d.To].at(d.N), Protocol: r.protocol(), Within: r.Within}
+	if r.HTTP != nil {
+		f.Path = r.HTTP.Path
+	}
+	return f
 }
 
 // at is where the n-th connection goes.

@@ -65,7 +65,7 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 		result.Status = reports.Failed
 		x.addRules(result.Rows, verdict, flows)
 	}
-	if x.predict(result.Rows, verdict, seen) {
+	if x.predict(e, result.Rows, verdict, seen) {
 		result.Status = reports.Disagreed
 	}
 	return result

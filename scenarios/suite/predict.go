@@ -13,21 +13,23 @@ import (
 )
 
 // predict follows the flows of every pair through the plan on paper, notes in the
-// rows what can come of them, and reports whether something was observed that
-// cannot. Probes that broke were no observation.
-func (x *run) predict(rows []reports.Row, v expect.Verdict, seen []flow.Seen) (disagreed bool) {
-	for i, pair := range v.Pairs {
-		if len(pair.Flows) == 0 {
+// rows what can come of them, and reports whether something else was observed.
+// Probes that broke were no observation.
+func (x *run) predict(e *expect.Reach, rows []reports.Row, v expect.Verdict, seen []flow.Seen) (disagreed bool) {
+	for i, forecast := range e.Predict(x.paper) {
+		if len(v.Pairs[i].Flows) == 0 {
 			continue
 		}
-		// All connections of a pair differ in their source port only.
-		prediction := x.paper.Walk(seen[pair.Flows[0]].Flow)
-		rows[i].Predicted = inWords(prediction)
-		for _, place := range pair.Flows {
-			s := seen[place]
-			if s.Outcome != flow.Failed && !prediction.Allows(s.End()) {
-				rows[i].Disagrees, disagreed = true, true
+		var observed []flow.Seen
+		for _, place := range v.Pairs[i].Flows {
+			if seen[place].Outcome != flow.Failed {
+				observed = append(observed, seen[place])
 			}
+		}
+		rows[i].Predicted = inWords(forecast.Prediction)
+		if wrong := forecast.Disagrees(observed); len(wrong) > 0 {
+			rows[i].Disagrees, disagreed = true, true
+			rows[i].Predicted += " (" + strings.Join(wrong, "; ") + ")"
 		}
 	}
 	return disagreed
