@@ -32,6 +32,8 @@ func exams() []exam {
 	}, {
 		name: "host-gw", spec: threeNodes("host-gw"), cells: slices.Concat(internalCells(), externalCells("node1", "node3"), localCells(), otherCells()),
 	}, {
+		name: "addresses outside", spec: balancers(), cells: balancerCells(),
+	}, {
 		name: "masquerade all", spec: edit(threeNodes("host-gw"), func(s *topology.Spec) { s.Proxy.MasqueradeAll = set(true) }),
 		cells: []cell{{"shell-1", "service own", "a-0 from node1/cni0, a-1 from node1/cni0"}, {"shell-3", "service own", "a-0 from node3, a-1 from node3"}},
 	}, {

@@ -58,6 +58,24 @@ func TestRecentKeepsAClient(t *testing.T) {
 	}
 }
 
+func TestServicesKeepTheirClients(t *testing.T) {
+	l := build(t, balancers())
+	w := walk.New(l.plan)
+	f := l.flow(t, "shell-1", "service sticky")
+	first := w.Walk(f)
+	if len(first.Answers()) != 3 {
+		t.Fatalf("got %v, want three answers\n%s", first.Answers(), first.Text(walk.Brief))
+	}
+	for _, b := range first.Branches {
+		if again := w.WalkFrom(b.State, f); len(again.Answers()) != 1 || again.Answers()[0].Value != b.Answer {
+			t.Errorf("%s answered first, then %v", b.Answer, again.Answers())
+		}
+		if other := w.WalkFrom(b.State, l.flow(t, "shell-2", "service sticky")); len(other.Answers()) != 3 {
+			t.Errorf("one client's choice binds another: %v", other.Answers())
+		}
+	}
+}
+
 func TestRecentForgetsTheOldestOfAHundred(t *testing.T) {
 	p, f := sticky()
 	a := &p.Netns[slices.IndexFunc(p.Netns, func(n plan.Netns) bool { return n.Name == "client.a" })]
