@@ -106,7 +106,6 @@ type loader struct {
 	in        *input
 	raw       map[string]hcl.Blocks
 	stage     stage
-	doing     string // what is being evaluated, as a sentence names it
 	functions map[string]function.Function
 	work      budget
 
