@@ -35,6 +35,13 @@ func wire(lab *topology.Lab, ports portNames) plan.Netns {
 		n.Addrs = append(n.Addrs, plan.Addr{Link: wireBridge, Prefix: onLink(lab, gw), Origin: o})
 	}
 	n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "0"})
+	if n.IPv6 {
+		// A host that does not forward drops IPv4 in silence, but says of IPv6 that
+		// there is no route. With one it is silent, too (ip6_forward in
+		// net/ipv6/ip6_output.c).
+		n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: "net.ipv6.conf.all.forwarding", Value: "0"})
+		n.Routes = append(n.Routes, plan.Route{To: netip.PrefixFrom(netip.IPv6Unspecified(), 0), Dev: wireBridge, Origin: o})
+	}
 	port := func(netns string, a netip.Addr, o plan.Origin) {
 		n.Links = append(n.Links, plan.Link{Name: ports[netns], Type: plan.Veth, MTU: lab.Network.MTU,
 			MAC: macFor(macWirePort, a), Master: wireBridge, Peer: plan.Peer{Netns: netns, Link: Uplink}, Origin: o})

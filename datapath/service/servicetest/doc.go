@@ -1,0 +1,15 @@
+// Package servicetest is the exam that every service backend sits: who answers a
+// connection to a service, whom the server sees, and what comes of it when nobody
+// answers.
+//
+// The questions are all combinations of who dials, what kind of address, which
+// traffic policies and which state the endpoints are in (question.go). What is right
+// follows from few sentences about Kubernetes services (right.go), told in words of
+// nodes and endpoints, never of rules. Where kube-proxy's modes differ by nature,
+// the answer says so (differences in right.go); cases.go has the questions that fit
+// in no table.
+//
+// The exam can be taken on paper (Paper), which follows packets through the plan,
+// and in network namespaces (Kernel). A new backend needs a line in the list of
+// exam_test.go.
+package servicetest

@@ -1,0 +1,245 @@
+package servicetest
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// Setup is a lab in which questions are asked.
+//
+//	node1: a-0 a-1 f-0 l-0 u-0 shell-1 --+-- node2: b-0 r-0 f-1 l-1
+//	                                     +-- node3: shell-3
+//	                                   laptop
+//
+// laptop routes cluster IPs to node1.
+type Setup struct {
+	Name    string
+	Mode    string // network mode
+	Backend string // proxy mode
+	Layout  string // of the rules; "": the backend's own
+	IPv6    bool   // questions are about IPv6, in a lab of both families
+	// MasqueradeAll, NoDetector and KeepSource are options of proxy and network.
+	MasqueradeAll bool
+	NoDetector    bool
+	KeepSource    bool // pods keep their address towards other nodes
+}
+
+// state is a state of a service's endpoints. Its name is their label, too.
+type state struct {
+	name      string
+	endpoints []server
+}
+
+// server is an endpoint: a pod on node 1 or 2.
+type server struct {
+	block       string
+	index       int
+	node        int
+	unready     bool
+	terminating bool
+}
+
+func (s server) name() string { return s.block + "-" + strconv.Itoa(s.index) }
+
+func states() []state {
+	return []state{
+		{"three", []server{{block: "a", node: 1}, {block: "a", index: 1, node: 1}, {block: "b", node: 2}}},
+		{"remote", []server{{block: "r", node: 2}}},
+		{"fallback", []server{{block: "f", node: 1, terminating: true}, {block: "f", index: 1, node: 2}}},
+		{"leaving", []server{{block: "l", node: 1, terminating: true}, {block: "l", index: 1, node: 2, terminating: true}}},
+		{"unready", []server{{block: "u", node: 1, unready: true}}},
+		{"none", nil},
+	}
+}
+
+// sort is a kind of service.
+type sort struct {
+	name     string // of the service: sort-state
+	external bool   // has node port, load balancer address and external address
+	itp, etp topology.TrafficPolicy
+	via      int // the node to which the outside sends the external addresses
+}
+
+func sorts() []sort {
+	const cluster, local = topology.PolicyCluster, topology.PolicyLocal
+	return []sort{
+		{name: "inner", itp: cluster},
+		{name: "inner-local", itp: local},
+		{name: "outer", external: true, itp: cluster, etp: cluster, via: 1},
+		{name: "outer-local", external: true, itp: cluster, etp: local, via: 1},
+		{name: "both-local", external: true, itp: local, etp: local, via: 1},
+		{name: "far", external: true, itp: cluster, etp: cluster, via: 3},
+		{name: "far-local", external: true, itp: cluster, etp: local, via: 3},
+	}
+}
+
+func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
+
+func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
+
+func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
+
+// spec is the setup as a user would write it.
+func (s *Setup) spec() topology.Spec {
+	spec := topology.Spec{
+		Network: topology.NetworkSpec{Mode: set(s.Mode), MasqueradeNodeTraffic: set(!s.KeepSource),
+			PodCIDRs:          set([]netip.Prefix{prefix("10.244.0.0/16"), prefix("fd00:10:244::/56")}),
+			ServiceCIDRs:      set([]netip.Prefix{prefix("10.96.0.0/16"), prefix("fd00:10:96::/112")}),
+			NodeCIDRs:         set([]netip.Prefix{prefix("192.168.0.0/24"), prefix("fd00:192:168::/64")}),
+			LoadBalancerCIDRs: set([]netip.Prefix{prefix("203.0.113.0/24"), prefix("2001:db8:1::/112")})},
+		Proxy: topology.ProxySpec{Mode: set(s.Backend), MasqueradeAll: set(s.MasqueradeAll)},
+		Nodes: []topology.NodeSpec{{Name: "node1", Zone: set("east"), Address: set(addr("192.168.0.11"))}, {Name: "node2", Zone: set("west"), Address: set(addr("192.168.0.12"))},
+			{Name: "node3", Zone: set("west"), Address: set(addr("192.168.0.13"))}},
+		Clients: []topology.ClientSpec{{Name: "laptop"}},
+		Pods:    []topology.PodSpec{shell(1), shell(3)},
+	}
+	if !s.IPv6 {
+		n := &spec.Network
+		n.PodCIDRs.Value, n.ServiceCIDRs.Value = n.PodCIDRs.Value[:1], n.ServiceCIDRs.Value[:1]
+		n.NodeCIDRs.Value, n.LoadBalancerCIDRs.Value = n.NodeCIDRs.Value[:1], n.LoadBalancerCIDRs.Value[:1]
+	}
+	if s.NoDetector {
+		spec.Proxy.DetectLocal = set("none")
+	}
+	if s.Layout != "" {
+		spec.Proxy.Layout = set(s.Layout)
+	}
+	for _, st := range states() {
+		for _, e := range st.endpoints {
+			spec.Pods = append(spec.Pods, topology.PodSpec{Block: e.block, Key: strconv.Itoa(e.index), Index: e.index, Node: set("node" + strconv.Itoa(e.node)),
+				Labels: map[string]string{"state": st.name}, Ready: set(!e.unready), Terminating: set(e.terminating), Ports: ports()})
+		}
+		for _, so := range sorts() {
+			spec.Services = append(spec.Services, s.service(so, st.name))
+		}
+	}
+	spec.Services = append(spec.Services, s.others()...)
+	return spec
+}
+
+func shell(node int) topology.PodSpec {
+	return topology.PodSpec{Block: "shell", Key: strconv.Itoa(node), Index: node, Node: set("node" + strconv.Itoa(node)), Ports: ports()}
+}
+
+func ports() []topology.PortSpec {
+	return []topology.PortSpec{{Name: "http", Port: set(8080)}, {Name: "dns", Port: set(53), Protocol: set("udp")}}
+}
+
+// service is a service of a sort for the endpoints of a state.
+func (s *Setup) service(so sort, state string) topology.ServiceSpec {
+	svc := topology.ServiceSpec{Name: so.name + "-" + state, Selector: map[string]string{"state": state},
+		InternalTrafficPolicy: set(string(so.itp)),
+		Ports: []topology.ServicePortSpec{{Name: "http", Port: set(80), TargetPort: set("8080")},
+			{Name: "dns", Port: set(53), TargetPort: set("53"), Protocol: set("udp")}}}
+	if s.IPv6 {
+		svc.IPFamilyPolicy = set("RequireDualStack")
+	}
+	if so.external {
+		svc.Type, svc.ExternalTrafficPolicy = set("LoadBalancer"), set(string(so.etp))
+		svc.LoadBalancerVia = set([]string{"node" + strconv.Itoa(so.via)})
+		svc.ExternalIPs = set(externalIPs(svc.Name, s.IPv6))
+	}
+	return svc
+}
+
+// externalIPs are addresses of nobody, by the place of the service in the lab.
+func externalIPs(service string, ipv6 bool) []netip.Addr {
+	i := 0
+	for _, st := range states() {
+		for _, so := range sorts() {
+			if i++; so.name+"-"+st.name != service {
+				continue
+			}
+			list := []netip.Addr{netip.AddrFrom4([4]byte{198, 51, 100, byte(i)})}
+			if ipv6 {
+				list = append(list, netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 0, 2, 15: byte(i)}))
+			}
+			return list
+		}
+	}
+	return nil
+}
+
+// room is a setup that was compiled.
+type room struct {
+	*Setup
+	lab  *topology.Lab
+	plan *plan.Plan
+}
+
+// open compiles a setup.
+func open(t testing.TB, s *Setup) *room {
+	t.Helper()
+	spec := s.spec()
+	lab, problems := topology.Resolve(&spec)
+	for _, p := range problems {
+		if !p.Warning {
+			t.Fatalf("%s: %s", p.Summary, p.Detail)
+		}
+	}
+	for _, svc := range lab.Services {
+		s.routeCluster(lab, svc)
+	}
+	p, err := datapath.Compile(lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &room{s, lab, p}
+}
+
+// routeCluster makes the client send cluster IPs to node1.
+func (s *Setup) routeCluster(lab *topology.Lab, svc *topology.Service) {
+	for _, ip := range svc.ClusterIPs {
+		to := netip.PrefixFrom(ip, ip.BitLen())
+		via := pick(lab.Nodes[0].Addrs, ip.Is6())
+		lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: to, Via: via})
+	}
+}
+
+// pick returns the address of a family.
+func pick(list []netip.Addr, ipv6 bool) netip.Addr {
+	i := slices.IndexFunc(list, func(a netip.Addr) bool { return a.Is6() == ipv6 })
+	if i < 0 {
+		return netip.Addr{}
+	}
+	return list[i]
+}
+
+// service returns a service of the lab.
+func (r *room) svc(name string) *topology.Service {
+	i := slices.IndexFunc(r.lab.Services, func(s *topology.Service) bool { return s.Name == name })
+	return r.lab.Services[i]
+}
+
+// pod returns a pod's address.
+func (r *room) pod(name string) netip.Addr {
+	i := slices.IndexFunc(r.lab.Pods, func(p *topology.Pod) bool { return p.Name == name })
+	return pick(r.lab.Pods[i].Addrs, r.IPv6)
+}
+
+// node returns the address of a node on the wire.
+func (r *room) node(n int) netip.Addr { return pick(r.lab.Nodes[n-1].Addrs, r.IPv6) }
+
+// egress is the address of node n towards pods of another: the first of the link
+// that leads there, which is what masquerade writes.
+func (r *room) egress(n, to int) netip.Addr {
+	var pods netip.Addr
+	for _, cidr := range r.lab.Nodes[n-1].PodCIDRs {
+		if cidr.Addr().Is6() == r.IPv6 {
+			pods = cidr.Masked().Addr()
+		}
+	}
+	switch {
+	case n == to:
+		return pods.Next() // the bridge
+	case r.Mode == "vxlan":
+		return pods // the tunnel
+	}
+	return r.node(n)
+}

@@ -1,0 +1,36 @@
+package servicetest
+
+import (
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk"
+)
+
+// Paper follows packets through the plan.
+func Paper(_ testing.TB, p *plan.Plan, cases []Case) []Result {
+	world := walk.New(p)
+	results := make([]Result, 0, len(cases))
+	for i := range cases {
+		c := &cases[i]
+		prediction := world.Walk(c.Flow)
+		var r Result
+		for _, e := range prediction.Ends() {
+			r.Ends = append(r.Ends, e.Value)
+		}
+		for j := range prediction.Branches {
+			b := &prediction.Branches[j]
+			for _, later := range world.WalkFrom(b.State, c.Flow).Ends() {
+				r.Strayed = r.Strayed || later.Value != b.End
+			}
+			if !c.Sticky {
+				break
+			}
+		}
+		if c.judge(r) != "" {
+			r.Trace = prediction.Text(walk.Brief)
+		}
+		results = append(results, r)
+	}
+	return results
+}

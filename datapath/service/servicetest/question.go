@@ -1,0 +1,133 @@
+package servicetest
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/topology"
+)
+
+// place is where a client is.
+type place struct {
+	name  string
+	netns string
+	kind  string // pod, node or outside
+	node  int    // 0: outside
+}
+
+func places() []place {
+	return []place{
+		{"shell-1", "pod.shell-1", "pod", 1},
+		{"shell-3", "pod.shell-3", "pod", 3},
+		{"node1", "node.node1", "node", 1},
+		{"node3", "node.node3", "node", 3},
+		{"laptop", "client.laptop", "outside", 0},
+	}
+}
+
+// target is a kind of address of a service.
+type target struct {
+	name string
+	node int // of a node port
+}
+
+func targets() []target {
+	return []target{{name: clusterIP}, {name: nodePort, node: 1}, {name: nodePort, node: 3}, {name: loadBalancer}, {name: externalIP}}
+}
+
+// The kinds of addresses.
+const (
+	clusterIP    = "cluster IP"
+	nodePort     = "node port"
+	loadBalancer = "load balancer IP"
+	externalIP   = "external IP"
+)
+
+func (t target) String() string {
+	if t.node != 0 {
+		return fmt.Sprintf("%s of node%d", t.name, t.node)
+	}
+	return t.name
+}
+
+// question asks what comes of a connection.
+type question struct {
+	from     place
+	to       target
+	sort     sort
+	state    state
+	protocol flow.Protocol
+}
+
+func (q question) name() string {
+	return fmt.Sprintf("%s %s to %s of %s", q.protocol, q.from.name, q.to, q.service())
+}
+
+// questions are all combinations that mean something.
+func questions() []question {
+	var list []question
+	for _, st := range states() {
+		for _, so := range sorts() {
+			for _, to := range targets() {
+				for _, from := range places() {
+					for _, protocol := range []flow.Protocol{flow.TCP, flow.UDP} {
+						if q := (question{from, to, so, st, protocol}); q.sensible() {
+							list = append(list, q)
+						}
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+func (q question) sensible() bool {
+	switch {
+	case !q.sort.external && q.to.name != clusterIP:
+		return false
+	case q.sort.via == 3 && (q.from.kind != "outside" || q.to.name == clusterIP || q.to.name == nodePort):
+		return false // differs from via node1 in nothing else
+	case q.protocol == flow.UDP && (q.from.kind == "node" || q.from.name == "shell-3" || q.state.name == "leaving" || q.state.name == "unready"):
+		// The rules differ in the protocol only. What a socket of the node itself
+		// hears of a rejected datagram is another matter.
+		return false
+	}
+	return true
+}
+
+// service is the name of the service that is asked about.
+func (q question) service() string { return q.sort.name + "-" + q.state.name }
+
+// flow is the connection that is asked about, to a service.
+func (q question) flow(r *room, service string) flow.Flow {
+	svc := r.svc(service)
+	port := svc.Ports[0]
+	for _, p := range svc.Ports {
+		if string(p.Protocol) == string(q.protocol) {
+			port = p
+		}
+	}
+	number := port.Port
+	var a netip.Addr
+	switch q.to.name {
+	case clusterIP:
+		a = pick(svc.ClusterIPs, r.IPv6)
+	case nodePort:
+		a, number = r.node(q.to.node), port.NodePort
+	case loadBalancer:
+		a = pick(vips(svc), r.IPv6)
+	case externalIP:
+		a = pick(svc.ExternalIPs, r.IPv6)
+	}
+	return flow.Flow{From: q.from.netns, To: netip.AddrPortFrom(a, number), Protocol: q.protocol}
+}
+
+func vips(svc *topology.Service) []netip.Addr {
+	var list []netip.Addr
+	for _, lb := range svc.LoadBalancers {
+		list = append(list, lb.Addr)
+	}
+	return list
+}

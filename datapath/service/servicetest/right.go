@@ -1,0 +1,174 @@
+package servicetest
+
+import (
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/topology"
+)
+
+// client is who dials, as the node sees it that translates the destination.
+type client struct {
+	addr netip.Addr
+	pod  bool // of the cluster, by its address
+	self bool // the node
+}
+
+// translator is the node that translates: the addressed one for node ports; the
+// client's own for all other addresses; for a client outside the one to which the
+// address is routed.
+func (q question) translator() int {
+	switch {
+	case q.to.name == nodePort:
+		return q.to.node
+	case q.from.kind != "outside":
+		return q.from.node
+	case q.to.name == clusterIP:
+		return 1
+	}
+	return q.sort.via
+}
+
+// client tells how the translating node sees the client. On the way to another node
+// the pod network gives a pod its node's address, unless told otherwise.
+func (r *room) client(q question) client {
+	here := q.translator() == q.from.node
+	switch {
+	case q.from.kind == "outside":
+		return client{addr: pick(r.lab.Clients[0].Addrs, r.IPv6)}
+	case q.from.kind == "node":
+		return client{addr: r.node(q.from.node), self: here}
+	case here || r.KeepSource:
+		return client{addr: r.pod(q.from.name), pod: true}
+	}
+	return client{addr: r.node(q.from.node)}
+}
+
+// chosen are the endpoints of which one answers.
+//
+//   - Policy Cluster, internal or external, is all ready endpoints; if there is
+//     none, all that terminate but still serve.
+//   - Policy Local is the same among those of the translating node.
+//   - External policy Local does not apply to the node itself, nor to pods as far as
+//     they are told apart: they get all.
+func (r *room) chosen(q question, c client) []server {
+	local := q.sort.itp == topology.PolicyLocal
+	if q.to.name != clusterIP {
+		inside := c.self || c.pod && !r.NoDetector
+		local = q.sort.etp == topology.PolicyLocal && !inside
+	}
+	if local {
+		return serving(q.state.endpoints, q.translator())
+	}
+	return serving(q.state.endpoints, 0)
+}
+
+// serving are the endpoints of a node, or of all (0), that get traffic.
+func serving(list []server, node int) []server {
+	var ready, leaving []server
+	for _, e := range list {
+		switch {
+		case node != 0 && e.node != node:
+		case e.terminating:
+			leaving = append(leaving, e)
+		case !e.unready:
+			ready = append(ready, e)
+		}
+	}
+	if len(ready) > 0 {
+		return ready
+	}
+	return leaving
+}
+
+// masqueraded tells whether the service rules replace the client's address, other
+// than of an endpoint that reaches itself.
+//
+//   - To a cluster IP: of all that are not pods. Where pods are not told apart, of
+//     nobody; if everything shall be masqueraded, of everybody.
+//   - To an external address: of everybody under policy Cluster; under Local only of
+//     the node itself.
+func (r *room) masqueraded(q question, c client) bool {
+	switch {
+	case q.to.name == clusterIP:
+		return r.MasqueradeAll || !r.NoDetector && !c.pod
+	case q.sort.etp == topology.PolicyCluster:
+		return true
+	}
+	return c.self
+}
+
+// right is how a connection may end: with a list of several, each of them happens.
+func (r *room) right(q question) []flow.End {
+	if ends := r.difference(q); ends != nil {
+		return ends
+	}
+	c := r.client(q)
+	switch list := r.chosen(q, c); {
+	case len(serving(q.state.endpoints, 0)) == 0:
+		return r.nobody(q, c)
+	case len(list) == 0:
+		return timeout // dropped: there are endpoints, but not here
+	default:
+		return r.answers(q, c, list)
+	}
+}
+
+var (
+	timeout = []flow.End{{Outcome: flow.Timeout}}
+	refused = []flow.End{{Outcome: flow.Refused}}
+)
+
+// nobody is the end without any endpoint: a refusal.
+func (r *room) nobody(q question, c client) []flow.End {
+	if c.self && (q.to.name == loadBalancer || q.to.name == externalIP) && r.Backend == "iptables" {
+		// KUBE-EXTERNAL-SERVICES is not hooked into OUTPUT: the packet goes out to
+		// nowhere.
+		return timeout
+	}
+	return refused
+}
+
+// answers are the ends of a connection to each of the endpoints.
+func (r *room) answers(q question, c client, list []server) []flow.End {
+	var ends []flow.End
+	node := q.translator()
+	masqueraded := r.masqueraded(q, c)
+	for _, e := range list {
+		end := flow.End{Outcome: flow.Connected, Answer: e.name(), Node: r.lab.Nodes[e.node-1].Name, Source: c.addr}
+		switch {
+		case masqueraded, q.from.name == e.name():
+			end.Source = r.egress(node, e.node)
+		case !c.pod && e.node != node:
+			end.Source = r.egress(node, e.node) // by the pod network
+		case c.pod && node != q.from.node && e.node != node:
+			// The endpoint answers the pod directly, past the node that could have
+			// translated the answer back.
+			end = timeout[0]
+		}
+		ends = append(ends, end)
+	}
+	return ends
+}
+
+// difference is how a connection ends with backends that are unlike the others.
+func (r *room) difference(q question) []flow.End {
+	if r.Backend != "ipvs" {
+		return nil
+	}
+	c := r.client(q)
+	all := serving(q.state.endpoints, 0)
+	if len(r.chosen(q, c)) > 0 || len(all) == 0 {
+		return nil
+	}
+	// Without a local endpoint, ipvs takes those of the whole cluster where it knows
+	// them: of services with external addresses. Clients outside get no answer all
+	// the same: their address is kept, so that the reply goes past the node.
+	switch {
+	case !q.sort.external:
+		return refused // a virtual server without real ones
+	case q.to.name == clusterIP:
+		return r.answers(q, c, all)
+	}
+	return nil
+}
