@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,4 +111,22 @@ func TestRoutesSpreadOverGateways(t *testing.T) {
 	if !slices.Equal(got.Outcomes(), want) {
 		t.Errorf("got %v, want %v\n%s", got.Outcomes(), want, got.Text(walk.Brief))
 	}
+}
+
+func TestAWorldServesSeveralGoroutines(t *testing.T) {
+	l := build(t, threeNodes("vxlan"))
+	w := walk.New(l.plan)
+	want := l.ends(walk.New(l.plan).Walk(l.flow(t, "shell-3", "service cluster")))
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for _, from := range []string{"shell-3", "node2", "laptop", "shell-3"} {
+				p := w.Walk(l.flow(t, from, "service cluster"))
+				if from == "shell-3" && l.ends(p) != want {
+					t.Errorf("got %s, want %s", l.ends(p), want)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
