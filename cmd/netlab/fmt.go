@@ -40,13 +40,24 @@ func (u *ui) formatStdin() error {
 	if err != nil {
 		return usage(err, "")
 	}
-	out, diags := scenarios.Format(src)
+	out, diags := formatted("<stdin>", src)
 	if diags.HasErrors() {
 		_ = diags.WriteText(u.errs, colour(u.errs))
 		return told(exitInvalid)
 	}
 	_, err = u.out.Write(out)
 	return err
+}
+
+// formatted is scenarios.Format with diagnostics that name the file.
+func formatted(path string, src []byte) ([]byte, scenarios.Diagnostics) {
+	out, diags := scenarios.Format(src)
+	for i := range diags {
+		if r := diags[i].Range; r != nil {
+			r.File = path
+		}
+	}
+	return out, diags
 }
 
 func (u *ui) format(paths []string, o fmtOptions) error {
@@ -59,7 +70,7 @@ func (u *ui) format(paths []string, o fmtOptions) error {
 		if err != nil {
 			return usage(err, "name a scenario file")
 		}
-		out, diags := scenarios.Format(src)
+		out, diags := formatted(path, src)
 		if diags.HasErrors() {
 			_ = diags.WriteText(u.errs, colour(u.errs))
 			failed = true

@@ -63,7 +63,9 @@ func inherited(first int) *folder {
 
 // runEngine serves a lab until it is told to end, or its maker is gone.
 func runEngine() error {
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	// Caught, not ignored: programs that run in the lab would inherit that, and
+	// nobody could interrupt them (signal(7), execve(2)).
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	var f *folder
