@@ -7,7 +7,7 @@
 #
 # What to try: remove ready = false, and pod "b" answers, too.
 #
-# The proof: "a cluster IP may lead outside" and "what is not ready is not used".
+# The proof: "a cluster IP may lead outside" and "or to a pod", which is only the ready one.
 
 node "node1" {}
 node "node2" {}

@@ -233,3 +233,44 @@ func TestARangeOfEverybodyLiftsTheRestriction(t *testing.T) {
 		}
 	}
 }
+
+func FuzzServicesNeverPanic(f *testing.F) {
+	f.Add("LoadBalancer", "None", "IPv6", "192.0.2.1", "Local", 32000, uint8(3))
+	f.Add("ExternalName", "10.96.0.9", "IPv4", "::", "", -1, uint8(255))
+	f.Fuzz(func(t *testing.T, kind, ip, family, address, policy string, number int, bits uint8) {
+		on := func(n int) bool { return bits&(1<<n) != 0 }
+		a, _ := netip.ParseAddr(address)
+		spec := twoNodes()
+		if on(0) {
+			dualStack(spec)
+		}
+		s := &spec.Services[0]
+		s.Type, s.ExternalTrafficPolicy, s.TrafficDistribution = set(kind), set(policy), set(policy)
+		s.ClusterIPs = set([]string{ip, address})
+		if on(1) {
+			s.IPFamilies, s.IPFamilyPolicy = set([]string{family, "IPv4"}), set(policy)
+		}
+		if on(2) {
+			s.ExternalIPs, s.LoadBalancerIPs = set([]netip.Addr{a}), set([]netip.Addr{a, a})
+		}
+		if on(3) {
+			s.HealthCheckNodePort, s.AffinitySeconds, s.SessionAffinity = set(number), set(number), set(policy)
+		}
+		if on(4) {
+			s.Selector = nil
+			s.Endpoints = []EndpointSpec{{Address: set(a), Port: set(number)}, {Pod: set(ip)}, {Pod: set("default/web-0"), Node: set(ip), PortName: set(policy)}}
+		}
+		s.SourceRanges, s.LoadBalancerVia, s.ExternalName = set([]string{ip, address}), set([]string{policy, "node1"}), set(ip)
+		lab, problems := Resolve(spec)
+		if problems.Failed() {
+			return
+		}
+		for _, p := range lab.Services[0].Ports {
+			for _, e := range p.Endpoints {
+				if !e.Addr.IsValid() || e.Addr.Port() == 0 {
+					t.Errorf("endpoint %+v", e)
+				}
+			}
+		}
+	})
+}
