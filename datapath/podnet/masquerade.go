@@ -43,8 +43,8 @@ func hook(chain, comment, to string, o plan.Origin) plan.Chain {
 // else go out by that node's own default route.
 //
 // flannel masquerades what a pod sends to another node, too. Other pod networks do
-// not, and the lab can ask for their behaviour: then the address of every node is
-// spared before the fifth rule.
+// not, and the lab can ask for their behaviour: then pods keep their address towards
+// every node and every pod, wherever the packet passes, by rules before the fifth.
 func masqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origin) []plan.Rule {
 	multicast := netip.MustParsePrefix("224.0.0.0/4")
 	if cluster.Addr().Is6() {
@@ -66,6 +66,8 @@ func masqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origi
 		{[]plan.Match{notFrom(cluster), to(pods)}, plan.Return{}},
 	}
 	if lab.Network.KeepSourceToNodes {
+		// Neither does it rewrite what a node sends on from a pod to a pod.
+		rows = append(rows, row{[]plan.Match{from(cluster), to(cluster)}, plan.Return{}})
 		for _, addr := range nodeAddrs(lab, cluster.Addr().Is6()) {
 			rows = append(rows, row{[]plan.Match{from(cluster), to(netip.PrefixFrom(addr, addr.BitLen()))}, plan.Return{}})
 		}
