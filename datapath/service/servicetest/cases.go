@@ -22,6 +22,11 @@ func (s *Setup) others() []topology.ServiceSpec {
 			svc.SourceRanges = set([]string{" 192.168.0.11/32", "192.168.0.13/32", "fd00:192:168::/64 "})
 		}),
 		three("pods-only", func(svc *topology.ServiceSpec) { svc.SourceRanges = set([]string{"10.244.0.0/16", "fd00:10:244::/56"}) }),
+		three("taken", func(svc *topology.ServiceSpec) {
+			svc.SourceRanges = set([]string{"10.244.0.0/16", "fd00:10:244::/56"})
+			svc.LoadBalancerIPs = set([]netip.Addr{printer})
+			svc.IPFamilyPolicy = set("SingleStack")
+		}),
 		three("everybody", func(svc *topology.ServiceSpec) { svc.SourceRanges = set([]string{"10.1.0.0/16", "0.0.0.0/0", "::/0"}) }),
 		three("proxied", func(svc *topology.ServiceSpec) { svc.LoadBalancerMode = set("Proxy") }),
 		three("unmanaged", func(svc *topology.ServiceSpec) {
@@ -82,6 +87,8 @@ func (r *room) otherCases() []Case {
 	ask("same zone from outside", "laptop", "near-zone", port1, a...)
 	r.wrongPort(ask("wrong port", "shell-1", "inner-three", inner))
 	if !r.IPv6 {
+		ask("what source ranges keep out does not reach another host: outside", "laptop", "taken", vip).Ends = timeout
+		ask("what source ranges keep out does not reach another host: node", "node1", "taken", vip).Ends = timeout
 		r.localhost(ask("node port of localhost", "node1", "outer-three", port1, all.endpoints...))
 	}
 	return list

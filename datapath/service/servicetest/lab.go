@@ -17,7 +17,7 @@ import (
 //	                                     +-- node3: shell-3
 //	                                   laptop
 //
-// laptop routes cluster IPs to node1.
+// laptop routes cluster IPs to node1; printer is there, too.
 type Setup struct {
 	Name    string
 	Mode    string // network mode
@@ -85,6 +85,10 @@ func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
+// printer is a host outside that has the load balancer address of a service: packets
+// that the nodes let through reach it.
+var printer = addr("192.168.0.99")
+
 // spec is the setup as a user would write it.
 func (s *Setup) spec() topology.Spec {
 	spec := topology.Spec{
@@ -96,7 +100,7 @@ func (s *Setup) spec() topology.Spec {
 		Proxy: topology.ProxySpec{Mode: set(s.Backend), MasqueradeAll: set(s.MasqueradeAll)},
 		Nodes: []topology.NodeSpec{{Name: "node1", Zone: set("east"), Address: set(addr("192.168.0.11"))}, {Name: "node2", Zone: set("west"), Address: set(addr("192.168.0.12"))},
 			{Name: "node3", Zone: set("west"), Address: set(addr("192.168.0.13"))}},
-		Clients: []topology.ClientSpec{{Name: "laptop"}},
+		Clients: []topology.ClientSpec{{Name: "laptop"}, {Name: "printer", Address: set(printer), Ports: []topology.PortSpec{{Name: "http", Port: set(80)}}}},
 		Pods:    []topology.PodSpec{shell(1), shell(3)},
 	}
 	if !s.IPv6 {

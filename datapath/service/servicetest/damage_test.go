@@ -1,0 +1,112 @@
+package servicetest
+
+import (
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// An exam that everybody passes is worth nothing: each of these mistakes in the
+// rules has to be noticed.
+func TestMistakesAreNoticed(t *testing.T) {
+	const markMasq = "KUBE-MARK-MASQ"
+	chain := func(c *plan.Chain, prefix string) bool {
+		return len(c.Name) >= len(prefix) && c.Name[:len(prefix)] == prefix
+	}
+	jumps := func(r *plan.Rule, to string) bool { return r.Target == plan.Target(plan.Jump{Chain: to}) }
+	has := func(r *plan.Rule, is func(plan.Match) bool) bool {
+		for _, m := range r.Matches {
+			if is(m) {
+				return true
+			}
+		}
+		return false
+	}
+	fromPods := func(m plan.Match) bool { s, ok := m.(plan.Src); return ok && !s.Not }
+	fromNode := func(m plan.Match) bool { a, ok := m.(plan.AddrType); return ok && a.Src == "LOCAL" }
+	notPods := func(m plan.Match) bool { s, ok := m.(plan.Src); return ok && s.Not }
+	recent := func(m plan.Match) bool { _, ok := m.(plan.Recent); return ok }
+	for _, row := range []struct {
+		name  string
+		wrong func(table string, c *plan.Chain, r *plan.Rule) bool // rules that are missing
+	}{
+		{"no hairpin masquerade", func(_ string, c *plan.Chain, r *plan.Rule) bool { return chain(c, "KUBE-SEP-") && jumps(r, markMasq) }},
+		{"no masquerade of external traffic", func(_ string, c *plan.Chain, r *plan.Rule) bool {
+			return chain(c, "KUBE-EXT-") && jumps(r, markMasq) && !has(r, fromNode)
+		}},
+		{"no masquerade of the node's own traffic", func(_ string, c *plan.Chain, r *plan.Rule) bool {
+			return chain(c, "KUBE-EXT-") && jumps(r, markMasq) && has(r, fromNode)
+		}},
+		{"no masquerade of outsiders to cluster IPs", func(_ string, c *plan.Chain, r *plan.Rule) bool { return jumps(r, markMasq) && has(r, notPods) }},
+		{"no short cut for pods", func(_ string, c *plan.Chain, r *plan.Rule) bool { return chain(c, "KUBE-EXT-") && has(r, fromPods) }},
+		{"no short cut for the node", func(_ string, c *plan.Chain, r *plan.Rule) bool {
+			return chain(c, "KUBE-EXT-") && has(r, fromNode) && !jumps(r, markMasq)
+		}},
+		{"no rejection", func(_ string, _ *plan.Chain, r *plan.Rule) bool { _, ok := r.Target.(plan.Reject); return ok }},
+		{"no drop in the load balancer's firewall", func(_ string, c *plan.Chain, r *plan.Rule) bool { return c.Name == "KUBE-PROXY-FIREWALL" }},
+		{"no drop without local endpoints", func(_ string, c *plan.Chain, r *plan.Rule) bool {
+			_, drop := r.Target.(plan.Drop)
+			return drop && (c.Name == "KUBE-SERVICES" || c.Name == "KUBE-EXTERNAL-SERVICES")
+		}},
+		{"no affinity", func(_ string, c *plan.Chain, r *plan.Rule) bool { return chain(c, "KUBE-SVC-") && has(r, recent) }},
+		{"no external rejection when forwarding", func(_ string, c *plan.Chain, r *plan.Rule) bool {
+			return c.Name == "FORWARD" && jumps(r, "KUBE-EXTERNAL-SERVICES")
+		}},
+		{"no node ports", func(_ string, _ *plan.Chain, r *plan.Rule) bool { return jumps(r, "KUBE-NODEPORTS") }},
+		{"no masquerade at all", func(table string, c *plan.Chain, _ *plan.Rule) bool {
+			return table == "nat" && c.Name == "KUBE-POSTROUTING"
+		}},
+		{"one endpoint less", func(_ string, c *plan.Chain, r *plan.Rule) bool {
+			return chain(c, "KUBE-SVC-") && has(r, func(m plan.Match) bool { x, ok := m.(plan.Random); return ok && x.Probability < 0.4 })
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := open(t, &Setup{Mode: "host-gw", Backend: "iptables"})
+			for i := range r.plan.Netns {
+				damage(&r.plan.Netns[i], row.wrong)
+			}
+			cases := r.cases()
+			wrong := 0
+			for i, result := range Paper(t, r.plan, cases) {
+				if cases[i].judge(result) != "" {
+					wrong++
+				}
+			}
+			if wrong == 0 {
+				t.Errorf("none of %d cases notices", len(cases))
+			}
+			t.Logf("%d of %d cases notice", wrong, len(cases))
+		})
+	}
+}
+
+func damage(n *plan.Netns, wrong func(string, *plan.Chain, *plan.Rule) bool) {
+	for i := range n.Tables {
+		for j := range n.Tables[i].Chains {
+			c := &n.Tables[i].Chains[j]
+			var rules []plan.Rule
+			for k := range c.Rules {
+				if !wrong(n.Tables[i].Name, c, &c.Rules[k]) {
+					rules = append(rules, c.Rules[k])
+				}
+			}
+			c.Rules = rules
+		}
+	}
+}
+
+func TestTheExamIsLong(t *testing.T) {
+	for _, s := range Setups("iptables") {
+		names := map[string]bool{}
+		cases := open(t, &s).cases()
+		for _, c := range cases {
+			if names[c.Name] {
+				t.Errorf("%s: %q is asked twice", s.Name, c.Name)
+			}
+			names[c.Name] = true
+		}
+		if len(cases) < 120 {
+			t.Errorf("%s: %d cases", s.Name, len(cases))
+		}
+	}
+}
