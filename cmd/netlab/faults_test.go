@@ -389,7 +389,7 @@ func TestTwentyLabsAtOnce(t *testing.T) {
 // A control socket that does not answer must neither hide the lab nor keep it.
 func TestDeadControlSocket(t *testing.T) {
 	t.Parallel()
-	stop := func(t *testing.T, p *testPlace) { kill(t, unix.SIGSTOP, p.serving("engine")...) }
+	stop := func(t *testing.T, p *testPlace) { halt(t, p.serving("engine")...) }
 	without := func(files ...string) func(*testing.T, *testPlace) {
 		return func(t *testing.T, p *testPlace) {
 			for _, file := range files {
@@ -408,7 +408,7 @@ func TestDeadControlSocket(t *testing.T) {
 		{"all files deleted", without("control", "pids", "log", "plan"), "unreachable"},
 		{"only the note of its processes deleted", without("pids"), "running"},
 		{"engine stopped", stop, "unreachable"},
-		{"janitor stopped", func(t *testing.T, p *testPlace) { kill(t, unix.SIGSTOP, p.serving("janitor")...) }, "running"},
+		{"janitor stopped", func(t *testing.T, p *testPlace) { halt(t, p.serving("janitor")...) }, "running"},
 		{"engine stopped and note deleted", func(t *testing.T, p *testPlace) { stop(t, p); without("pids")(t, p) }, "unreachable"},
 		{"garbage", says("\x00\xff\x17garbage\n\n", true), "running"},
 		{"garbage in a request", says("r\x7f\xff\xff\xff\xff\xff garbage", true), "running"},
@@ -433,6 +433,23 @@ func TestDeadControlSocket(t *testing.T) {
 				t.Error("the engine still runs")
 			}
 			p.expectNothing()
+		})
+	}
+}
+
+// halt stops processes, and waits until each of their threads stands still.
+func halt(t testing.TB, pids ...int) {
+	t.Helper()
+	kill(t, unix.SIGSTOP, pids...)
+	for _, pid := range pids {
+		eventually(t, "all threads stand still", func() string {
+			threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+			for _, file := range threads {
+				if data, err := os.ReadFile(file); err == nil && !strings.Contains(string(data), "\nState:\tT") {
+					return file
+				}
+			}
+			return ""
 		})
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +35,8 @@ func TestMain(m *testing.M) {
 		must(enterRun())
 		main()
 	}
+	// Tests wait for the kernel most of the time. The command line still decides.
+	must(flag.Set("test.parallel", "6"))
 	testscript.Main(m, map[string]func(){"netlab": main})
 }
 

@@ -23,6 +23,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: all other tests run as an ordinary user already")
 	}
+	t.Parallel()
 	needsLabs(t)
 	dir := t.TempDir()
 	for d := dir; d != "/"; d = filepath.Dir(d) {
