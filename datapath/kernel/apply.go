@@ -102,6 +102,9 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 		return err
 	}
 	s := &space{ns: ns, kind: n.Kind, fresh: true, index: make(map[string]int, len(n.Links))}
+	if n.Kind == plan.Node {
+		s.rules.bare = generation()
+	}
 	w.k.spaces[n.Name] = s
 	if !n.IPv6 {
 		off := plan.Sysctl{Key: "net.ipv6.conf.all.disable_ipv6", Value: "1"}

@@ -39,6 +39,8 @@ type Kernel struct {
 type space struct {
 	ns   *netns.NS
 	kind plan.Kind
+	// rules is for nodes: what Apply need not list again.
+	rules ruleset
 	// During an Apply: an open socket, and the indexes of links as far as known.
 	sock  *rtnl
 	index map[string]int
@@ -87,7 +89,7 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 	defer k.settle()
 	var first plan.Changes
 	for pass := 0; ; pass++ {
-		have, err := k.Read(ctx, want)
+		have, err := k.read(ctx, want, true)
 		if err != nil {
 			return first, err
 		}
@@ -97,6 +99,7 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 		}
 		if changes.Empty() {
 			k.applied = want
+			k.noteRules()
 			return first, nil
 		}
 		if pass == 3 {
@@ -107,6 +110,7 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 		}
 		if !renewsLinks(changes) {
 			k.applied = want // every message was acknowledged, and none undid another
+			k.noteRules()
 			return first, nil
 		}
 	}

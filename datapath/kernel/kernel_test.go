@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -298,5 +299,30 @@ func TestRefusedRulesNameTheLine(t *testing.T) {
 	_, err := k.Apply(context.Background(), p)
 	if err == nil || !strings.Contains(err.Error(), "node.n1: iptables-restore") || !strings.Contains(err.Error(), "NOWHERE") {
 		t.Errorf("got %v, want the namespace, the program and the line", err)
+	}
+}
+
+func TestRulesThatSomebodyChangedAreSeenByTheNextApply(t *testing.T) {
+	k := applied(t, small())
+	for _, damage := range []string{"-A TEST -j RETURN", "-F TEST", "-P FORWARD DROP"} {
+		ns, err := k.Namespace("node.n1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{"-t", "nat"}, strings.Fields(damage)...)
+		if strings.HasPrefix(damage, "-P") {
+			args = strings.Fields(damage)
+		}
+		if out, err := run(ns, exec.Command("iptables", args...)); err != nil {
+			t.Fatal(err, string(out))
+		}
+		changes, err := k.Apply(context.Background(), small())
+		if err != nil || changes.Empty() {
+			t.Errorf("after iptables %s: %v, changes %q", damage, err, changes.Summary())
+		}
+		again, err := k.Apply(context.Background(), small())
+		if err != nil || !again.Empty() {
+			t.Errorf("after the repair: %v %s", err, strings.Join(again.Lines(), "\n"))
+		}
 	}
 }

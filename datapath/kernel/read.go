@@ -21,12 +21,18 @@ import (
 // Read returns what is in the namespaces now, in the terms of a plan. Of the
 // settings it reads those that want names, since every namespace has hundreds.
 func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) {
+	return k.read(ctx, want, false)
+}
+
+// read is Read; with trust it does not list rules that the kernel says are
+// unchanged since they were applied.
+func (k *Kernel) read(ctx context.Context, want *plan.Plan, trust bool) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
 	wanted := make(map[string]*plan.Netns, len(want.Netns))
 	for i := range want.Netns {
 		wanted[want.Netns[i].Name] = &want.Netns[i]
 	}
-	r := reader{k: k, ends: map[plan.Peer]vethEnd{}}
+	r := reader{k: k, trust: trust, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, name := range k.Names() {
 			if err := ctx.Err(); err != nil {
@@ -44,7 +50,8 @@ func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) 
 		return nil, err
 	}
 	r.join(have, index(want), index(k.applied))
-	if err := k.readRules(ctx, have); err != nil {
+	r.planned(have)
+	if err := k.readRules(ctx, have, r.known); err != nil {
 		return nil, err
 	}
 	have.Sort()
@@ -55,8 +62,26 @@ func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) 
 type vethEnd struct{ index, peer int }
 
 type reader struct {
-	k    *Kernel
-	ends map[plan.Peer]vethEnd
+	k     *Kernel
+	trust bool
+	ends  map[plan.Peer]vethEnd
+	known map[string]bool // namespaces whose rules need not be listed
+}
+
+// planned gives namespaces whose rules are unchanged those of the applied plan.
+func (r *reader) planned(have *plan.Plan) {
+	if len(r.known) == 0 {
+		return
+	}
+	tables := make(map[string][]plan.Table, len(r.k.applied.Netns))
+	for i := range r.k.applied.Netns {
+		tables[r.k.applied.Netns[i].Name] = r.k.applied.Netns[i].Tables
+	}
+	for i := range have.Netns {
+		if n := &have.Netns[i]; r.known[n.Name] {
+			n.Tables = tables[n.Name]
+		}
+	}
 }
 
 func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Netns, error) {
@@ -81,6 +106,9 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	if err := r.sysctls(want, &n); err != nil {
 		return n, err
+	}
+	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
+		r.known[name] = true
 	}
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)

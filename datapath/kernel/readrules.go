@@ -15,14 +15,14 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// readRules fills in the tables of the nodes. Only nodes can have rules: the plan
+// readRules fills in the tables of the nodes, but for those that are known. Only nodes can have rules: the plan
 // gives them to nobody else, and a process per pod would be too dear.
-func (k *Kernel) readRules(ctx context.Context, have *plan.Plan) error {
+func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[string]bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range have.Netns {
 		n := &have.Netns[i]
-		if n.Kind != plan.Node {
+		if n.Kind != plan.Node || known[n.Name] {
 			continue
 		}
 		group.Go(func() error {
