@@ -3,7 +3,6 @@ package datapath_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -203,90 +202,5 @@ func TestCatalogNamesAreUnique(t *testing.T) {
 			t.Errorf("backend %s is listed twice", b.Name())
 		}
 		seen[b.Name()] = true
-	}
-}
-
-// manyServices is a lab of one node, built as Resolve would, with 3 endpoints each.
-func manyServices(n int) *topology.Lab {
-	node := &topology.Node{Name: "node1", Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")},
-		PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
-	lab := &topology.Lab{Name: "many", Nodes: []*topology.Node{node},
-		Network: topology.Network{Mode: "host-gw", MTU: 1500, PodCIDRs: node.PodCIDRs,
-			NodeCIDRs: []netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("192.168.0.1")}},
-		Proxy: topology.Proxy{Mode: "iptables", LocalNodePorts: true}}
-	for i := range n {
-		p := &topology.ServicePort{Name: "http", Protocol: topology.TCP, Port: 80}
-		for j := range 3 {
-			a := netip.AddrFrom4([4]byte{10, 244, byte(i*3+j) | 1, byte((i*3 + j) >> 8)})
-			p.Endpoints = append(p.Endpoints, &topology.Endpoint{Addr: netip.AddrPortFrom(a, 8080), Node: "node1", Ready: true, Serving: true})
-		}
-		lab.Services = append(lab.Services, &topology.Service{Name: fmt.Sprintf("s%05d", i), Namespace: "default", Type: topology.ClusterIP,
-			ClusterIPs:            []netip.Addr{netip.AddrFrom4([4]byte{10, 96, byte(i >> 8), byte(i)})},
-			ExternalTrafficPolicy: topology.PolicyCluster, InternalTrafficPolicy: topology.PolicyCluster, Ports: []*topology.ServicePort{p}})
-	}
-	return lab
-}
-
-// A cluster IP with n endpoints costs 1 rule in KUBE-SERVICES, 1 + n in its own
-// chain and 2 in the chain of each endpoint.
-func TestRulesPerService(t *testing.T) {
-	count := func(services int) (rules int) {
-		p, err := datapath.Compile(manyServices(services))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range p.Netns {
-			for _, table := range n.Tables {
-				for _, c := range table.Chains {
-					rules += len(c.Rules)
-				}
-			}
-		}
-		return rules
-	}
-	if got := count(101) - count(1); got != 100*(1+1+3+3*2) {
-		t.Errorf("100 services have %d rules", got)
-	}
-}
-
-func BenchmarkCompile(b *testing.B) {
-	lab := manyServices(10_000)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := datapath.Compile(lab); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkRestoreText(b *testing.B) {
-	p, err := datapath.Compile(manyServices(10_000))
-	if err != nil {
-		b.Fatal(err)
-	}
-	edits := plan.Edits(p.Netns[1].Tables)
-	b.ReportAllocs()
-	for b.Loop() {
-		plan.RestoreText(edits, false)
-	}
-}
-
-func BenchmarkRequires(b *testing.B) {
-	p, err := datapath.Compile(manyServices(10_000))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		plan.Requires(p)
-	}
-}
-
-func BenchmarkDigest(b *testing.B) {
-	p, err := datapath.Compile(manyServices(10_000))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		p.Digest()
 	}
 }

@@ -16,9 +16,10 @@ import (
 //     in KUBE-FW-…;
 //   - under external policy Local they lead to KUBE-XLB-…, which holds the short cuts
 //     and picks a local endpoint, all in one chain;
-//   - what may not pass is marked by KUBE-MARK-DROP, and dropped in KUBE-FIREWALL,
-//     which kubelet hooks into INPUT and OUTPUT only. What is forwarded leaves
-//     untranslated instead, and nobody answers that either;
+//   - what may not pass is marked by KUBE-MARK-DROP, and dropped in KUBE-FIREWALL.
+//     kubelet hooks that into INPUT and OUTPUT only, so that a packet to a load
+//     balancer address leaked to whoever has it outside; here it is hooked into
+//     FORWARD as well, so that both layouts behave alike;
 //   - ports without a name end in a colon, probabilities have five decimals.
 //
 // Internal policy Local is younger: it has KUBE-SVL-… here as well.

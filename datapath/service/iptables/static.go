@@ -34,6 +34,7 @@ func (c *compiler) hooks() {
 		{c.filter, "INPUT", proxyFirewall, "kubernetes load balancer firewall", true},
 		{c.filter, "INPUT", nodePorts, "kubernetes health check service ports", false},
 		{c.filter, "INPUT", externalServices, "kubernetes externally-visible service portals", true},
+		{c.filter, "FORWARD", firewall, "", false},
 		{c.filter, "FORWARD", proxyFirewall, "kubernetes load balancer firewall", true},
 		{c.filter, "FORWARD", forward, "kubernetes forwarding rules", false},
 		{c.filter, "FORWARD", services, "kubernetes service portals", true},
@@ -45,7 +46,7 @@ func (c *compiler) hooks() {
 		{c.nat, "OUTPUT", services, "kubernetes service portals", false},
 		{c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules", false},
 	} {
-		if h.to == proxyFirewall && c.legacy {
+		if h.to == proxyFirewall && c.legacy || h.from == "FORWARD" && h.to == firewall && !c.legacy {
 			continue
 		}
 		var matches []plan.Match
