@@ -45,7 +45,7 @@ var importTable = []importRow{
 	{"datapath/engine", []string{"datapath/plan", "datapath/netns", "datapath/kernel", "datapath/probe", "datapath/flow"}, []string{"golang.org/x/sys/...", "golang.org/x/sync/...", "github.com/creack/pty"},
 		"a running lab outlives its scenario: it is described by its plan"},
 	{"reports", []string{"datapath/flow"}, nil, "a report shows results, wherever they come from"},
-	{"datapath/bench", []string{"topology", "datapath", "datapath/plan", "datapath/engine"}, []string{"golang.org/x/sys/unix"}, "a measurement uses what users use; its floor uses nothing"},
+	{"datapath/bench", []string{"topology", "datapath", "datapath/plan", "datapath/flow", "datapath/walk", "datapath/engine"}, []string{"golang.org/x/sys/unix"}, "a measurement uses what users use; its floor uses nothing"},
 	{"scenarios/expect", []string{"topology", "datapath/plan", "datapath/flow", "datapath/walk", "datapath/probe", "reports"},
 		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/onsi/..."}, "an expectation says what it wants, not how labs are built"},
 	{"scenarios/suite", []string{"topology", "datapath/...", "scenarios", "scenarios/expect", "reports"}, []string{"github.com/onsi/..."}, "the suite drives labs as the command does, but is no command"},

@@ -22,9 +22,11 @@ import (
 type order struct {
 	Shape Shape
 	Rules []string // files with the input of iptables-restore, one per node; empty: none
+	Edit  string   // such a file for a change on the first node; empty: none
 }
 
-// serveFloor builds, says so, waits for a line, takes down, and says so.
+// serveFloor builds, says so, waits for a line, makes the edit if there is one, says
+// so and waits again, takes down, and says so.
 func serveFloor(spec string) error {
 	runtime.LockOSThread()
 	var o order
@@ -53,8 +55,22 @@ func serveFloor(spec string) error {
 		return err
 	}
 	fmt.Println("built")
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+	lines := bufio.NewReader(os.Stdin)
+	if _, err := lines.ReadString('\n'); err != nil {
 		return err
+	}
+	if o.Edit != "" {
+		text, err := os.ReadFile(o.Edit)
+		if err != nil {
+			return err
+		}
+		if err := restoreIn(f.nodes[0].fd, text, "--noflush"); err != nil {
+			return err
+		}
+		fmt.Println("edited")
+		if _, err := lines.ReadString('\n'); err != nil {
+			return err
+		}
 	}
 	if err := f.close(); err != nil {
 		return err
@@ -63,12 +79,14 @@ func serveFloor(spec string) error {
 	return nil
 }
 
-// runFloor times the floor: from the start of its process until all is there, and
-// from the word to take it down until its links are gone.
-func runFloor(o order) (up, down time.Duration, err error) {
+// floorTimes is how long the floor took: from the start of its process until all is
+// there, for the edit, and from the word to take it down until its links are gone.
+type floorTimes struct{ up, edit, down time.Duration }
+
+func runFloor(o order) (t floorTimes, err error) {
 	spec, err := json.Marshal(o)
 	if err != nil {
-		return 0, 0, err
+		return t, err
 	}
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), floorVariable+"="+string(spec))
@@ -81,28 +99,34 @@ func runFloor(o order) (up, down time.Duration, err error) {
 	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		return 0, 0, err
+		return t, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return 0, 0, err
+		return t, err
 	}
 	lines := bufio.NewReader(out)
 	started := time.Now()
 	if err := cmd.Start(); err != nil {
-		return 0, 0, err
+		return t, err
 	}
 	err = expectLine(lines, "built")
-	up = time.Since(started)
-	if err == nil {
-		started = time.Now()
-		if _, err = io.WriteString(in, "down\n"); err == nil {
-			err = expectLine(lines, "closed")
+	t.up = time.Since(started)
+	next := func(answer string) time.Duration {
+		started := time.Now()
+		if err == nil {
+			if _, err = io.WriteString(in, "go on\n"); err == nil {
+				err = expectLine(lines, answer)
+			}
 		}
-		down = time.Since(started)
+		return time.Since(started)
 	}
+	if o.Edit != "" {
+		t.edit = next("edited")
+	}
+	t.down = next("closed")
 	in.Close()
-	return up, down, errors.Join(err, cmd.Wait())
+	return t, errors.Join(err, cmd.Wait())
 }
 
 func expectLine(r *bufio.Reader, want string) error {

@@ -231,8 +231,8 @@ func (f *floor) restore(rules func(node int) []byte) error {
 	return err
 }
 
-func restoreIn(fd int, text []byte) error {
-	cmd := exec.Command("iptables-restore")
+func restoreIn(fd int, text []byte, args ...string) error {
+	cmd := exec.Command("iptables-restore", args...)
 	cmd.Stdin = bytes.NewReader(text)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

@@ -116,7 +116,7 @@ func Compare(ctx context.Context, s Shape, rounds int) (Comparison, error) {
 	var upRatios, downRatios []float64
 	var rss []int64
 	for range rounds {
-		floorUp, floorDown, err := runFloor(o)
+		bare, err := runFloor(o)
 		if err != nil {
 			return Comparison{}, fmt.Errorf("floor: %w", err)
 		}
@@ -127,9 +127,9 @@ func Compare(ctx context.Context, s Shape, rounds int) (Comparison, error) {
 		}
 		settle()
 		ups, downs = append(ups, got.up), append(downs, got.down)
-		floorUps, floorDowns = append(floorUps, floorUp), append(floorDowns, floorDown)
-		upRatios = append(upRatios, float64(got.up)/float64(floorUp))
-		downRatios = append(downRatios, float64(got.down)/float64(floorDown))
+		floorUps, floorDowns = append(floorUps, bare.up), append(floorDowns, bare.down)
+		upRatios = append(upRatios, float64(got.up)/float64(bare.up))
+		downRatios = append(downRatios, float64(got.down)/float64(bare.down))
 		rss = append(rss, got.rss)
 	}
 	return Comparison{Shape: s, Up: Median(ups), Down: Median(downs), FloorUp: Median(floorUps), FloorDown: Median(floorDowns),

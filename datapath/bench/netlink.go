@@ -75,6 +75,9 @@ func (n *nl) shut() {
 
 // flush sends all messages at once and waits for their acknowledgements.
 func (n *nl) flush() error {
+	if n.count == 0 {
+		return nil
+	}
 	if err := unix.Sendto(n.fd, n.buf, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return fmt.Errorf("netlink send: %w", err)
 	}

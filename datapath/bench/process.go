@@ -27,7 +27,7 @@ func wholeProcess(ctx context.Context, o Options) ([]Row, error) {
 	}
 	var ups, floors, over []time.Duration
 	for range o.Rounds {
-		floorUp, _, err := runFloor(order{Shape: o.Shape, Rules: rules})
+		bare, err := runFloor(order{Shape: o.Shape, Rules: rules})
 		if err != nil {
 			return nil, fmt.Errorf("floor: %w", err)
 		}
@@ -38,7 +38,7 @@ func wholeProcess(ctx context.Context, o Options) ([]Row, error) {
 			return nil, err
 		}
 		settle()
-		ups, floors, over = append(ups, up), append(floors, floorUp), append(over, up-floorUp)
+		ups, floors, over = append(ups, up), append(floors, bare.up), append(over, up-bare.up)
 	}
 	extra := Median(over)
 	return []Row{{What: "up of " + o.Scenario + ", whole process", Netlab: milliseconds(Median(ups)), Floor: milliseconds(Median(floors)),

@@ -33,7 +33,7 @@ type Options struct {
 func Table(ctx context.Context, o Options) ([]Row, error) {
 	var rows []Row
 	for _, measure := range []func(context.Context, Options) ([]Row, error){
-		wholeProcess, wholeTest, growth, thousand, services,
+		wholeProcess, wholeTest, growth, thousand, services, rules,
 	} {
 		more, err := measure(ctx, o)
 		if err != nil {
