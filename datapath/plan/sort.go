@@ -42,6 +42,9 @@ func (n *Netns) Sort() {
 	for i := range n.Tables {
 		// Chains have different names; a stable sort of thousands is slow.
 		slices.SortFunc(n.Tables[i].Chains, func(a, b Chain) int {
+			if a.Policy == "" && b.Policy == "" { // the rule, and worth a short cut
+				return cmp.Compare(a.Name, b.Name)
+			}
 			return cmp.Or(cmp.Compare(hookOrder(a.Name), hookOrder(b.Name)), cmp.Compare(a.Name, b.Name))
 		})
 	}

@@ -60,9 +60,8 @@ func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 	c := &compiler{
 		view: v, ipv6: ipv6, legacy: v.Lab.Proxy.Layout == LegacyLayout,
 		proxy:  plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line},
-		nat:    newTable("nat", ipv6),
-		filter: newTable("filter", ipv6),
-		mangle: newTable("mangle", ipv6),
+		filter: newTable("filter", ipv6, 0),
+		mangle: newTable("mangle", ipv6, 0),
 	}
 	if v.Lab.Proxy.DetectLocal != "none" {
 		c.local = podCIDR
@@ -81,6 +80,7 @@ func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 		}
 	}
 	c.large = known > largeCluster
+	c.nat = newTable("nat", ipv6, known+len(v.Ports))
 	return c
 }
 
@@ -108,8 +108,9 @@ type tableBuilder struct {
 	index map[string]int
 }
 
-func newTable(name string, ipv6 bool) *tableBuilder {
-	return &tableBuilder{t: plan.Table{Name: name, IPv6: ipv6}, index: map[string]int{}}
+// newTable returns an empty table with room for so many chains.
+func newTable(name string, ipv6 bool, chains int) *tableBuilder {
+	return &tableBuilder{t: plan.Table{Name: name, IPv6: ipv6, Chains: make([]plan.Chain, 0, chains)}, index: make(map[string]int, chains)}
 }
 
 func (b *tableBuilder) table() plan.Table { return b.t }
