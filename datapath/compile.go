@@ -28,6 +28,7 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	for i := range p.Netns {
 		netns[p.Netns[i].Name] = &p.Netns[i]
 	}
+	trustAddresses(p)
 	addAgents(lab, netns)
 	addExternalRoutes(lab, netns)
 	if err := addServices(lab, netns); err != nil {

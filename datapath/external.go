@@ -70,6 +70,40 @@ func addRoutes(n *plan.Netns, routes []plan.Route) {
 		if !known[r.To] {
 			known[r.To] = true
 			n.Routes = append(n.Routes, r)
+			if len(r.More) > 0 {
+				addSysctl(n, spreading(r.To.Addr()), "1")
+			}
 		}
 	}
+}
+
+// spreading is the setting that makes the kernel choose among next hops by ports,
+// too (ip-sysctl, fib_multipath_hash_policy): by addresses alone a client would always
+// get the same one.
+func spreading(to netip.Addr) string {
+	if to.Is6() {
+		return "net.ipv6.fib_multipath_hash_policy"
+	}
+	return "net.ipv4.fib_multipath_hash_policy"
+}
+
+// trustAddresses turns duplicate address detection off: Resolve gives each address to
+// one link only, and the link-local ones come from MACs that are as unique. With it,
+// neighbours would be out of reach for the first one or two seconds of a lab (RFC
+// 4862, section 5.4).
+func trustAddresses(p *plan.Plan) {
+	for i := range p.Netns {
+		if n := &p.Netns[i]; n.IPv6 {
+			addSysctl(n, "net.ipv6.conf.default.accept_dad", "0")
+		}
+	}
+}
+
+func addSysctl(n *plan.Netns, key, value string) {
+	for _, s := range n.Sysctls {
+		if s.Key == key {
+			return
+		}
+	}
+	n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: key, Value: value})
 }
