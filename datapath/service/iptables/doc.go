@@ -27,7 +27,15 @@
 // to a later one has to pass (about 10 ns each), a chain, and per endpoint a rule
 // and a chain of two.
 //
+// A load balancer address takes the same way from KUBE-SERVICES; with source ranges
+// by way of KUBE-FW-…, and who is in none of them is dropped in
+// KUBE-PROXY-FIREWALL. Session affinity adds a rule per endpoint before the choice,
+// which asks the list of addresses that the endpoint's chain keeps (xt_recent).
+//
+// More than 1000 endpoints have no comments. One endpoint that changes changes its
+// chain and its service's: the restore carries no other.
+//
 // names.go names the chains, static.go has the rules that are there without any
 // service, services.go the entries per service port, chains.go what they lead to,
-// filter.go what refuses and drops.
+// filter.go what refuses and drops. legacy.go is the layout of older versions.
 package iptables
