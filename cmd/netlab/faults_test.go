@@ -53,6 +53,18 @@ expect "the service answers" {
 }
 `
 
+func TestUpAndDownLeaveNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("a.hcl", small)
+	for range 2 {
+		p.netlab("up", "a.hcl")
+		p.netlab("status")
+		p.netlab("down")
+		p.expectNothing()
+	}
+}
+
 func TestKilledEngineLeavesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

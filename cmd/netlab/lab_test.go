@@ -47,6 +47,7 @@ type testPlace struct {
 func newPlace(t testing.TB) *testPlace {
 	t.Helper()
 	needsLabs(t)
+	untouched(t) // its clean-up comes last
 	p := &testPlace{t: t, dir: t.TempDir()}
 	run, err := os.MkdirTemp("", "netlab-run")
 	if err != nil {
