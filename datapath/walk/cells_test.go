@@ -132,7 +132,7 @@ func exams() []exam {
 		name: "dual stack", spec: dualStack(), cells: []cell{
 			{"shell-1", "service own", "a-0 from shell-1, a-1 from shell-1"}, {"node3", "service own", "a-0 from node3/flannel-v6.1, a-1 from node3/flannel-v6.1"},
 			{"shell-3", "service empty", "refused"}, {"shell-3", "service remote", "timeout"}, {"a-0", "service own", "a-0 from node1/cni0, a-1 from a-0"},
-			{"laptop", "[fd00:192:168::b]:30085", "a-0 from node1/cni0, a-1 from node1/cni0"}, {"laptop", "[fd00:dead::1]:80", "unreachable"},
+			{"laptop", "[fd00:192:168::b]:30085", "a-0 from node1/cni0, a-1 from node1/cni0"}, {"laptop", "[fd00:dead::1]:80", "timeout"},
 			{"node1", "[::1]:30085", "refused"}, {"shell-2", "service nodatagrams/udp", "refused"},
 		},
 	}}
