@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
 )
 
 // Bounds that no plan of ours comes near. Damaged ones may jump in circles, which
@@ -273,31 +274,32 @@ func astray(f fate) string {
 // serve is the server's side: an agent answers, or the kernel says that there is
 // none.
 func (r *run) serve(t *talk, f fate) Branch {
-	who, node, ok := f.h.listener(f.p)
-	if !ok {
+	who := f.h.listener(f.p)
+	if who == nil {
 		why := fmt.Sprintf("nothing in %s listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
 		r.step(f.p, Step{Kind: Rejected, Netns: f.h.Name, Text: why})
 		return r.closed(t, f, why)
 	}
 	seen := f.p.src
-	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: who})
+	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: who.Name})
 	b := r.converse(t, f)
-	if b.Outcome == flow.Connected {
-		b.Answer, b.Node, b.Source = who, node, seen.Addr()
+	// A health check says how the service is, not who it is itself and whom it saw.
+	if b.Outcome == flow.Connected && who.Health == (plan.Health{}) {
+		b.Answer, b.Node, b.Source = who.Name, who.Node, seen.Addr()
 	}
 	return b
 }
 
-// listener returns the agent whose socket takes a packet.
-func (h *host) listener(p *packet) (name, node string, ok bool) {
-	for _, a := range h.Agents {
-		for _, l := range a.Listen {
+// listener returns the agent whose socket takes a packet; nil: none does.
+func (h *host) listener(p *packet) *plan.Agent {
+	for i := range h.Agents {
+		for _, l := range h.Agents[i].Listen {
 			if l.Protocol == string(p.proto) && l.Port == p.dst.Port() {
-				return a.Name, a.Node, true
+				return &h.Agents[i]
 			}
 		}
 	}
-	return "", "", false
+	return nil
 }
 
 // closed is the answer to a packet for which no socket is open.
