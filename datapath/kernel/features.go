@@ -81,6 +81,8 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureMatchConntrack:   restores(false, "filter", "-A INPUT -m conntrack --ctstate NEW"),
 		plan.FeatureMatchAddrType:    restores(false, "filter", "-A INPUT -m addrtype --dst-type LOCAL"),
 		plan.FeatureMatchStatistic:   restores(false, "filter", "-A INPUT -m statistic --mode random --probability 0.5"),
+		plan.FeatureMatchRecent:      restores(false, "filter", "-A INPUT -m recent --name try --rcheck --seconds 1 --reap"),
+		plan.FeatureMatchSCTP:        restores(false, "filter", "-A INPUT -p sctp -m sctp --dport 1"),
 		plan.FeatureTargetMark:       restores(false, "mangle", "-A INPUT -j MARK --or-mark 0x1"),
 		plan.FeatureTargetDNAT:       restores(false, "nat", "-A PREROUTING -p tcp -m tcp -j DNAT --to-destination 192.0.2.1:80"),
 		plan.FeatureTargetMasquerade: restores(false, "nat", "-A POSTROUTING -j MASQUERADE --random-fully"),
