@@ -2,7 +2,7 @@
 # need a user namespace around them where they do not run as root; those of KERNEL
 # make their own.
 NEST    = ./datapath/netns ./datapath/kernel
-KERNEL  = $(filter ./datapath/probe% ./datapath/engine% ./datapath/bench% ./scenarios ./scenarios/suite ./cmd/%,$(ALL))
+KERNEL  = $(filter ./datapath/probe% ./datapath/engine% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./scenarios ./scenarios/suite ./cmd/%,$(ALL))
 PURE    = $(filter-out $(NEST) $(KERNEL),$(ALL))
 ALL     = $(shell PATH="$(PATH)"; go list ./... | sed "s,^$$(go list -m),.,")
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -38,7 +38,7 @@ provision: ## install the system packages that are missing
 
 pure: ## tests that need neither kernel nor privileges
 	go test $(RACE) $(PURE)
-	go test $(RACE) -skip '^TestScenarios$$' ./scenarios
+	go test $(RACE) -skip 'TestScenarios|TestKernel|InNamespaces' ./scenarios ./datapath/walk ./datapath/service/servicetest
 
 kernel: ## tests with real namespaces and packets, as root or rootless
 	go test -count=1 $(if $(ROOT),,-exec 'unshare -Urmn') $(NEST)
