@@ -1,0 +1,230 @@
+package suite_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/topology"
+)
+
+var (
+	firstSeed = flag.Uint64("seed", 0, "seed of the first random lab; 0: a random one")
+	labCount  = flag.Int("labs", 160, "how many random labs are compared on paper")
+)
+
+// seeds are the seeds of as many labs as are wanted.
+func seeds(n int) []uint64 {
+	first := *firstSeed
+	if first == 0 {
+		first = 1 + uint64(rand.Uint32())
+	}
+	list := make([]uint64, n)
+	for i := range list {
+		list[i] = first + uint64(i)
+	}
+	return list
+}
+
+// question is a connection of somebody.
+type question struct {
+	from     topology.Dialer
+	to       netip.AddrPort
+	protocol topology.Protocol
+}
+
+func (q question) flow() flow.Flow {
+	return flow.Flow{From: q.from.Netns(), To: q.to, Protocol: flow.Protocol(q.protocol)}
+}
+
+func (q question) String() string {
+	return fmt.Sprintf("%s to %s over %s", q.from.Netns(), q.to, q.protocol)
+}
+
+// questions are the connections of everybody to everything that has a meaning in the
+// lab.
+func questions(lab *topology.Lab) []question {
+	var out []question
+	for _, target := range targets(lab) {
+		for _, d := range lab.Dialers() {
+			out = append(out, question{d, target.to, target.protocol})
+		}
+	}
+	return out
+}
+
+// target is an address that somebody may dial.
+type target struct {
+	to       netip.AddrPort
+	protocol topology.Protocol
+}
+
+// wrongPort is one that nothing has.
+const wrongPort = 79
+
+// targets are the addresses of services, with a wrong port, too; node ports on all
+// addresses of nodes; pods, clients and whoever else listens, with a wrong port.
+func targets(lab *topology.Lab) []target {
+	known := map[target]bool{}
+	var out []target
+	add := func(a netip.Addr, port uint16, protocol topology.Protocol) {
+		if t := (target{netip.AddrPortFrom(a, port), protocol}); !known[t] {
+			known[t] = true
+			out = append(out, t)
+		}
+	}
+	hosts := nodeAddresses(lab)
+	for _, sv := range lab.Services {
+		addrs := append(slices.Clone(sv.ClusterIPs), sv.ExternalIPs...)
+		for _, l := range sv.LoadBalancers {
+			addrs = append(addrs, l.Addr)
+		}
+		for _, p := range sv.Ports {
+			for _, a := range addrs {
+				add(a, p.Port, p.Protocol)
+			}
+			if p.NodePort != 0 {
+				for _, a := range hosts {
+					add(a, p.NodePort, p.Protocol)
+				}
+			}
+		}
+		for _, a := range addrs {
+			add(a, wrongPort, topology.TCP)
+		}
+	}
+	for _, p := range lab.Pods {
+		for _, a := range p.Addrs {
+			for _, port := range p.Ports {
+				add(a, port.Number, port.Protocol)
+			}
+			add(a, wrongPort, topology.TCP)
+			add(a, wrongPort, topology.UDP)
+		}
+	}
+	for _, c := range lab.Clients {
+		for _, a := range c.Addrs {
+			add(a, 8080, topology.TCP)
+		}
+	}
+	for _, a := range lab.Network.Gateways {
+		add(a, 80, topology.TCP)
+	}
+	return out
+}
+
+// nodeAddresses are those of nodes on the wire and on their bridges, and loopback.
+func nodeAddresses(lab *topology.Lab) []netip.Addr {
+	out := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	if len(lab.Network.PodCIDRs) > 1 {
+		out = append(out, netip.IPv6Loopback())
+	}
+	for _, n := range lab.Nodes {
+		out = append(out, n.Addrs...)
+		for _, cidr := range n.PodCIDRs {
+			out = append(out, cidr.Addr().Next())
+		}
+	}
+	return out
+}
+
+// meaning is what the API says of a connection, in the words of flows.
+func (b *built) meaning(q question) []flow.End {
+	var out []flow.End
+	for _, e := range topology.Reach(b.lab, q.from, q.to, q.protocol) {
+		out = append(out, flow.End{Outcome: flow.Outcome(e.Outcome), Answer: e.Answer, Node: e.Node, Source: e.Source})
+	}
+	return sorted(out)
+}
+
+// walked is what the rules make of a connection, on paper.
+func walked(p walk.Prediction) []flow.End {
+	var out []flow.End
+	for _, e := range p.Ends() {
+		out = append(out, e.Value)
+	}
+	return sorted(out)
+}
+
+func sorted(list []flow.End) []flow.End {
+	slices.SortFunc(list, func(a, b flow.End) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(list)
+}
+
+// disputed returns the first connection of which meaning and rules say different
+// things.
+func (b *built) disputed() (q question, found bool) {
+	for _, q := range questions(b.lab) {
+		if !slices.Equal(b.meaning(q), walked(b.world.Walk(q.flow()))) {
+			return q, true
+		}
+	}
+	return question{}, false
+}
+
+// shrink leaves out of a scenario whatever is not needed for something to be wrong
+// with it.
+func shrink(t testing.TB, b *built, wrong func(*built) bool) *built {
+	t.Helper()
+	for again := true; again; {
+		again = false
+		for _, s := range b.script.smaller() {
+			less, err := s.build(t)
+			if err == nil && wrong(less) {
+				b, again = less, true
+				break
+			}
+		}
+	}
+	return b
+}
+
+// dispute tells a case as far as paper goes.
+func (b *built) dispute(q question, observed []flow.End) string {
+	p := b.world.Walk(q.flow())
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n", q)
+	for _, opinion := range []struct {
+		who  string
+		ends []flow.End
+	}{{"meaning", b.meaning(q)}, {"rules", walked(p)}, {"kernel", observed}} {
+		for _, e := range opinion.ends {
+			fmt.Fprintf(&text, "  %-8s %s\n", opinion.who, e)
+		}
+	}
+	fmt.Fprintf(&text, "%s\n%s", b.script, p.Text(walk.Brief))
+	return text.String()
+}
+
+// Whatever a lab is made of, its rules do what its services mean.
+func TestRulesDoWhatServicesMean(t *testing.T) {
+	var compared sync.Map
+	t.Run("labs", func(t *testing.T) {
+		for _, seed := range seeds(*labCount) {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				b, err := randomScript(seed).build(t)
+				if err != nil {
+					t.Fatal(err)
+				}
+				compared.Store(seed, len(questions(b.lab)))
+				if _, found := b.disputed(); !found {
+					return
+				}
+				b = shrink(t, b, func(b *built) bool { _, found := b.disputed(); return found })
+				q, _ := b.disputed()
+				t.Errorf("-seed %d: %s", seed, b.dispute(q, nil))
+			})
+		}
+	})
+	total := 0
+	compared.Range(func(_, n any) bool { total += n.(int); return true })
+	t.Logf("%d connections", total)
+}

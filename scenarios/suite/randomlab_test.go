@@ -1,0 +1,316 @@
+package suite_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/topology"
+)
+
+// block is a block of a scenario, one attribute or nested block a line.
+type block struct {
+	header string
+	lines  []string
+}
+
+// script is a scenario that is made of blocks, so that parts of it can be left out.
+type script []block
+
+// String is the scenario.
+func (s script) String() string {
+	var b strings.Builder
+	for _, block := range s {
+		fmt.Fprintf(&b, "%s {\n", block.header)
+		for _, line := range block.lines {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+		b.WriteString("}\n")
+	}
+	out, _ := scenarios.Format([]byte(b.String()))
+	return string(out)
+}
+
+// smaller are the scenarios with one thing less, the largest things first.
+func (s script) smaller() []script {
+	var out []script
+	for i := len(s) - 1; i >= 0; i-- {
+		out = append(out, slices.Delete(slices.Clone(s), i, i+1))
+	}
+	for i := len(s) - 1; i >= 0; i-- {
+		for j := len(s[i].lines) - 1; j >= 0; j-- {
+			less := slices.Clone(s)
+			less[i].lines = slices.Delete(slices.Clone(s[i].lines), j, j+1)
+			out = append(out, less)
+		}
+	}
+	return out
+}
+
+// built is a scenario that was loaded and compiled.
+type built struct {
+	script script
+	lab    *topology.Lab
+	plan   *plan.Plan
+	world  *walk.World
+}
+
+// build loads a scenario as a user's file.
+func (s script) build(t testing.TB) (*built, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "random.hcl")
+	if err := os.WriteFile(path, []byte(s.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, diags := scenarios.Load(path, scenarios.Options{})
+	if diags.HasErrors() {
+		return nil, fmt.Errorf("%s\n%s", diags.JSON(), s)
+	}
+	p, err := datapath.Compile(loaded.Lab)
+	return &built{s, loaded.Lab, p, walk.New(p)}, err
+}
+
+// dice makes a random scenario.
+type dice struct {
+	*rand.Rand
+	dual    bool
+	nodes   int
+	clients int
+	pods    int
+}
+
+// randomScript is a small lab: of any seed always the same.
+func randomScript(seed uint64) script {
+	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
+	d.dual, d.nodes, d.clients, d.pods = d.one(4), 2+d.IntN(3), d.IntN(3), 1+d.IntN(8)
+	s := script{d.network(), d.proxy()}
+	for i := range d.nodes {
+		s = append(s, d.node(i+1))
+	}
+	for i := range d.clients {
+		s = append(s, d.client(i+1))
+	}
+	for i := range d.pods {
+		s = append(s, d.pod(i+1))
+	}
+	for i := range 1 + d.IntN(4) {
+		s = append(s, d.service(i+1))
+	}
+	return s
+}
+
+// one is true once in n times.
+func (d *dice) one(n int) bool { return d.IntN(n) == 0 }
+
+func pick[T any](d *dice, list ...T) T { return list[d.IntN(len(list))] }
+
+// add adds a line.
+func (b *block) add(format string, args ...any) {
+	b.lines = append(b.lines, fmt.Sprintf(format, args...))
+}
+
+func (d *dice) network() block {
+	b := block{header: "network"}
+	mode := pick(d, "host-gw", "vxlan")
+	b.add("mode = %q", mode)
+	if d.dual {
+		// A line that is left out takes the others' second family with it.
+		b.add(`pod_cidr = ["10.244.0.0/16", "fd00:10:244::/56"]`)
+	}
+	if d.one(3) {
+		b.add("masquerade_node_traffic = false")
+	}
+	if mode == "vxlan" && d.one(3) {
+		b.add("vxlan { direct_routing = true }")
+	}
+	return b
+}
+
+func (d *dice) proxy() block {
+	b := block{header: "proxy"}
+	if d.one(15) {
+		b.add(`mode = "none"`)
+	}
+	if d.one(5) {
+		b.add("masquerade_all = true")
+	}
+	if d.one(5) {
+		b.add(`detect_local = "none"`)
+	}
+	if d.one(4) {
+		b.add("local_node_ports = false")
+	}
+	if d.one(5) {
+		b.add("node_port_addresses = %s", pick(d, `["192.168.0.0/24"]`, `["10.244.0.0/16"]`, `["127.0.0.0/8", "192.168.0.11/32"]`, `["0.0.0.0/0"]`, `["192.168.0.12/32"]`))
+	}
+	if d.one(6) {
+		b.add(`iptables { layout = "legacy" }`)
+	}
+	return b
+}
+
+func (d *dice) node(i int) block {
+	b := block{header: fmt.Sprintf("node \"n%d\"", i)}
+	if !d.one(4) {
+		b.add("zone = %q", pick(d, "east", "west"))
+	}
+	return b
+}
+
+func (d *dice) client(i int) block {
+	b := block{header: fmt.Sprintf("client \"c%d\"", i)}
+	if d.one(2) {
+		b.add(`port "http" { port = 8080 }`)
+	}
+	if d.one(6) {
+		b.add("gateway = node.%s.ip", d.anyNode())
+	}
+	var routes []string
+	for _, to := range []string{"10.96.0.0/16", "10.244.0.0/16"} {
+		if d.one(2) {
+			routes = append(routes, fmt.Sprintf("{ to = %q, via = node.%s.ip }", to, d.anyNode()))
+		}
+	}
+	if routes != nil {
+		b.add("routes = [%s]", strings.Join(routes, ", "))
+	}
+	return b
+}
+
+func (d *dice) anyNode() string { return fmt.Sprintf("n%d", 1+d.IntN(d.nodes)) }
+
+func (d *dice) pod(i int) block {
+	b := block{header: fmt.Sprintf("pod \"p%d\"", i)}
+	b.add("node = node.%s", d.anyNode())
+	b.add("labels = { app = %q }", pick(d, "a", "a", "b"))
+	if d.one(4) {
+		b.add("ready = false")
+	}
+	if d.one(4) {
+		b.add("terminating = true")
+	}
+	http, dns := 8080, 5353
+	if d.one(4) {
+		b.add("host_network = true")
+		http, dns = 9000+i, 5300+i
+	}
+	b.add(`port "http" { port = %d }`, http)
+	if d.one(2) {
+		b.add("port \"dns\" {\nport = %d\nprotocol = \"udp\"\n}", dns)
+	}
+	return b
+}
+
+func (d *dice) service(i int) block {
+	b := block{header: fmt.Sprintf("service \"s%d\"", i)}
+	kind := pick(d, "ClusterIP", "NodePort", "LoadBalancer", "LoadBalancer")
+	b.add("type = %q", kind)
+	external := kind != "ClusterIP"
+	if d.one(3) {
+		external = true
+		b.add("external_ips = [%s]", pick(d, fmt.Sprintf(`"198.51.100.%d"`, i), `"198.51.100.99"`, "node."+d.anyNode()+".ip", d.clientAddress(i)))
+	}
+	if kind == "LoadBalancer" {
+		d.loadBalancer(&b, i)
+	}
+	if external && d.one(2) {
+		b.add(`external_traffic_policy = "Local"`)
+	}
+	if d.one(3) {
+		b.add(`internal_traffic_policy = "Local"`)
+	}
+	if d.one(5) {
+		b.add(`session_affinity = "ClientIP"`)
+	}
+	if d.one(4) {
+		b.add("traffic_distribution = %q", pick(d, "PreferClose", "PreferSameZone", "PreferSameNode"))
+	}
+	if d.one(8) {
+		b.add("publish_not_ready_addresses = true")
+	}
+	if d.one(20) {
+		b.add(`labels = { "service.kubernetes.io/service-proxy-name" = "somebody" }`)
+	}
+	if d.dual && !d.one(3) {
+		b.add("ip_family_policy = %q", pick(d, "PreferDualStack", "RequireDualStack"))
+	}
+	d.backends(&b, i)
+	return b
+}
+
+func (d *dice) clientAddress(i int) string {
+	if d.clients == 0 {
+		return fmt.Sprintf(`"198.51.100.%d"`, i)
+	}
+	return fmt.Sprintf("client.c%d.ip", 1+d.IntN(d.clients))
+}
+
+func (d *dice) loadBalancer(b *block, i int) {
+	var parts []string
+	if d.one(3) {
+		parts = append(parts, "via = [node."+d.anyNode()+"]")
+	}
+	if d.one(4) {
+		parts = append(parts, "ips = ["+pick(d, fmt.Sprintf(`"203.0.113.%d", "198.51.100.%d"`, i, 50+i), d.clientAddress(i), "node."+d.anyNode()+".ip")+"]")
+	}
+	if d.one(6) {
+		parts = append(parts, `ip_mode = "Proxy"`)
+	}
+	if parts != nil {
+		b.add("load_balancer {\n%s\n}", strings.Join(parts, "\n"))
+	}
+	if d.one(3) {
+		b.add("load_balancer_source_ranges = [%s]", pick(d, `"10.244.0.0/16"`, `"192.168.0.0/24"`, `" 192.168.0.11/32"`, `"10.244.1.0/24", "192.168.0.128/25"`, `"10.1.0.0/16", "0.0.0.0/0"`, `"fd00::/8"`))
+	}
+}
+
+// backends adds ports, and what answers there: pods that are selected, or endpoints
+// that are written.
+func (d *dice) backends(b *block, i int) {
+	target := "8080"
+	if d.one(6) {
+		for range 1 + d.IntN(3) {
+			d.endpoint(b)
+		}
+	} else {
+		app := pick(d, "a", "a", "b", "none")
+		b.add("selector = { app = %q }", app)
+		if app != "none" && !d.one(3) {
+			target = `"http"`
+		}
+	}
+	// Addresses are shared, but who has an address and a port is one service: what two
+	// mean nobody says.
+	b.add("port \"http\" {\nport = %d\ntarget_port = %s\n}", 80+i, target)
+	if d.one(2) {
+		b.add("port \"dns\" {\nport = %d\ntarget_port = 5353\nprotocol = \"udp\"\n}", 53+i)
+	}
+	if d.one(4) {
+		b.add("port \"other\" {\nport = %d\ntarget_port = 8081\n}", 8000+i)
+	}
+}
+
+func (d *dice) endpoint(b *block) {
+	parts := []string{fmt.Sprintf("pod = pod.p%d", 1+d.IntN(d.pods))}
+	if d.one(4) {
+		parts = []string{"address = " + d.clientAddress(1), "node = node." + d.anyNode()}
+	}
+	if d.one(4) {
+		parts = append(parts, "ready = false")
+		if d.one(2) {
+			parts = append(parts, "serving = true", "terminating = true")
+		}
+	}
+	if d.one(2) {
+		parts = append(parts, fmt.Sprintf("hints {\nzones = [%s]\nnodes = [node.%s]\n}", pick(d, `"east"`, `"west"`, `"east", "west"`), d.anyNode()))
+	}
+	b.add("endpoint {\n%s\n}", strings.Join(parts, "\n"))
+}
