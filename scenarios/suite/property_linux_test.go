@@ -1,0 +1,118 @@
+package suite_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+var kernelLabs = flag.Int("kernel-labs", 6, "how many random labs are made in namespaces")
+
+// Whatever a lab is made of, the kernel does what its services mean, and what its
+// rules say on paper.
+func TestKernelDoesWhatServicesMean(t *testing.T) {
+	for _, seed := range seeds(*kernelLabs) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			b, err := randomScript(seed).build(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			running := b.start(t)
+			asked := questions(b.lab)
+			wrong := map[question][]flow.End{}
+			for _, within := range []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond} {
+				if wrong = b.observe(t, running, asked, within); len(wrong) == 0 {
+					return
+				}
+				// A busy machine answers late: ask again, and all but the first time
+				// for the rest only.
+				asked = slices.DeleteFunc(asked, func(q question) bool { return wrong[q] == nil })
+			}
+			for i, q := range asked {
+				if i == 3 {
+					t.Errorf("and %d more", len(asked)-i)
+					break
+				}
+				t.Errorf("-seed %d -kernel-labs 1: %s", seed, b.dispute(q, wrong[q]))
+			}
+		})
+	}
+}
+
+// observe makes connections, and returns what was seen of those that did not end as
+// both meaning and rules say.
+func (b *built) observe(t *testing.T, running *engine.Client, asked []question, within time.Duration) map[question][]flow.End {
+	t.Helper()
+	flows := make([]flow.Flow, len(asked))
+	for i, q := range asked {
+		flows[i] = q.flow()
+		flows[i].Within = within
+	}
+	seen, err := running.Probe(t.Context(), flows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := map[question][]flow.End{}
+	for i, s := range seen {
+		if !slices.Contains(b.meaning(asked[i]), s.End()) || !b.world.Walk(flows[i]).Allows(s.End()) {
+			wrong[asked[i]] = []flow.End{s.End()}
+		}
+	}
+	return wrong
+}
+
+// start makes the lab in namespaces.
+func (b *built) start(t *testing.T) *engine.Client {
+	t.Helper()
+	running, err := engine.Start(t.Context(), "")
+	skipUnsupported(t, err)
+	t.Cleanup(func() {
+		if err := running.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	_, err = running.Apply(t.Context(), b.outspoken(), engine.Meta{}, false)
+	skipUnsupported(t, err)
+	return running
+}
+
+// outspoken is the plan, with pods, clients and the wire as ready as nodes are to
+// tell of datagrams that nobody takes: else the kernel does so once a second and
+// destination (icmp_ratelimit in Documentation/networking/ip-sysctl.rst), and here
+// everybody asks at once.
+func (b *built) outspoken() *plan.Plan {
+	p := *b.plan
+	p.Netns = slices.Clone(p.Netns)
+	for i := range p.Netns {
+		n := &p.Netns[i]
+		if n.Kind == plan.Node {
+			continue
+		}
+		n.Sysctls = append(slices.Clone(n.Sysctls), plan.Sysctl{Key: "net.ipv4.icmp_ratelimit", Value: "0"})
+		if n.IPv6 {
+			n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: "net.ipv6.icmp.ratelimit", Value: "0"})
+		}
+	}
+	p.Sort()
+	return &p
+}
+
+func skipUnsupported(t *testing.T, err error) {
+	t.Helper()
+	var lacks *engine.UnsupportedError
+	if errors.As(err, &lacks) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
