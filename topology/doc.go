@@ -5,6 +5,11 @@
 // into the other; it is pure, and after it nothing is optional, nothing is
 // defaulted again and every address, MAC, VNI and port is decided.
 //
+// Reach says what comes of a connection in a Lab by the meaning of services and of
+// the pod network. It knows no rules: rules are judged by it. journey.go follows the
+// packet, proxied.go is what a node does for services, choice.go picks endpoints and
+// ways.go knows the routes.
+//
 // The package knows nothing of HCL, of the kernel or of rules, and imports the
 // standard library only. Start reading at spec.go, then lab.go, then resolve.go.
 package topology

@@ -89,6 +89,12 @@ type Verdict []End
 // that is silent kube-proxy 1.35 in mode iptables (pkg/proxy/topology.go and
 // pkg/proxy/iptables/proxier.go) and flannel (pkg/trafficmngr/iptables).
 //
+// Where two services share an address, a port and a protocol, nobody says which one is
+// meant: here the first by namespace and name. Nor does Reach know that kube-proxy's
+// filter takes a packet to an endpoint for one to a service when both have the same
+// address and port, as a pod on the host's network may have with a load balancer
+// address that is its node's.
+//
 // A dialer of no kind, and one without an address of the destination's family, ends
 // Unreachable. What a pod with a command listens on nobody knows: it counts as
 // nothing.
