@@ -147,11 +147,11 @@ func (w *work) fill(s *space, n plan.Netns) error {
 		at := linkAt{l, 2 + i}
 		s.index[l.Name] = at.index
 		if l.Type != plan.Veth {
-			m, err := w.device(s, at)
+			made, err := w.device(s, at)
 			if err != nil {
 				return err
 			}
-			batch = append(batch, m)
+			batch = append(batch, made...)
 			continue
 		}
 		if _, ok := w.k.spaces[l.Peer.Netns]; !ok {
@@ -169,20 +169,24 @@ func (w *work) fill(s *space, n plan.Netns) error {
 	return s.sock.do(append(batch, items...))
 }
 
-// device is the message that makes a link which is not a veth.
-func (w *work) device(s *space, l linkAt) (message, error) {
+// device is what makes a link which is not a veth.
+func (w *work) device(s *space, l linkAt) ([]message, error) {
+	e := end{link: l.Link, index: l.index}
 	switch l.Type {
 	case plan.Bridge:
-		return bridgeAdd(end{link: l.Link, index: l.index}, ipText("link add dev %s type bridge", l.Name)), nil
+		return []message{
+			bridgeAdd(e, ipText("link add dev %s type bridge", l.Name)),
+			linkChange(e, ipText("link set dev %s mtu %d", l.Name, l.MTU)),
+		}, nil
 	case plan.VXLAN:
 		dev, err := s.indexOf(l.VXLAN.Dev)
 		if err != nil {
-			return message{}, err
+			return nil, err
 		}
-		return vxlanAdd(end{link: l.Link, index: l.index}, dev,
-			ipText("link add dev %s mtu %d type vxlan id %d dev %s", l.Name, l.MTU, l.VXLAN.ID, l.VXLAN.Dev)), nil
+		return []message{vxlanAdd(e, dev,
+			ipText("link add dev %s mtu %d type vxlan id %d dev %s", l.Name, l.MTU, l.VXLAN.ID, l.VXLAN.Dev))}, nil
 	default:
-		return message{}, fmt.Errorf("link %q: unknown type %q", l.Name, l.Type)
+		return nil, fmt.Errorf("link %q: unknown type %q", l.Name, l.Type)
 	}
 }
 

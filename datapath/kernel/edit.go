@@ -119,11 +119,11 @@ func (w *work) alter(s *space, l plan.Link) error {
 func (w *work) addLink(s *space, name string, l plan.Link) error {
 	at := linkAt{Link: l}
 	if l.Type != plan.Veth {
-		m, err := w.device(s, at)
+		made, err := w.device(s, at)
 		if err != nil {
 			return err
 		}
-		return s.sock.do([]message{m})
+		return s.sock.do(made)
 	}
 	if w.made[plan.Peer{Netns: name, Link: l.Name}] {
 		i, err := s.indexOf(l.Name)

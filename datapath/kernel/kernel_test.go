@@ -268,6 +268,19 @@ func TestRemovedNamespacesTakeTheirLinksAlong(t *testing.T) {
 	})
 }
 
+// The kernel gives a bridge the size of its ports, and 1500 where it has none, unless
+// somebody set it.
+func TestABridgeKeepsItsSizeWithoutPorts(t *testing.T) {
+	k := applied(t, small())
+	in(t, k, "node.n1", delLink("va"))
+	in(t, k, "node.n1", func(h *netlink.Handle) error {
+		if mtu := mustLink(h, "cni0").Attrs().MTU; mtu != 1450 {
+			t.Errorf("without a port, cni0 has MTU %d, want 1450", mtu)
+		}
+		return nil
+	})
+}
+
 func TestAPodMovesToAnotherNode(t *testing.T) {
 	k := applied(t, small())
 	want := small()

@@ -56,9 +56,12 @@ func vethAdd(near, far end, fd int, says func() string) message {
 	return m.of(req)
 }
 
-// bridgeAdd creates a bridge and raises it.
+// bridgeAdd creates a bridge and raises it. Its size is set by a message of its own
+// (linkChange): the kernel keeps only a size that was set, not one that the bridge
+// was created with, once the last port leaves.
 func bridgeAdd(e end, says func() string) message {
 	req, m := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, says)
+	e.link.MTU = 0
 	linkHeader(req, e, true)
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
 	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("bridge"))
@@ -151,13 +154,17 @@ func linkUp(index int, says func() string) message {
 	return m.of(req)
 }
 
-// linkChange sets MTU, MAC and master of a link that exists, and raises it.
+// linkChange sets MTU, MAC and master of a link that exists, and raises it. Without an
+// index, the link is found by its name.
 func linkChange(e end, says func() string) message {
 	req, m := request(unix.RTM_NEWLINK, 0, says)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Index = int32(e.index)
 	header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
 	req.AddData(header)
+	if e.index == 0 {
+		req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(e.link.Name)))
+	}
 	if e.link.MTU != 0 {
 		req.AddData(nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(uint32(e.link.MTU))))
 	}

@@ -170,7 +170,11 @@ func (w *textWriter) addLink(l *Link) {
 	here := Peer{w.netns, l.Name}
 	if l.Type != Veth {
 		w.from(l.Origin)
-		w.linef("ip -n %s link add dev %s%s type %s%s", w.netns, l.Name, l.attrs(), l.Type, l.typeAttrs())
+		if l.Type == Bridge {
+			w.addBridge(l)
+		} else {
+			w.linef("ip -n %s link add dev %s%s type %s%s", w.netns, l.Name, l.attrs(), l.Type, l.typeAttrs())
+		}
 		w.settle(w.netns, l)
 		return
 	}
@@ -190,6 +194,17 @@ func (w *textWriter) addLink(l *Link) {
 		w.settle(l.Peer.Netns, peer)
 	}
 	w.settle(w.netns, l)
+}
+
+// addBridge sets the size by a line of its own: the kernel forgets one that the
+// bridge was created with as soon as the last port leaves, and falls back to 1500.
+func (w *textWriter) addBridge(l *Link) {
+	bare := *l
+	bare.MTU = 0
+	w.linef("ip -n %s link add dev %s%s type bridge", w.netns, l.Name, bare.attrs())
+	if l.MTU != 0 {
+		w.linef("ip -n %s link set dev %s mtu %d", w.netns, l.Name, l.MTU)
+	}
 }
 
 // attrs are the attributes that every type of link has.
