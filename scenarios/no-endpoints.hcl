@@ -65,6 +65,13 @@ expect "the cluster IP is refused" {
   outcome = "refused"
 }
 
+expect "every attempt is refused, however many come at once" {
+  from    = pod.shell
+  to      = service.broken
+  outcome = "refused"
+  count   = 200
+}
+
 expect "the node port is refused" {
   from    = client.laptop
   to      = [for n in node : "${n.ip}:30090"]

@@ -46,8 +46,11 @@ func nodeSysctls(ipv6 bool) []plan.Sysctl {
 		{Key: "net.ipv4.conf.default.send_redirects", Value: "0"},
 		{Key: "net.ipv4.conf.eth0.send_redirects", Value: "0"},
 		// The kernel answers one rejected packet per second and destination by
-		// default; the others would look dropped, not refused.
+		// default, and a burst of about 50 for all destinations together; the others
+		// would look dropped, not refused. The mask names the types of messages that
+		// either limit counts.
 		{Key: "net.ipv4.icmp_ratelimit", Value: "0"},
+		{Key: "net.ipv4.icmp_ratemask", Value: "0"},
 		// Packets to 127.0.0.0/8 stay inside; a service backend may want otherwise.
 		{Key: "net.ipv4.conf.all.route_localnet", Value: "0"},
 	}
@@ -55,6 +58,7 @@ func nodeSysctls(ipv6 bool) []plan.Sysctl {
 		list = append(list,
 			plan.Sysctl{Key: "net.ipv6.conf.all.forwarding", Value: "1"},
 			plan.Sysctl{Key: "net.ipv6.icmp.ratelimit", Value: "0"},
+			plan.Sysctl{Key: "net.ipv6.icmp.ratemask", Value: "0"}, // a list of types; 0 is none that exists
 			plan.Sysctl{Key: "net.bridge.bridge-nf-call-ip6tables", Value: "1"})
 	}
 	return list
