@@ -20,7 +20,8 @@ func Encode(w io.Writer, p *Plan) error {
 	for i := range bare.Netns {
 		bare.Netns[i].Tables, bare.Netns[i].UDP = nil, nil
 	}
-	e := encoder{strings: map[string]uint64{}, origins: map[Origin]uint64{}}
+	rules := p.rules()
+	e := encoder{b: make([]byte, 0, 64*rules), strings: make(map[string]uint64, rules), origins: map[Origin]uint64{}}
 	for i := range p.Netns {
 		e.tables(p.Netns[i].Tables)
 		e.udp(p.Netns[i].UDP)
@@ -38,6 +39,19 @@ func Encode(w io.Writer, p *Plan) error {
 		return fmt.Errorf("encode plan: %w", err)
 	}
 	return nil
+}
+
+// rules is the number of iptables rules of the plan.
+func (p *Plan) rules() int {
+	n := 0
+	for i := range p.Netns {
+		for _, t := range p.Netns[i].Tables {
+			for _, c := range t.Chains {
+				n += len(c.Rules)
+			}
+		}
+	}
+	return n
 }
 
 // Decode reads a plan that Encode wrote. Unless r is a *bufio.Reader, it may read
@@ -102,6 +116,9 @@ type encoder struct {
 	b       []byte
 	strings map[string]uint64
 	origins map[Origin]uint64
+	text    string // of the comment before, which neighbours often share
+	last    Origin // of the rule before: most rules serve the same as their neighbour
+	lastID  uint64
 	err     error
 }
 
@@ -127,13 +144,31 @@ func (e *encoder) string(s string) {
 	e.b = append(e.b, s...)
 }
 
+// comment writes text that seldom occurs again, except in the next rule: 0 for the
+// text before, else its length and one more.
+func (e *encoder) comment(s string) {
+	if s == e.text {
+		e.uint(0)
+		return
+	}
+	e.text = s
+	e.uint(uint64(len(s)) + 1)
+	e.b = append(e.b, s...)
+}
+
 func (e *encoder) origin(o Origin) {
-	if id, ok := e.origins[o]; ok {
+	if e.lastID != 0 && o == e.last {
+		e.uint(e.lastID)
+		return
+	}
+	id, ok := e.origins[o]
+	e.last, e.lastID = o, id
+	if ok {
 		e.uint(id)
 		return
 	}
-	id := uint64(len(e.origins) + 1)
-	e.origins[o] = id
+	id = uint64(len(e.origins) + 1)
+	e.origins[o], e.lastID = id, id
 	e.uint(id)
 	e.string(o.Object)
 	e.string(o.File)
@@ -253,7 +288,7 @@ func (e *encoder) match(m Match) {
 		e.bool(m.IPv6)
 	case Comment:
 		e.tag(tagComment)
-		e.string(m.Text)
+		e.comment(m.Text)
 	default:
 		e.err = fmt.Errorf("encode plan: unknown match %T", m)
 	}

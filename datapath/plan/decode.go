@@ -12,6 +12,7 @@ type decoder struct {
 	b       []byte
 	strings []string
 	origins []Origin
+	text    string // of the last comment
 	err     error
 }
 
@@ -72,6 +73,20 @@ func (d *decoder) string() string {
 	s := string(d.bytes(d.len()))
 	d.strings = append(d.strings, s)
 	return s
+}
+
+// comment reads what encoder.comment wrote.
+func (d *decoder) comment() string {
+	size := d.uint()
+	if size == 0 || d.err != nil {
+		return d.text
+	}
+	if size-1 > uint64(len(d.b)) {
+		d.fail()
+		return ""
+	}
+	d.text = string(d.bytes(int(size - 1)))
+	return d.text
 }
 
 func (d *decoder) origin() Origin {
@@ -192,7 +207,7 @@ func (d *decoder) match() Match {
 	case tagRecent:
 		return Recent{List: d.string(), Set: d.bool(), Seconds: int(d.uint()), Reap: d.bool(), IPv6: d.bool()}
 	case tagComment:
-		return Comment{Text: d.string()}
+		return Comment{Text: d.comment()}
 	default:
 		d.unknown("match", tag)
 		return nil

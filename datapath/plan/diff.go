@@ -224,14 +224,38 @@ func diffTables(have, want []Table) []TableEdit {
 
 func diffTable(have, want *Table) TableEdit {
 	e := TableEdit{IPv6: want.IPv6, Name: want.Name}
-	old := make(map[string]*Chain, len(have.Chains))
-	for i := range have.Chains {
-		old[have.Chains[i].Name] = &have.Chains[i]
-	}
-	wanted := make(map[string]bool, len(want.Chains))
 	var cmp comparer
-	for i := range want.Chains {
-		w := &want.Chains[i]
+	// Most chains stand where they stood: only those between the common beginning
+	// and the common end have to be looked up.
+	olds, news := have.Chains, want.Chains
+	for len(olds) > 0 && len(news) > 0 && olds[0].Name == news[0].Name {
+		if !cmp.sameChain(&olds[0], &news[0]) {
+			e.Set = append(e.Set, news[0])
+		}
+		olds, news = olds[1:], news[1:]
+	}
+	var last []Chain
+	for i, j := len(olds)-1, len(news)-1; i >= 0 && j >= 0 && olds[i].Name == news[j].Name; i, j = i-1, j-1 {
+		if !cmp.sameChain(&olds[i], &news[j]) {
+			last = append(last, news[j])
+		}
+		olds, news = olds[:i], news[:j]
+	}
+	slices.Reverse(last)
+	diffChains(&cmp, &e, olds, news)
+	e.Set = append(e.Set, last...)
+	return e
+}
+
+// diffChains adds to an edit what leads from some chains of a table to others.
+func diffChains(cmp *comparer, e *TableEdit, have, want []Chain) {
+	old := make(map[string]*Chain, len(have))
+	for i := range have {
+		old[have[i].Name] = &have[i]
+	}
+	wanted := make(map[string]bool, len(want))
+	for i := range want {
+		w := &want[i]
 		wanted[w.Name] = true
 		h := old[w.Name]
 		if h == nil && w.untouched() {
@@ -241,8 +265,8 @@ func diffTable(have, want *Table) TableEdit {
 			e.Set = append(e.Set, *w)
 		}
 	}
-	for i := range have.Chains {
-		switch h := &have.Chains[i]; {
+	for i := range have {
+		switch h := &have[i]; {
 		case wanted[h.Name]:
 		case h.Policy == "":
 			e.Delete = append(e.Delete, h.Name)
@@ -251,11 +275,22 @@ func diffTable(have, want *Table) TableEdit {
 			e.Set = append(e.Set, Chain{Name: h.Name, Policy: "ACCEPT"})
 		}
 	}
-	return e
 }
 
 // untouched reports whether c is a built-in chain as the kernel made it.
 func (c *Chain) untouched() bool { return c.Policy == "ACCEPT" && len(c.Rules) == 0 }
+
+// sameMatch compares values. Only a CTState cannot be compared with ==.
+func sameMatch(a, b Match) bool {
+	if s, ok := a.(CTState); ok {
+		t, ok := b.(CTState)
+		return ok && s.Not == t.Not && slices.Equal(s.States, t.States)
+	}
+	if _, ok := b.(CTState); ok {
+		return false
+	}
+	return a == b
+}
 
 // comparer compares rules as iptables-save prints them, without making a string
 // of each.
@@ -266,6 +301,10 @@ func (c *comparer) sameChain(a, b *Chain) bool {
 }
 
 func (c *comparer) sameRule(a, b Rule) bool {
+	if a.Raw == "" && b.Raw == "" && a.Target == b.Target && slices.EqualFunc(a.Matches, b.Matches, sameMatch) {
+		return true
+	}
+	// Rules that are written differently, or were read, may still be the same.
 	c.a, c.b = a.appendSave(c.a[:0]), b.appendSave(c.b[:0])
 	return bytes.Equal(c.a, c.b)
 }
