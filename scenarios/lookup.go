@@ -3,7 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,61 +10,27 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Dialer finds who a user means: web-0, pod/web-0, db/web-0, pod/db/web-0, pod.web-0,
-// pod.web["0"], node1, node/node1, client.laptop. The error says what there is.
+// Dialer finds the node, client or pod that a user means, as Lookup does.
 func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
-	var found, all []expect.Place
-	add := func(p expect.Place, aliases ...string) {
-		all = append(all, p)
-		if slices.Contains(aliases, name) {
-			found = append(found, p)
-		}
-	}
+	var places []expect.Place
+	var names []Called
 	for _, n := range lab.Nodes {
-		add(expect.Place{Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs}, aliases("node", n.Name)...)
+		places = append(places, expect.Place{Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
+		names = append(names, Called{Kind: "node", Name: n.Name, Netns: n.Netns()})
 	}
 	for _, c := range lab.Clients {
-		add(expect.Place{Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs}, aliases("client", c.Name)...)
+		places = append(places, expect.Place{Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs})
+		names = append(names, Called{Kind: "client", Name: c.Name, Netns: c.Netns()})
 	}
 	for _, p := range lab.Pods {
-		add(expect.Place{Name: p.AgentName(), Netns: p.Netns(), Addrs: p.Addrs}, podAliases(p)...)
+		places = append(places, expect.Place{Name: p.AgentName(), Netns: p.Netns(), Addrs: p.Addrs})
+		names = append(names, Called{Kind: "pod", Name: p.Name, Netns: p.Netns(), Namespace: p.Namespace, Block: p.Block, Key: p.Key})
 	}
-	if len(found) == 1 {
-		return found[0], nil
+	i, err := Lookup(name, names)
+	if err != nil {
+		return expect.Place{}, err
 	}
-	var names []string
-	if len(found) > 1 {
-		for _, p := range found {
-			names = append(names, p.Netns)
-		}
-		return expect.Place{}, fmt.Errorf("%q can be several: say %s", name, strings.Join(names, " or "))
-	}
-	for _, p := range all {
-		names = append(names, p.Name)
-	}
-	if near := topology.Nearest(name, names); near != "" {
-		return expect.Place{}, fmt.Errorf("nothing in this lab is called %q; did you mean %s?", name, near)
-	}
-	return expect.Place{}, fmt.Errorf("nothing in this lab is called %q; there are %s", name, strings.Join(firstOf(names, 20), ", "))
-}
-
-func aliases(kind, name string) []string { return []string{name, kind + "/" + name, kind + "." + name} }
-
-func podAliases(p *topology.Pod) []string {
-	list := append(aliases("pod", p.Name), aliases("pod", p.AgentName())...)
-	list = append(list, aliases("pod", p.Namespace+"/"+p.Name)...)
-	list = append(list, "pod."+p.Namespace+"."+p.Name)
-	if p.Key != "" {
-		list = append(list, fmt.Sprintf("pod.%s[%q]", p.Block, p.Key), fmt.Sprintf("pod.%s[%s]", p.Block, p.Key))
-	}
-	return list
-}
-
-func firstOf(list []string, n int) []string {
-	if len(list) <= n {
-		return list
-	}
-	return append(slices.Clone(list[:n]), fmt.Sprintf("and %d more", len(list)-n))
+	return places[i], nil
 }
 
 // Listener finds what a user wants to dial: "address:port", "name:port" or the name
@@ -88,10 +53,7 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 		var known bool
 		p := newPlaces(lab)
 		if at, known = p.lookup(host); !known {
-			if near := topology.Nearest(host, p.hosts()); near != "" {
-				return expect.Target{}, "", fmt.Errorf("nothing in this lab is called %q; did you mean %s?", host, near)
-			}
-			return expect.Target{}, "", fmt.Errorf("nothing in this lab is called %q; write address:port or the name of a service", host)
+			return expect.Target{}, "", unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
 		}
 		switch {
 		case len(at.addrs) > 0:
@@ -132,6 +94,9 @@ func portFor(name, port string, protocol topology.Protocol, ports []portOf) (uin
 			protocol = topology.TCP
 		}
 		return uint16(n), protocol, nil
+	}
+	if port != "" && len(known) == 0 {
+		return 0, "", fmt.Errorf("%q: %q is no port number; write one from 1 to 65535", name, port)
 	}
 	if len(known) == 0 {
 		return 0, "", fmt.Errorf("%q has no port; write %s:80", name, name)

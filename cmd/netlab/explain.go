@@ -1,11 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/scenarios"
@@ -32,8 +33,8 @@ probability.
 	}
 	o.flags.register(c)
 	f := c.Flags()
-	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (found without, if there is one in this folder)")
-	f.StringVarP(&o.protocol, "protocol", "p", "", "tcp or udp (that of the port)")
+	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (default: the one in this folder)")
+	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (that of the port)")
 	f.BoolVar(&o.udp, "udp", false, "the same as --protocol udp")
 	f.BoolVar(&o.all, "all", false, "show every step, also those that change nothing")
 	f.BoolVar(&o.json, "json", false, "print JSON")
@@ -58,25 +59,24 @@ func (u *ui) explain(o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := u.load(path, o.flags)
+	s, p, err := u.compile(path, o.flags)
 	if err != nil {
 		return err
-	}
-	from, err := scenarios.Dialer(s.Lab, o.from)
-	if err != nil {
-		return usage(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
 	protocol := topology.Protocol(o.protocol)
 	if o.udp {
 		protocol = topology.UDP
 	}
+	if !slices.Contains([]topology.Protocol{"", topology.TCP, topology.UDP, topology.SCTP}, protocol) {
+		return usage(fmt.Errorf("--protocol %s is none that services have", protocol), "write tcp, udp or sctp")
+	}
+	from, err := scenarios.Dialer(s.Lab, o.from)
+	if err != nil {
+		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
+	}
 	to, protocol, err := scenarios.Listener(s.Lab, o.to, protocol)
 	if err != nil {
-		return usage(err, "usage: netlab explain -f "+path+" FROM TO")
-	}
-	p, err := datapath.Compile(s.Lab)
-	if err != nil {
-		return usage(err, "change "+path)
+		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
 	f := flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second}
 	return u.printPrediction(walk.New(p).Walk(f), o)

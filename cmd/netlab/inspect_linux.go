@@ -113,7 +113,7 @@ func (u *ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
 		if p.Node != "" {
 			extra = "on " + p.Node + "  " + extra
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.display(), joinAddrs(p.Addrs), extra)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.called().Display(), joinAddrs(p.Addrs), extra)
 		for _, i := range v.Interfaces[p.Netns] {
 			if kind == "node" && i.Peer != "" && i.Master != "" {
 				continue // the pods' ends: their pods show the other

@@ -161,58 +161,21 @@ func hostsFile(l *topology.Lab) []byte {
 	return []byte(b.String())
 }
 
-// find resolves what a user calls a node, client or pod: web-0, pod/web-0,
-// db/web-0, pod/db/web-0, node.node1 or pod.web["0"].
+// find resolves what a user calls a node, client or pod.
 func (inv inventory) find(target string) (place, error) {
-	var found []place
-	var names []string
+	var names []scenarios.Called
 	for _, p := range inv.Places {
-		names = append(names, p.display())
-		for _, name := range p.aliases() {
-			if name == target {
-				found = append(found, p)
-				break
-			}
-		}
+		names = append(names, p.called())
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return place{}, usage(fmt.Errorf("nothing in this lab is called %q", target), "there are: "+strings.Join(head(names, 20), ", "))
-	default:
-		var qualified []string
-		for _, p := range found {
-			qualified = append(qualified, p.Kind+"/"+p.display())
-		}
-		return place{}, usage(fmt.Errorf("%q can be several", target), "say which: "+strings.Join(qualified, ", "))
+	i, err := scenarios.Lookup(target, names)
+	if err != nil {
+		return place{}, misnamed(err, "see: netlab inspect")
 	}
+	return inv.Places[i], nil
 }
 
-// display is the shortest full name: db/web-0 for a pod outside default.
-func (p place) display() string {
-	if p.Namespace != "" && p.Namespace != topology.DefaultNamespace {
-		return p.Namespace + "/" + p.Name
-	}
-	return p.Name
-}
-
-func (p place) aliases() []string {
-	list := []string{p.Name, p.display(), p.Kind + "/" + p.Name, p.Kind + "/" + p.display(), p.Kind + "." + p.Name, p.Netns}
-	if p.Namespace != "" {
-		list = append(list, p.Namespace+"/"+p.Name, p.Kind+"/"+p.Namespace+"/"+p.Name)
-	}
-	if p.Key != "" {
-		list = append(list, fmt.Sprintf("pod.%s[%q]", p.Block, p.Key), fmt.Sprintf("pod.%s[%s]", p.Block, p.Key))
-	}
-	return list
-}
-
-func head(list []string, n int) []string {
-	if len(list) <= n {
-		return list
-	}
-	return append(append([]string{}, list[:n]...), fmt.Sprintf("and %d more", len(list)-n))
+func (p place) called() scenarios.Called {
+	return scenarios.Called{Kind: p.Kind, Name: p.Name, Netns: p.Netns, Namespace: p.Namespace, Block: p.Block, Key: p.Key}
 }
 
 func parseInventory(data []byte) (inventory, error) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,10 @@ func rulesCommand(u *ui) *cobra.Command {
 		Short: "Show the programmed rules, each with the object and the line that it serves",
 		Long: `Show the rules that are in the kernel of a running lab, as iptables-save prints them.
 Behind each stands the object that it serves and where that is written. With --file, show
-the rules that a scenario would have, without a kernel.`,
+the rules that a scenario would have, without a kernel. TARGET is a node.
+
+  netlab rules node1 --table nat
+  netlab rules -f scenarios/local-policy.hcl node1`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -27,8 +32,8 @@ the rules that a scenario would have, without a kernel.`,
 	}
 	o.flags.register(c)
 	c.Flags().StringVar(&o.lab, "lab", "", "the lab, where several are running")
-	c.Flags().StringVarP(&o.file, "file", "f", "", "show the rules of a scenario instead of a running lab")
-	c.Flags().StringVarP(&o.table, "table", "t", "", "only this table: nat, filter or mangle")
+	c.Flags().StringVarP(&o.file, "file", "f", "", "show the rules of a `SCENARIO` instead of a running lab")
+	c.Flags().StringVarP(&o.table, "table", "t", "", "only this `TABLE`: filter, mangle, nat or raw")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return c
 }
@@ -40,6 +45,9 @@ type rulesOptions struct {
 }
 
 func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
+	if known := []string{"filter", "mangle", "nat", "raw"}; o.table != "" && !slices.Contains(known, o.table) {
+		return usage(fmt.Errorf("%q is no table", o.table), "write one of "+strings.Join(known, ", "))
+	}
 	have, want, netns, err := u.rulesOf(c, o)
 	if err != nil {
 		return err
@@ -57,6 +65,9 @@ func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
 		}
 		return u.json(lines)
 	}
+	if len(lines) == 0 {
+		u.say("there are no such rules; rules live on nodes: netlab inspect lists them")
+	}
 	u.printRules(lines)
 	return nil
 }
@@ -72,7 +83,7 @@ func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, n
 		if o.target != "" {
 			place, err := scenarios.Dialer(s.Lab, o.target)
 			if err != nil {
-				return nil, nil, "", usage(err, "rules live on nodes: netlab rules -f "+o.file+" "+s.Lab.Nodes[0].Name)
+				return nil, nil, "", misnamed(err, "usage: netlab rules -f "+o.file+" TARGET")
 			}
 			netns = place.Netns
 		}

@@ -68,6 +68,16 @@ func (u *ui) compile(path string, f scenarioFlags) (*scenarios.Scenario, *plan.P
 	return s, p, nil
 }
 
+// misnamed is a usage error about a name in a lab: with what to write instead, where
+// that is known, else with the hint.
+func misnamed(err error, hint string) error {
+	var e *scenarios.NameError
+	if errors.As(err, &e) {
+		hint = e.Hint
+	}
+	return usage(err, hint)
+}
+
 // orHere is what the arguments name, or the working directory.
 func orHere(args []string) []string {
 	if len(args) == 0 {
