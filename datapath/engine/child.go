@@ -111,8 +111,7 @@ func furnish() error {
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err == nil {
 		os.Setenv("XTABLES_LOCKFILE", "/run/xtables.lock")
 	}
-	// The tools of the network are not on the PATH of ordinary users on Debian.
-	os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin")
+	os.Setenv("PATH", searchPath(os.Getenv("PATH")))
 	return nil
 }
 

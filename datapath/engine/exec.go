@@ -177,7 +177,7 @@ func lookPath(name string, env []string) (string, error) {
 	path := os.Getenv("PATH")
 	for _, v := range env {
 		if p, ok := strings.CutPrefix(v, "PATH="); ok {
-			path = p + ":/usr/local/sbin:/usr/sbin:/sbin"
+			path = searchPath(p)
 		}
 	}
 	for _, dir := range filepath.SplitList(path) {
@@ -187,6 +187,16 @@ func lookPath(name string, env []string) (string, error) {
 		}
 	}
 	return "", &CommandError{Program: name, NotFound: true, Why: "command not found"}
+}
+
+// searchPath adds the folders of the network's tools to a PATH: on Debian, ordinary
+// users lack them. Without any PATH, the usual folders stand in for it, as in shells:
+// an empty element would mean the working folder.
+func searchPath(path string) string {
+	if path == "" {
+		path = "/usr/local/bin:/usr/bin:/bin"
+	}
+	return path + ":/usr/local/sbin:/usr/sbin:/sbin"
 }
 
 func exitStatus(err error) int {

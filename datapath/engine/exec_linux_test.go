@@ -1,0 +1,27 @@
+//go:build linux
+
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Who has no PATH, as under env -i, finds programs where shells do then, and never in
+// the working folder.
+func TestProgramsAreFoundWithoutAPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("only-here", []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range [][]string{{"PATH="}, {}} {
+		t.Setenv("PATH", searchPath(""))
+		if file, err := lookPath("sh", env); err != nil || !filepath.IsAbs(file) {
+			t.Errorf("%v: sh: %q, %v", env, file, err)
+		}
+		if file, err := lookPath("only-here", env); err == nil {
+			t.Errorf("%v: a program of the working folder: %q", env, file)
+		}
+	}
+}
