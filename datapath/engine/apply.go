@@ -56,9 +56,10 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 	if running := e.meta.Load(); !first && running.File != req.Meta.File {
 		return reply{}, &ClashError{File: running.File}
 	}
+	needs := plan.Requires(want)
 	if !first {
 		// A lab that runs must not be half-changed when the kernel lacks something.
-		if err := e.require(ctx, want); err != nil {
+		if err := e.require(ctx, needs); err != nil {
 			return reply{}, err
 		}
 	}
@@ -75,7 +76,7 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 			e.folder.unlink(planFile + ".new")
 		}
 		if ctx.Err() == nil {
-			if lacks := e.require(ctx, want); lacks != nil {
+			if lacks := e.require(ctx, needs); lacks != nil {
 				err = lacks
 			}
 		}
@@ -91,7 +92,7 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 	if e.folder != nil {
 		e.folder.rename(planFile+".new", planFile)
 	}
-	for _, f := range plan.Requires(want) {
+	for _, f := range needs {
 		e.proven[f] = true
 	}
 	a := Applied{Created: len(changes.Create), Edited: len(changes.Edit), Removed: len(changes.Remove)}
@@ -105,9 +106,9 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 }
 
 // require tries the features that a plan needs and no plan before it has proven.
-func (e *engine) require(ctx context.Context, want *plan.Plan) error {
+func (e *engine) require(ctx context.Context, needs []plan.Feature) error {
 	var unproven []plan.Feature
-	for _, f := range plan.Requires(want) {
+	for _, f := range needs {
 		if !e.proven[f] {
 			unproven = append(unproven, f)
 		}
