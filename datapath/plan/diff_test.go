@@ -157,7 +157,7 @@ var changesRows = []struct {
 		"ip -n node.node1 link set dev veth1 up", "ip -n pod.web-0 link set dev eth0 up",
 		"ip -n pod.web-0 address add 10.244.1.2/24 dev eth0",
 		"ip -n pod.web-0 route add default via 10.244.1.1 dev eth0", "# agent web-0 (tcp/8080) on node1", ""},
-	drift: []string{"pod.web-0: network namespace missing (a.hcl:9 pod web-0)", "node.node1: link veth1 missing (a.hcl:9 pod web-0)"},
+	drift: []string{"pod.web-0: network namespace missing (a.hcl:9 pod web-0)", "node.node1: link veth1 missing or down (a.hcl:9 pod web-0)"},
 }, {
 	name:  "an agent listens elsewhere",
 	edit:  func(_, want *Plan) { want.Netns[1].Agents[0].Listen[0].Port = 81 },

@@ -53,7 +53,8 @@ func (d *drift) edit(e *Edit) {
 			d.note(e.Netns, l.Origin, "link %s changed: want%s type %s%s", l.Name, l.attrs(), l.Type, l.typeAttrs())
 			continue
 		}
-		d.note(e.Netns, l.Origin, "link %s missing", l.Name)
+		// What is down counts as absent: it takes its routes along.
+		d.note(e.Netns, l.Origin, "link %s missing or down", l.Name)
 	}
 	for _, l := range e.Change.Links {
 		d.note(e.Netns, l.Origin, "link %s changed: %s", l.Name, linkChange(d.have[e.Netns], l))
