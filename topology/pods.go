@@ -133,20 +133,35 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 			}
 		}
 	}
+	without := map[*pool][]*Pod{}
 	for _, p := range pods {
 		if p.HostNetwork {
 			p.Addrs = slices.Clone(p.Node.Addrs)
 			continue
 		}
-		p.Addrs = r.podAddrs(p, given[p.Pod])
+		p.Addrs = r.podAddrs(p, given[p.Pod], without)
 		if len(p.Addrs) > 0 {
 			p.MAC = macFor(macEther, p.Addrs[0])
 		}
 	}
+	for _, n := range r.declared {
+		for _, pool := range r.podPools[n] {
+			if left := without[pool.pool]; len(left) > 0 {
+				more := ""
+				if len(left) > 1 {
+					more = fmt.Sprintf(" and %d more", len(left)-1)
+				}
+				r.errorf(at(left[0].Origin), "No pod address left",
+					"The pod CIDR %s of node %q has no address left for pod %q%s. Use a shorter node_prefix, or more nodes.",
+					pool.prefix, n.Name, left[0].AgentName(), more)
+			}
+		}
+	}
 }
 
-// podAddrs is one address per family for a pod.
-func (r *resolver) podAddrs(p resolvedPod, given bool) []netip.Addr {
+// podAddrs is one address per family for a pod. A pod that finds none is noted at
+// the pool.
+func (r *resolver) podAddrs(p resolvedPod, given bool, without map[*pool][]*Pod) []netip.Addr {
 	var out []netip.Addr
 	for _, pool := range r.podPools[p.Node] {
 		if given && sameFamily(p.spec.Address.Value, pool.prefix) {
@@ -155,9 +170,7 @@ func (r *resolver) podAddrs(p resolvedPod, given bool) []netip.Addr {
 		}
 		a, ok := pool.assign("pod/"+p.Namespace+"/"+p.Name, pool.all(), fmt.Sprintf("pod %q", p.AgentName()))
 		if !ok {
-			r.errorf(at(p.Origin), "No pod address left",
-				"The pod CIDR %s of node %q has no address left for pod %q. Use a shorter node_prefix, or more nodes.",
-				pool.prefix, p.Node.Name, p.AgentName())
+			without[pool.pool] = append(without[pool.pool], p.Pod)
 			continue
 		}
 		out = append(out, a)
