@@ -104,7 +104,7 @@ func inOrder(set needed) []Feature {
 }
 
 const (
-	wayVM      = "run in a virtual machine with a full kernel: netlab vm"
+	wayVM      = "run in a virtual machine with a full kernel: vagrant up"
 	wayPackage = "install the package iptables (apt-get install iptables); if it is there, " + wayVM
 )
 
