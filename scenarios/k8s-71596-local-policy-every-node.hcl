@@ -11,9 +11,10 @@
 #                      ├▶ node3 ─▶ web-2
 #                      └▶ node4 ─▶ web-3
 #
-# What to try: netlab explain -f scenarios/k8s-71596-local-policy-every-node.hcl laptop web
-# and netlab rules -f … node2: the chain KUBE-SVL-… of a node knows its own pod only. Take
-# a pod away (count = 3) and its node goes from the route of the load balancer.
+# What to try: netlab explain -f scenarios/k8s-71596-local-policy-every-node.hcl laptop
+# 203.0.113.10:80, and netlab rules node2: the chain KUBE-SVL-… of a node knows its own pod
+# only. netlab test --var nodes=3 on this file: node4 has no pod and is silent, unless you
+# remove via: then the outside routes to nodes with a pod only, as health checks tell it.
 #
 # The proof: "every connection gets through, and nobody is masqueraded".
 

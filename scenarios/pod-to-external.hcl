@@ -4,8 +4,8 @@
 #
 #   a (node1) ──▶ node1: masquerade ──▶ web server outside, which sees node1
 #
-# What to try: netlab exec node1 -- conntrack -L, or netlab rules node1, and look for
-# the chain FLANNEL-POSTRTG.
+# What to try: netlab exec a -- curl internet, then netlab exec node1 -- conntrack -L; or
+# netlab rules node1, and look for the chain FLANNEL-POSTRTG.
 #
 # The proof: "the server outside sees the node".
 
