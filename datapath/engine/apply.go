@@ -56,13 +56,6 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 	if running := e.meta.Load(); !first && running.File != req.Meta.File {
 		return reply{}, &ClashError{File: running.File}
 	}
-	needs := plan.Requires(want)
-	if !first {
-		// A lab that runs must not be half-changed when the kernel lacks something.
-		if err := e.require(ctx, needs); err != nil {
-			return reply{}, err
-		}
-	}
 	// Before anything is changed: a full disk must not leave half of an update.
 	if e.folder != nil {
 		if err := e.folder.write(planFile+".new", req.Plan); err != nil {
@@ -76,7 +69,7 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 			e.folder.unlink(planFile + ".new")
 		}
 		if ctx.Err() == nil {
-			if lacks := e.require(ctx, needs); lacks != nil {
+			if lacks := e.require(ctx, plan.Requires(want)); lacks != nil {
 				err = lacks
 			}
 		}
@@ -92,7 +85,7 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 	if e.folder != nil {
 		e.folder.rename(planFile+".new", planFile)
 	}
-	for _, f := range needs {
+	for _, f := range changes.Requires() {
 		e.proven[f] = true
 	}
 	a := Applied{Created: len(changes.Create), Edited: len(changes.Edit), Removed: len(changes.Remove)}
@@ -103,6 +96,16 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 		a.Lines = changes.Lines()
 	}
 	return reply{Applied: a}, nil
+}
+
+// check refuses changes of a lab that runs when the kernel lacks what they need: it
+// must not be half-changed. What goes wrong with a new lab leaves nothing behind
+// anyhow, so that trying can wait until something does.
+func (e *engine) check(ctx context.Context, c plan.Changes) error {
+	if len(e.kernel.Names()) == 0 {
+		return nil
+	}
+	return e.require(ctx, c.Requires())
 }
 
 // require tries the features that a plan needs and no plan before it has proven.

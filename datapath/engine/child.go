@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -63,6 +64,8 @@ func inherited(first int) *folder {
 
 // runEngine serves a lab until it is told to end, or its maker is gone.
 func runEngine() error {
+	// A plan is much garbage in a short time, and then there is none for hours.
+	debug.SetGCPercent(300)
 	// Caught, not ignored: programs that run in the lab would inherit that, and
 	// nobody could interrupt them (signal(7), execve(2)).
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)

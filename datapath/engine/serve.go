@@ -59,7 +59,7 @@ func newEngine(f *folder) (*engine, error) {
 		return nil, err
 	}
 	e.inside = inside{server: server, spaces: map[string]*occupants{}}
-	e.kernel = kernel.New(kernel.Hooks{Enter: e.inside.enter, Leave: e.inside.leave, Running: e.inside.running})
+	e.kernel = kernel.New(kernel.Hooks{Check: e.check, Enter: e.inside.enter, Leave: e.inside.leave, Running: e.inside.running})
 	return e, nil
 }
 

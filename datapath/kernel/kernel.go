@@ -15,6 +15,8 @@ import (
 // Hooks let the owner of a Kernel act inside the namespaces: it holds the agents
 // and programs, which are processes' business and not the kernel's.
 type Hooks struct {
+	// Check may refuse changes before any of them is made; nil: it never does.
+	Check func(ctx context.Context, c plan.Changes) error
 	// Enter is called on a thread inside a namespace whose links are ready, with
 	// the agents and programs that must run there and those that must go.
 	Enter func(here netns.Here, name string, add, remove plan.Netns) error
@@ -96,6 +98,11 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 		changes := plan.Diff(have, want)
 		if pass == 0 {
 			first = changes
+			if k.hooks.Check != nil && !changes.Empty() {
+				if err := k.hooks.Check(ctx, changes); err != nil {
+					return plan.Changes{}, err
+				}
+			}
 		}
 		if changes.Empty() {
 			k.applied = want

@@ -8,6 +8,24 @@ func Requires(p *Plan) []Feature { return inOrder(needs(p)) }
 // feature: the line to show to whoever lacks it. It is zero when none does.
 func RequiredBy(p *Plan, f Feature) Origin { return needs(p)[f] }
 
+// Requires returns the features that the changes need, as Requires does of a plan:
+// those of what is new.
+func (c Changes) Requires() []Feature {
+	p := Plan{Netns: append([]Netns{}, c.Create...)}
+	for _, e := range c.Edit {
+		n := e.Add
+		n.Links = append(append([]Link{}, e.Add.Links...), e.Change.Links...)
+		n.Sysctls = append(append([]Sysctl{}, e.Add.Sysctls...), e.Change.Sysctls...)
+		n.Agents = append(append([]Agent{}, e.Add.Agents...), e.Change.Agents...)
+		n.Tables = nil
+		for _, t := range e.Tables {
+			n.Tables = append(n.Tables, Table{IPv6: t.IPv6, Name: t.Name, Chains: t.Set})
+		}
+		p.Netns = append(p.Netns, n)
+	}
+	return Requires(&p)
+}
+
 // needed maps the features that a plan needs to the first origin that needs each.
 type needed map[Feature]Origin
 
