@@ -46,11 +46,10 @@ var importTable = []importRow{
 		"a running lab outlives its scenario: it is described by its plan"},
 	{"reports", []string{"datapath/flow"}, nil, "a report shows results, wherever they come from"},
 	{"datapath/bench", []string{"topology", "datapath", "datapath/plan", "datapath/flow", "datapath/walk", "datapath/engine"}, []string{"golang.org/x/sys/unix"}, "a measurement uses what users use; its floor uses nothing"},
-	{"scenarios/expect", []string{"topology", "datapath/plan", "datapath/flow", "datapath/walk", "datapath/probe", "reports"},
-		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/onsi/..."}, "an expectation says what it wants, not how labs are built"},
-	{"scenarios/suite", []string{"topology", "datapath/...", "scenarios", "scenarios/expect", "reports"}, []string{"github.com/onsi/..."}, "the suite drives labs as the command does, but is no command"},
-	{"scenarios", []string{"topology", "datapath", "datapath/plan", "datapath/flow", "scenarios/expect"},
-		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/zclconf/...", "github.com/agext/levenshtein", "github.com/onsi/..."}, "loading a scenario needs no kernel"},
+	{"scenarios/expect", []string{"topology", "datapath/flow", "datapath/walk", "reports"}, nil, "an expectation says what it wants, not how it is written, built or dialed"},
+	{"scenarios/suite", []string{"topology", "datapath/...", "scenarios", "scenarios/expect", "reports"}, []string{"github.com/onsi/ginkgo/..."}, "the suite drives labs as the command does, but is no command"},
+	{"scenarios", []string{"topology", "datapath/flow", "scenarios/expect"},
+		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/zclconf/..."}, "loading a scenario needs no plan and no kernel"},
 	{"cmd/...", []string{"..."}, []string{"..."}, ""},
 }
 

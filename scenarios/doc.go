@@ -6,7 +6,8 @@
 // stages (load.go), so that a block can refer to what was decided before it, and
 // collects all mistakes of one run (diagnostics.go). schema.go lists what each
 // block may hold; what the language has but this version does not is listed there
-// too. An expression is evaluated in one place (evaluate.go, references.go).
+// too. An expression is evaluated in one place (evaluate.go, references.go). What users
+// call places and services on the command line is found by called.go and lookup.go.
 //
 // The package knows nothing of the kernel, reads no clock, randomness or
 // environment, and bounds what a scenario can cost (limits.go).

@@ -10,6 +10,6 @@
 // in no table.
 //
 // The exam can be taken on paper (Paper), which follows packets through the plan,
-// and in network namespaces (Kernel). A new backend needs a line in the list of
-// exam_test.go.
+// and in network namespaces (Kernel). Every backend of the catalog of package datapath
+// sits it (exam_test.go).
 package servicetest
