@@ -9,9 +9,10 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-//	laptop ─┬─ node1 ── web-0, web-1, same
-//	        ├─ node2 ── db/db
-//	        └─ same
+// laptop ─┬─ node1 ── web-0, web-1, same
+//
+//	├─ node2 ── db/db
+//	└─ same
 const namesLab = `
 node "node1" {}
 node "node2" {}

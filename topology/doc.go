@@ -3,8 +3,7 @@
 //
 // Spec is the lab as written, Lab is the lab as resolved. Resolve turns the one
 // into the other; it is pure, and after it nothing is optional, nothing is
-// defaulted again and every address, MAC, VNI and port is decided. Reach says what
-// comes of a connection by the meaning of services, which is what rules are judged by.
+// defaulted again and every address, MAC, VNI and port is decided.
 //
 // Reach says what comes of a connection in a Lab by the meaning of services and of
 // the pod network. It knows no rules: rules are judged by it. journey.go follows the
@@ -13,5 +12,5 @@
 //
 // The package knows nothing of HCL, of the kernel or of rules, and imports the
 // standard library only. Start reading at spec.go, then lab.go, then resolve.go;
-// verdict.go is the other half.
+// Reach begins in verdict.go.
 package topology
