@@ -132,7 +132,12 @@ func (e *encoder) bool(v bool) {
 	e.b = append(e.b, 0)
 }
 
+// string writes the number of a text: 0 for none, and the text itself when it is new.
 func (e *encoder) string(s string) {
+	if s == "" {
+		e.uint(0)
+		return
+	}
 	if id, ok := e.strings[s]; ok {
 		e.uint(id)
 		return

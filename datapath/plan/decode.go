@@ -62,7 +62,7 @@ func (d *decoder) bool() bool { return d.byte() == 1 }
 func (d *decoder) string() string {
 	id := d.uint()
 	switch {
-	case d.err != nil:
+	case d.err != nil || id == 0:
 		return ""
 	case id >= 1 && id <= uint64(len(d.strings)):
 		return d.strings[id-1]
