@@ -53,7 +53,7 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 		}
 	}
 	from, fromOK := l.dialers(c.attrs["from"], b.scope)
-	toOK := l.targets(e, c, b.scope)
+	toOK := l.targets(e, c, namespacesOf(from), b.scope)
 	for _, name := range []string{"answer", "source", "sticky"} {
 		if a := c.attrs[name]; a != nil && e.Outcome != flow.Connected {
 			l.errorf(a.NameRange, "Nobody answers there", "With outcome %q nobody answers, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, name, name)

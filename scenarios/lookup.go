@@ -52,7 +52,7 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 	if err != nil {
 		var known bool
 		p := newPlaces(lab)
-		if at, known = p.lookup(host); !known {
+		if at, known = p.lookup(host, topology.DefaultNamespace); !known {
 			return expect.Target{}, "", unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
 		}
 		switch {

@@ -161,7 +161,7 @@ func (p *places) follow(out *answering, o *topology.Service, aliases int) {
 	if aliases >= maxAliases {
 		return
 	}
-	to, ok := p.resolve(o.ExternalName, aliases+1)
+	to, ok := p.resolve(o.ExternalName, topology.DefaultNamespace, aliases+1)
 	if !ok {
 		return
 	}
@@ -186,22 +186,24 @@ func headlessAddrs(o *topology.Service) []netip.Addr {
 	return out
 }
 
-// lookup resolves a name as the lab's DNS would for a pod of namespace default:
-// service, service.namespace and the full name; and, beyond Kubernetes, the plain
-// names of pods, nodes and clients.
-func (p *places) lookup(host string) (answering, bool) { return p.resolve(host, 0) }
+// lookup resolves a name as the lab's DNS would for a pod of the namespace: service
+// (of that namespace), service.namespace and the full name; and, beyond Kubernetes,
+// the names of pods (pod.namespace), nodes and clients.
+func (p *places) lookup(host, namespace string) (answering, bool) {
+	return p.resolve(host, namespace, 0)
+}
 
-func (p *places) resolve(host string, aliases int) (answering, bool) {
+func (p *places) resolve(host, namespace string, aliases int) (answering, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	host = strings.TrimSuffix(host, "."+clusterDomain)
 	host = strings.TrimSuffix(host, ".svc")
 	service, ns, dotted := strings.Cut(host, ".")
 	if !dotted {
-		ns = topology.DefaultNamespace
+		ns = namespace
 	}
-	candidates := []any{orNil(p.services[ns+"/"+service])}
+	candidates := []any{orNil(p.services[ns+"/"+service]), orNil(p.pods[ns+"/"+service])}
 	if !dotted {
-		candidates = append(candidates, orNil(p.pods[ns+"/"+service]), orNil(p.nodes[host]), orNil(p.clients[host]))
+		candidates = append(candidates, orNil(p.pods[topology.DefaultNamespace+"/"+service]), orNil(p.nodes[host]), orNil(p.clients[host]))
 	}
 	for _, c := range candidates {
 		if c != nil {
@@ -215,12 +217,30 @@ func (p *places) resolve(host string, aliases int) (answering, bool) {
 func (p *places) hosts() []string {
 	out := slices.Concat(slices.Collect(maps.Keys(p.nodes)), slices.Collect(maps.Keys(p.clients)))
 	for _, s := range p.services {
-		out = append(out, s.Name)
+		out = append(out, hostOf(s.Name, s.Namespace))
 	}
 	for _, pod := range p.pods {
-		out = append(out, pod.Name)
+		out = append(out, hostOf(pod.Name, pod.Namespace))
 	}
 	return out
+}
+
+// hostOf is the shortest name that resolves from namespace default.
+func hostOf(name, namespace string) string {
+	if namespace == topology.DefaultNamespace {
+		return name
+	}
+	return name + "." + namespace
+}
+
+// unknownHost says what a name that does not resolve may have meant, as a sentence.
+func (p *places) unknownHost(host string) string {
+	for _, known := range slices.Sorted(slices.Values(p.hosts())) {
+		if strings.HasPrefix(known, host+".") {
+			return " Did you mean \"" + known + "\"?"
+		}
+	}
+	return hint(host, p.hosts())
 }
 
 // prefixes is what an object or a text means as the source of a packet. A node means

@@ -132,6 +132,47 @@ expect "loop" {
 	}
 }
 
+func TestPlainNamesAreThoseOfTheDialersNamespace(t *testing.T) {
+	s := loadText(t, twoNodes+webPod+`
+namespace "prod" {}
+pod "shop" {
+  namespace = "prod"
+  labels    = { app = "shop" }
+  port "http" { port = 80 }
+}
+service "web" {
+  selector   = { app = "web" }
+  cluster_ip = "10.96.0.100"
+  port "http" { port = 8080 }
+}
+service "shop" {
+  namespace  = "prod"
+  selector   = { app = "shop" }
+  cluster_ip = "10.96.0.200"
+  port "http" { port = 80 }
+}
+expect "inside" {
+  from = pod.shop
+  to   = "shop:80"
+}
+expect "outside" {
+  from = node.node1
+  to   = "web:8080"
+}
+expect "the full name is the same everywhere" {
+  from = [pod.shop, node.node1]
+  to   = "web.default.svc:8080"
+}
+`, Options{})
+	for i, want := range [][]string{{"10.96.0.200:80"}, {"10.96.0.100:8080"}, {"10.96.0.100:8080"}} {
+		for j, target := range s.Expects[i].To {
+			if target.Addr.String() != want[j] {
+				t.Errorf("%s: %s is %v, want %s", s.Expects[i].Name, target.Name, target.Addr, want[j])
+			}
+		}
+	}
+}
+
 func TestHTTPAndStickyExpectations(t *testing.T) {
 	s := loadText(t, twoNodes+webPod+`
 service "web" {

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,9 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// targets reads to, port and protocol of an expectation.
-func (l *loader) targets(e *expect.Reach, c *content, sc scope) bool {
+// targets reads to, port and protocol of an expectation. A plain name means what it
+// means in the namespaces of those who dial.
+func (l *loader) targets(e *expect.Reach, c *content, namespaces []string, sc scope) bool {
 	protocol := topology.Protocol(l.word(c.attrs["protocol"], "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
 	e.HTTP = l.http(c, protocol, sc)
 	if e.HTTP != nil {
@@ -26,7 +28,7 @@ func (l *loader) targets(e *expect.Reach, c *content, sc scope) bool {
 	if !ok {
 		return false
 	}
-	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: protocol, dns: e.Outcome == flow.DNS}
+	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: protocol, dns: e.Outcome == flow.DNS, namespaces: namespaces}
 	if p := c.attrs["port"]; p != nil {
 		r.port, r.portAt = l.targetPort(p, sc).Value, p.Expr.Range()
 	}
@@ -64,6 +66,7 @@ type targetReader struct {
 	port       string // of the attribute: a number or a name
 	protocol   topology.Protocol
 	dns        bool // a name that does not resolve is what the expectation claims
+	namespaces []string
 }
 
 // read resolves one element. The protocol is "" where the target does not say.
@@ -150,9 +153,19 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 	at := answering{addrs: []netip.Addr{addr}}
 	if err != nil {
 		var known bool
-		at, known = r.places.lookup(host)
+		at, known = r.places.lookup(host, r.namespaces[0])
+		for _, ns := range r.namespaces[1:] {
+			if other, _ := r.places.lookup(host, ns); !slices.Equal(other.addrs, at.addrs) {
+				home := ns
+				if len(other.addrs) == 0 {
+					home = r.namespaces[0]
+				}
+				r.errorf(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of those who dial. Write %q.", host, r.namespaces[0], ns, host+"."+home)
+				return t, "", false
+			}
+		}
 		if !known && !r.dns {
-			r.errorf(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, hint(host, r.places.hosts()))
+			r.errorf(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.unknownHost(host))
 			return t, "", false
 		}
 		if !known || len(at.addrs) == 0 {
@@ -179,6 +192,25 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 	}
 	r.errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, hint(port, names))
 	return t, "", false
+}
+
+// namespacesOf are the namespaces in which dialers look up plain names, at least one:
+// that of a pod, and default for whom is outside of all.
+func namespacesOf(from []dialer) []string {
+	var out []string
+	for _, d := range from {
+		ns := topology.DefaultNamespace
+		if isKind(d.object, "pod") {
+			ns = textOf(d.object, "namespace")
+		}
+		if !slices.Contains(out, ns) {
+			out = append(out, ns)
+		}
+	}
+	if len(out) == 0 {
+		return []string{topology.DefaultNamespace}
+	}
+	return out
 }
 
 // setAddrs says where a target is: several addresses where its name has several.
