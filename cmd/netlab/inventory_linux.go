@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
@@ -125,40 +124,7 @@ func metaOf(s *scenarios.Scenario, p *plan.Plan, name, path string) engine.Meta 
 		panic(err) // strings, numbers and addresses always marshal
 	}
 	return engine.Meta{Name: name, File: absolute(path), Nodes: len(s.Lab.Nodes), Pods: len(s.Lab.Pods),
-		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: hostsFile(s.Lab)}
-}
-
-// hostsFile names everything in the lab, for the programs that run in it.
-func hostsFile(l *topology.Lab) []byte {
-	var b strings.Builder
-	b.WriteString("127.0.0.1 localhost\n")
-	write := func(addrs []netip.Addr, names ...string) {
-		for _, a := range addrs {
-			fmt.Fprintf(&b, "%s %s\n", a, strings.Join(names, " "))
-		}
-	}
-	for _, n := range l.Nodes {
-		write(n.Addrs, n.Name)
-	}
-	for _, c := range l.Clients {
-		write(c.Addrs, c.Name)
-	}
-	for _, s := range l.Services {
-		qualified := s.Name + "." + s.Namespace
-		names := []string{qualified + ".svc.cluster.local", qualified + ".svc", qualified}
-		if s.Namespace == topology.DefaultNamespace {
-			names = append(names, s.Name)
-		}
-		write(s.ClusterIPs, names...)
-	}
-	for _, p := range l.Pods {
-		names := []string{p.Name + "." + p.Namespace}
-		if p.Namespace == topology.DefaultNamespace {
-			names = []string{p.Name}
-		}
-		write(p.Addrs, names...)
-	}
-	return []byte(b.String())
+		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: scenarios.Hosts(s.Lab)}
 }
 
 // find resolves what a user calls a node, client or pod.
