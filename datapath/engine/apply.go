@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -68,7 +70,11 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 		if e.folder != nil {
 			e.folder.unlink(planFile + ".new")
 		}
-		if ctx.Err() == nil {
+		switch {
+		case errors.Is(err, unix.EMFILE):
+			// Nothing can be tried out now, so the features would all seem missing.
+			err = fmt.Errorf("%w (limit of this shell: ulimit -n; a lab needs about 2 per pod)", err)
+		case ctx.Err() == nil:
 			if lacks := e.require(ctx, plan.Requires(want)); lacks != nil {
 				err = lacks
 			}
