@@ -26,8 +26,8 @@ func (l *loader) networkValue() cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"mode": cty.StringVal(n.Mode), "mtu": cty.NumberIntVal(int64(n.MTU)),
 		"pod_cidr": first(n.PodCIDRs), "service_cidr": first(n.ServiceCIDRs), "node_cidr": first(n.NodeCIDRs),
-		"pod_cidrs": prefixList(n.PodCIDRs), "service_cidrs": prefixList(n.ServiceCIDRs), "node_cidrs": prefixList(n.NodeCIDRs),
-		"load_balancer_cidr": first(n.LoadBalancerCIDRs), "load_balancer_cidrs": prefixList(n.LoadBalancerCIDRs),
+		"pod_cidrs": textList(n.PodCIDRs), "service_cidrs": textList(n.ServiceCIDRs), "node_cidrs": textList(n.NodeCIDRs),
+		"load_balancer_cidr": first(n.LoadBalancerCIDRs), "load_balancer_cidrs": textList(n.LoadBalancerCIDRs),
 	})
 }
 
@@ -99,13 +99,13 @@ func nodeValue(n *topology.Node) cty.Value {
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"kind": cty.StringVal("node"), "name": cty.StringVal(n.Name), "zone": cty.StringVal(n.Zone), "labels": labelMap(n.Labels),
-		"ip": firstAddr(n.Addrs), "ips": addrList(n.Addrs), "pod_cidr": cidr, "pod_cidrs": prefixList(n.PodCIDRs),
+		"ip": firstAddr(n.Addrs), "ips": textList(n.Addrs), "pod_cidr": cidr, "pod_cidrs": textList(n.PodCIDRs),
 	})
 }
 
 func clientValue(c *topology.Client) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
-		"kind": cty.StringVal("client"), "name": cty.StringVal(c.Name), "ip": firstAddr(c.Addrs), "ips": addrList(c.Addrs),
+		"kind": cty.StringVal("client"), "name": cty.StringVal(c.Name), "ip": firstAddr(c.Addrs), "ips": textList(c.Addrs),
 	})
 }
 
@@ -117,7 +117,7 @@ func podValue(p *topology.Pod) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"kind": cty.StringVal("pod"), "name": cty.StringVal(p.Name), "namespace": cty.StringVal(p.Namespace),
 		"node": cty.StringVal(p.Node.Name), "labels": labelMap(p.Labels), "port": cty.ObjectVal(ports),
-		"ip": firstAddr(p.Addrs), "ips": addrList(p.Addrs),
+		"ip": firstAddr(p.Addrs), "ips": textList(p.Addrs),
 	})
 }
 
@@ -142,12 +142,12 @@ func serviceValue(s *topology.Service) cty.Value {
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"type": cty.StringVal(string(s.Type)), "labels": labelMap(s.Labels), "external_name": cty.StringVal(s.ExternalName),
-		"external_ips": addrList(s.ExternalIPs), "load_balancer_ip": addrOrEmpty(balancers), "load_balancer_ips": addrList(balancers),
+		"external_ips": textList(s.ExternalIPs), "load_balancer_ip": addrOrEmpty(balancers), "load_balancer_ips": textList(balancers),
 		"health_check_node_port": cty.NumberIntVal(int64(s.HealthCheckNodePort)),
 
 		"kind": cty.StringVal("service"), "name": cty.StringVal(s.Name), "namespace": cty.StringVal(s.Namespace),
 		"fqdn":       cty.StringVal(s.Name + "." + s.Namespace + ".svc." + clusterDomain),
-		"cluster_ip": ip, "cluster_ips": addrList(s.ClusterIPs), "port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
+		"cluster_ip": ip, "cluster_ips": textList(s.ClusterIPs), "port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
 	})
 }
 
@@ -166,24 +166,14 @@ func addrOrEmpty(addrs []netip.Addr) cty.Value {
 	return firstAddr(addrs)
 }
 
-func addrList(addrs []netip.Addr) cty.Value {
-	if len(addrs) == 0 {
+// textList is a list of addresses or prefixes, as text.
+func textList[T interface{ String() string }](list []T) cty.Value {
+	if len(list) == 0 {
 		return cty.ListValEmpty(cty.String)
 	}
 	var out []cty.Value
-	for _, a := range addrs {
-		out = append(out, cty.StringVal(a.String()))
-	}
-	return cty.ListVal(out)
-}
-
-func prefixList(prefixes []netip.Prefix) cty.Value {
-	if len(prefixes) == 0 {
-		return cty.ListValEmpty(cty.String)
-	}
-	var out []cty.Value
-	for _, p := range prefixes {
-		out = append(out, cty.StringVal(p.String()))
+	for _, t := range list {
+		out = append(out, cty.StringVal(t.String()))
 	}
 	return cty.ListVal(out)
 }

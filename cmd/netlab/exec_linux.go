@@ -68,19 +68,11 @@ func (o *execOptions) register(c *cobra.Command) {
 }
 
 func (u *ui) exec(ctx context.Context, o execOptions) error {
-	var args []string
-	if o.lab != "" {
-		args = []string{o.lab}
-	}
-	lab, info, err := connect(ctx, args)
+	lab, info, err := connect(ctx, []string{o.lab})
 	if err != nil {
 		return err
 	}
-	inv, err := parseInventory(info.Inventory)
-	if err != nil {
-		return broken(err, "try again in a moment")
-	}
-	target, err := inv.find(o.target)
+	target, err := find(info, o.target)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,9 @@ func inspectCommand(u *ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			inv, err := parseInventory(info.Inventory)
+			inv, err := inventoryIn(info)
 			if err != nil {
-				return broken(err, "try again in a moment")
+				return err
 			}
 			have, _, err := lab.Read(c.Context())
 			if err != nil {

@@ -128,7 +128,11 @@ func metaOf(s *scenarios.Scenario, p *plan.Plan, name, path string) engine.Meta 
 }
 
 // find resolves what a user calls a node, client or pod.
-func (inv inventory) find(target string) (place, error) {
+func find(info engine.Info, target string) (place, error) {
+	inv, err := inventoryIn(info)
+	if err != nil {
+		return place{}, err
+	}
 	var names []scenarios.Called
 	for _, p := range inv.Places {
 		names = append(names, p.called())
@@ -144,10 +148,14 @@ func (p place) called() scenarios.Called {
 	return scenarios.Called{Kind: p.Kind, Name: p.Name, Netns: p.Netns, Namespace: p.Namespace, Block: p.Block, Key: p.Key}
 }
 
-func parseInventory(data []byte) (inventory, error) {
+// inventoryIn is what a lab said about itself.
+func inventoryIn(info engine.Info) (inventory, error) {
 	var inv inventory
-	if len(data) == 0 {
-		return inv, errors.New("the lab is still being built")
+	if len(info.Inventory) == 0 {
+		return inv, broken(errors.New("the lab is still being built"), "try again in a moment")
 	}
-	return inv, json.Unmarshal(data, &inv)
+	if err := json.Unmarshal(info.Inventory, &inv); err != nil {
+		return inv, broken(fmt.Errorf("lab %q: %w", info.Name, err), "another version of netlab made it: netlab down "+info.Name)
+	}
+	return inv, nil
 }

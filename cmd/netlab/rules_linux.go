@@ -56,7 +56,7 @@ func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
 	for i := range have.Netns {
 		n := &have.Netns[i]
 		if netns == "" || n.Name == netns {
-			lines = append(lines, annotate(n, find(want, n.Name), o.table)...)
+			lines = append(lines, annotate(n, netnsOf(want, n.Name), o.table)...)
 		}
 	}
 	if o.json {
@@ -89,20 +89,12 @@ func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, n
 		}
 		return p, p, netns, nil
 	}
-	var args []string
-	if o.lab != "" {
-		args = []string{o.lab}
-	}
-	lab, info, err := connect(c.Context(), args)
+	lab, info, err := connect(c.Context(), []string{o.lab})
 	if err != nil {
 		return nil, nil, "", err
 	}
 	if o.target != "" {
-		inv, err := parseInventory(info.Inventory)
-		if err != nil {
-			return nil, nil, "", broken(err, "try again in a moment")
-		}
-		place, err := inv.find(o.target)
+		place, err := find(info, o.target)
 		if err != nil {
 			return nil, nil, "", err
 		}
@@ -115,7 +107,7 @@ func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, n
 	return have, want, netns, nil
 }
 
-func find(p *plan.Plan, name string) *plan.Netns {
+func netnsOf(p *plan.Plan, name string) *plan.Netns {
 	for i := range p.Netns {
 		if p.Netns[i].Name == name {
 			return &p.Netns[i]
