@@ -21,7 +21,7 @@ func Encode(w io.Writer, p *Plan) error {
 		bare.Netns[i].Tables, bare.Netns[i].UDP = nil, nil
 	}
 	rules := p.rules()
-	e := encoder{b: make([]byte, 0, 64*rules), strings: make(map[string]uint64, rules), origins: map[Origin]uint64{}}
+	e := encoder{b: make([]byte, 0, 96*rules)}
 	for i := range p.Netns {
 		e.tables(p.Netns[i].Tables)
 		e.udp(p.Netns[i].UDP)
@@ -54,6 +54,10 @@ func (p *Plan) rules() int {
 	return n
 }
 
+// maxRules bounds what Decode takes for the rules of a plan, in bytes: ten times as
+// much as a hundred thousand services make.
+const maxRules = 1 << 30
+
 // Decode reads a plan that Encode wrote. Unless r is a *bufio.Reader, it may read
 // beyond the plan.
 func Decode(r io.Reader) (*Plan, error) {
@@ -66,14 +70,14 @@ func Decode(r io.Reader) (*Plan, error) {
 	if err := binary.Read(in, binary.BigEndian, &size); err != nil {
 		return nil, fmt.Errorf("decode plan: %w", err)
 	}
-	b, err := io.ReadAll(io.LimitReader(in, int64(min(size, math.MaxInt64))))
-	if err == nil && uint64(len(b)) != size {
-		err = io.ErrUnexpectedEOF
+	if size > maxRules {
+		return nil, fmt.Errorf("decode plan: %w", errBroken)
 	}
-	if err != nil {
+	b := make([]byte, size)
+	if _, err := io.ReadFull(in, b); err != nil {
 		return nil, fmt.Errorf("decode plan: %w", err)
 	}
-	d := decoder{b: b}
+	d := decoder{b: b, all: string(b)}
 	for i := range p.Netns {
 		p.Netns[i].Tables = d.tables()
 		p.Netns[i].UDP = d.udp()
@@ -110,16 +114,13 @@ const (
 	tagRecent
 )
 
-// encoder writes numbers as varints, and every string and origin once: later ones
-// are references.
+// encoder writes numbers as varints, and texts with their length before them. That
+// is faster than looking up which of them occurred before.
 type encoder struct {
-	b       []byte
-	strings map[string]uint64
-	origins map[Origin]uint64
-	text    string // of the comment before, which neighbours often share
-	last    Origin // of the rule before: most rules serve the same as their neighbour
-	lastID  uint64
-	err     error
+	b    []byte
+	text string // of the comment before, which neighbours often share
+	last Origin // of the rule before: most rules serve the same as their neighbour
+	err  error
 }
 
 func (e *encoder) uint(v uint64) { e.b = binary.AppendUvarint(e.b, v) }
@@ -132,19 +133,7 @@ func (e *encoder) bool(v bool) {
 	e.b = append(e.b, 0)
 }
 
-// string writes the number of a text: 0 for none, and the text itself when it is new.
 func (e *encoder) string(s string) {
-	if s == "" {
-		e.uint(0)
-		return
-	}
-	if id, ok := e.strings[s]; ok {
-		e.uint(id)
-		return
-	}
-	id := uint64(len(e.strings) + 1)
-	e.strings[s] = id
-	e.uint(id)
 	e.uint(uint64(len(s)))
 	e.b = append(e.b, s...)
 }
@@ -161,20 +150,13 @@ func (e *encoder) comment(s string) {
 	e.b = append(e.b, s...)
 }
 
+// origin writes where a rule comes from, or that it is where the one before does.
 func (e *encoder) origin(o Origin) {
-	if e.lastID != 0 && o == e.last {
-		e.uint(e.lastID)
+	e.bool(o != e.last)
+	if o == e.last {
 		return
 	}
-	id, ok := e.origins[o]
-	e.last, e.lastID = o, id
-	if ok {
-		e.uint(id)
-		return
-	}
-	id = uint64(len(e.origins) + 1)
-	e.origins[o], e.lastID = id, id
-	e.uint(id)
+	e.last = o
 	e.string(o.Object)
 	e.string(o.File)
 	e.uint(uint64(o.Line))

@@ -9,11 +9,11 @@ import (
 
 // decoder reads what encoder wrote. After an error all reads yield zero values.
 type decoder struct {
-	b       []byte
-	strings []string
-	origins []Origin
-	text    string // of the last comment
-	err     error
+	b    []byte
+	all  string // the whole input: texts are parts of it, and cost nothing
+	text string // of the last comment
+	last Origin // of the last rule
+	err  error
 }
 
 func (d *decoder) fail() {
@@ -59,20 +59,15 @@ func (d *decoder) byte() byte {
 
 func (d *decoder) bool() bool { return d.byte() == 1 }
 
-func (d *decoder) string() string {
-	id := d.uint()
-	switch {
-	case d.err != nil || id == 0:
-		return ""
-	case id >= 1 && id <= uint64(len(d.strings)):
-		return d.strings[id-1]
-	case id != uint64(len(d.strings)+1):
-		d.fail()
+func (d *decoder) string() string { return d.part(d.len()) }
+
+// part returns the next n bytes as a text.
+func (d *decoder) part(n int) string {
+	start := len(d.all) - len(d.b)
+	if d.bytes(n) == nil {
 		return ""
 	}
-	s := string(d.bytes(d.len()))
-	d.strings = append(d.strings, s)
-	return s
+	return d.all[start : start+n]
 }
 
 // comment reads what encoder.comment wrote.
@@ -85,24 +80,15 @@ func (d *decoder) comment() string {
 		d.fail()
 		return ""
 	}
-	d.text = string(d.bytes(int(size - 1)))
+	d.text = d.part(int(size - 1))
 	return d.text
 }
 
 func (d *decoder) origin() Origin {
-	id := d.uint()
-	switch {
-	case d.err != nil:
-		return Origin{}
-	case id >= 1 && id <= uint64(len(d.origins)):
-		return d.origins[id-1]
-	case id != uint64(len(d.origins)+1):
-		d.fail()
-		return Origin{}
+	if d.bool() {
+		d.last = Origin{Object: d.string(), File: d.string(), Line: int(d.uint())}
 	}
-	o := Origin{Object: d.string(), File: d.string(), Line: int(d.uint())}
-	d.origins = append(d.origins, o)
-	return o
+	return d.last
 }
 
 func (d *decoder) addr() netip.Addr {
