@@ -16,7 +16,8 @@ func downCommand(u *ui) *cobra.Command {
 		Short: "Remove a lab",
 		Long: `Remove a lab, and return when its links and processes are gone. The scenario file need
 not exist any more. A lab that does not run is no error.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if all {
 				return u.downAll(c.Context())

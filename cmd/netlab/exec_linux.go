@@ -20,8 +20,13 @@ func execCommand(u *ui) *cobra.Command {
 		Use:   "exec TARGET -- CMD…",
 		Short: "Run a command in a node, pod or client",
 		Long: `Run a command inside a node, pod or client (web-0, node1, laptop; db/web-0 in another
-namespace), and exit with its status.`,
-		Args: cobra.MinimumNArgs(2),
+namespace), and exit with its status. The command sees the files of this machine and the
+network of the place; names of the lab resolve.
+
+  netlab exec laptop -- curl node1:31380
+  netlab exec -it node1 -- watch ip -s link`,
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: completeTargets,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.target, o.argv = args[0], args[1:]
 			if o.argv[0] == "--" {
@@ -45,7 +50,10 @@ func shellCommand(u *ui) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shell TARGET",
 		Short: "Open your shell in a node, pod or client",
-		Args:  cobra.ExactArgs(1),
+		Long: `Open your shell in a node, pod or client, with a prompt that names the place. Standard
+input may be a script: netlab shell node1 <script.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeTargets,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.target, o.shell = args[0], true
 			o.tty = isTerminal(os.Stdin)

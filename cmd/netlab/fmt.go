@@ -19,6 +19,8 @@ func fmtCommand(u *ui) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [FILE…]",
 		Short: "Rewrite scenarios in the canonical format",
+		Long: `Rewrite scenarios in the canonical format, and print the names of those that changed.
+Takes files and folders (this one); - formats standard input.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
 				return u.formatStdin()

@@ -14,9 +14,10 @@ import (
 func inspectCommand(u *ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "inspect [LAB]",
-		Short: "Show everything in a lab: addresses, interfaces, services and their endpoints",
-		Args:  cobra.MaximumNArgs(1),
+		Use:               "inspect [LAB]",
+		Short:             "Show everything in a lab: addresses, interfaces, services and their endpoints",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
 			lab, info, err := connect(c.Context(), args)
 			if err != nil {

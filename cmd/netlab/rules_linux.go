@@ -22,7 +22,8 @@ the rules that a scenario would have, without a kernel. TARGET is a node.
 
   netlab rules node1 --table nat
   netlab rules -f scenarios/local-policy.hcl node1`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeTargets,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.target = args[0]

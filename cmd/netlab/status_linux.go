@@ -13,7 +13,8 @@ func statusCommand(u *ui) *cobra.Command {
 		Short: "Say what in the kernel has drifted from the plan",
 		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
 1 when something is missing, different or extra.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
 			lab, info, err := connect(c.Context(), args)
 			if err != nil {

@@ -44,6 +44,7 @@ func (u *ui) say(format string, args ...any)   { fmt.Fprintf(u.errs, format+"\n"
 func (u *ui) json(v any) error {
 	e := json.NewEncoder(u.out)
 	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false) // rules and comments have > and & in them
 	return e.Encode(v)
 }
 

@@ -12,6 +12,9 @@ func validateCommand(u *ui) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [FILE…]",
 		Short: "Check scenarios; needs no privileges and no kernel",
+		Long: `Check scenarios, and say all that is wrong with them in one run. Takes files, folders (this
+one) and globs; - is standard input. Exits 2 when one is invalid. Needs no privileges and
+no kernel.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			paths, err := scenarios.Find(orHere(args))
 			if err != nil {
