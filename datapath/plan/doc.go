@@ -6,7 +6,8 @@
 // sysctl and iptables-restore and is the same bytes on every machine. diff.go
 // turns two plans into changes, which lines.go writes as commands and drift.go as
 // findings; render.go and restore.go write rules as iptables-restore reads them
-// and as iptables-save prints them; requires.go says which kernel features a plan
+// and as iptables-save prints them, chunks.go in parts where one would be too long;
+// requires.go says which kernel features a plan
 // needs; codec.go carries plans between processes.
 //
 // The package knows neither scenarios nor the kernel, and imports the standard

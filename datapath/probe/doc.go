@@ -36,5 +36,5 @@
 // namespace alive for a minute (tcp_fin_timeout, ip-sysctl.rst).
 //
 // The package knows nothing of labs and plans. Start reading at answer.go, then
-// server.go and dialer.go.
+// server_linux.go and dialer_linux.go.
 package probe
