@@ -7,8 +7,8 @@
 // turns two plans into changes, which lines.go writes as commands and drift.go as
 // findings; render.go and restore.go write rules as iptables-restore reads them
 // and as iptables-save prints them, chunks.go in parts where one would be too long;
-// requires.go says which kernel features a plan
-// needs; codec.go carries plans between processes.
+// requires.go says which kernel features a plan needs; codec.go carries plans
+// between processes.
 //
 // The package knows neither scenarios nor the kernel, and imports the standard
 // library only. Start reading at plan.go, then rule.go.
