@@ -55,7 +55,7 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 	from, fromOK := l.dialers(c.attrs["from"], b.scope)
 	toOK := l.targets(e, c, namespacesOf(from), b.scope)
 	for _, name := range []string{"answer", "source", "sticky"} {
-		if a := c.attrs[name]; a != nil && e.Outcome != flow.Connected {
+		if a := c.attrs[name]; a != nil && e.Outcome != flow.Connected && !l.isNull(a, b.scope) {
 			l.errorf(a.NameRange, "Nobody answers there", "With outcome %q nobody answers, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, name, name)
 		}
 	}
@@ -79,6 +79,16 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 		e.Spread = l.spread(sb, e, b.scope)
 	}
 	return e
+}
+
+// isNull reports an attribute that is null, which means that it is not written. That
+// of an expectation may not be known without each.from, and is not null then.
+func (l *loader) isNull(a *hcl.Attribute, sc scope) bool {
+	if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "each" }) {
+		return false
+	}
+	v, ok := l.eval(a.Expr, sc)
+	return ok && v.IsNull()
 }
 
 var outcomes = []string{string(flow.Connected), string(flow.Refused), string(flow.Timeout), string(flow.Unreachable), string(flow.Reset), string(flow.DNS)}

@@ -36,6 +36,9 @@ func (l *loader) evalPod(b *block) {
 		l.poisoned["pod."+b.label] = true
 	case count != nil:
 		n := l.number(count, b.scope)
+		if v, ok := l.eval(count.Expr, b.scope); ok && v.IsNull() {
+			l.errorf(count.Expr.Range(), "Wrong type", "count must be a number, not null. Write count = 1, or remove it.")
+		}
 		if !n.Set {
 			l.poisoned["pod."+b.label] = true
 			l.checkBody(b, scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
@@ -44,6 +47,7 @@ func (l *loader) evalPod(b *block) {
 		if n.Value < 0 || n.Value > maxInstances {
 			l.errorf(count.Expr.Range(), "Count out of range", "The count %d is out of range. Use a number from 0 to %d.", n.Value, maxInstances)
 			l.poisoned["pod."+b.label] = true
+			l.checkBody(b, scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
 			return
 		}
 		for i := range n.Value {

@@ -173,6 +173,23 @@ expect "the full name is the same everywhere" {
 	}
 }
 
+func TestNullMeansNotWritten(t *testing.T) {
+	s := loadText(t, twoNodes+webPod+`
+variable "broken" { default = true }
+expect "either" {
+  from    = node.node1
+  to      = "${pod.web["0"].ip}:1"
+  outcome = var.broken ? "refused" : "connected"
+  answer  = var.broken ? null : pod.web["0"]
+  source  = null
+  count   = null
+}
+`, Options{})
+	if e := s.Expects[0]; len(e.Answers) != 0 || e.Outcome != "refused" {
+		t.Errorf("%v by %v", e.Outcome, e.Answers)
+	}
+}
+
 func TestHTTPAndStickyExpectations(t *testing.T) {
 	s := loadText(t, twoNodes+webPod+`
 service "web" {
