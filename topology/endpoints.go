@@ -47,7 +47,13 @@ func (r *resolver) endpoints(s *resolving, p *ServicePort, spec ServicePortSpec)
 		}
 		listening = listening || len(pod.Command) > 0
 		if target != 0 {
-			p.Endpoints = append(p.Endpoints, s.endpointsOf(pod, target)...)
+			for _, e := range s.endpointsOf(pod, target) {
+				if pod.HostNetwork {
+					p.add(e)
+				} else { // nobody else has its addresses
+					p.Endpoints = append(p.Endpoints, e)
+				}
+			}
 		}
 	}
 	slices.SortFunc(p.Endpoints, func(a, b *Endpoint) int { return a.Addr.Compare(b.Addr) })

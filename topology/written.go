@@ -91,7 +91,8 @@ func (r *resolver) podNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// writtenEndpoints adds what the endpoint blocks of a service say about one port.
+// writtenEndpoints adds what the endpoint blocks of a service say about one port, each
+// address once.
 // Nobody derives anything from them: hints are those that are written.
 func (r *resolver) writtenEndpoints(s *resolving, p *ServicePort) {
 	for _, e := range s.spec.Endpoints {
@@ -127,9 +128,29 @@ func (r *resolver) writtenEndpoints(s *resolving, p *ServicePort) {
 			if pod == nil {
 				one.Pod = r.podAt(a)
 			}
-			p.Endpoints = append(p.Endpoints, &one)
+			if old := p.add(&one); old != nil && old.Pod == one.Pod {
+				r.errorf(at(e.Address.Origin, e.Pod.Origin, e.Origin), "Endpoint listed twice",
+					"Service %q has the endpoint %s already, and kube-proxy would keep one of the two. Remove one.", s.Name, one.Addr)
+			}
 		}
 	}
+}
+
+// add adds an endpoint. Proxies know endpoints by address and port, so that two pods
+// on the network of one node can be the same one: the first stays, unless only the
+// second is ready. add returns the other one of the same address.
+func (p *ServicePort) add(e *Endpoint) *Endpoint {
+	for i, old := range p.Endpoints {
+		if old.Addr != e.Addr {
+			continue
+		}
+		if e.Ready && !old.Ready {
+			p.Endpoints[i] = e
+		}
+		return old
+	}
+	p.Endpoints = append(p.Endpoints, e)
+	return nil
 }
 
 // podAt is the pod with an address of its own.

@@ -277,8 +277,8 @@ func (d *dice) loadBalancer(b *block, i int) {
 func (d *dice) backends(b *block, i int) {
 	target := "8080"
 	if d.one(6) {
-		for range 1 + d.IntN(3) {
-			d.endpoint(b)
+		for k, pod := range d.Perm(d.pods)[:min(d.pods, 1+d.IntN(3))] {
+			d.endpoint(b, pod+1, k == 0)
 		}
 	} else {
 		app := pick(d, "a", "a", "b", "none")
@@ -298,9 +298,10 @@ func (d *dice) backends(b *block, i int) {
 	}
 }
 
-func (d *dice) endpoint(b *block) {
-	parts := []string{fmt.Sprintf("pod = pod.p%d", 1+d.IntN(d.pods))}
-	if d.one(4) {
+// endpoint adds an endpoint block for a pod, or for somebody outside.
+func (d *dice) endpoint(b *block, pod int, outside bool) {
+	parts := []string{fmt.Sprintf("pod = pod.p%d", pod)}
+	if outside && d.one(4) {
 		parts = []string{"address = " + d.clientAddress(1), "node = node." + d.anyNode()}
 	}
 	if d.one(4) {
