@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -89,9 +90,8 @@ func TestKilledEngineAndJanitorAreCleanedUpByTheNextCommand(t *testing.T) {
 		p := newPlace(t)
 		p.write("a.hcl", small)
 		p.netlab("up", "a.hcl")
-		kill(t, unix.SIGKILL, p.serving("janitor")...)
-		kill(t, unix.SIGKILL, p.serving("engine")...)
-		eventually(t, "both are gone", func() string { return strings.Join(p.processes(), "\n") })
+		end(t, p.serving("janitor")...)
+		end(t, p.serving("engine")...)
 		if _, err := os.Stat(filepath.Join(p.state(), "a")); err != nil {
 			t.Fatalf("the test proves nothing: %v", err)
 		}
@@ -115,6 +115,30 @@ func kill(t testing.TB, signal unix.Signal, pids ...int) {
 		if err := unix.Kill(pid, signal); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// end kills processes and waits until the kernel has given back all that they held:
+// their command lines are gone before their locks are.
+func end(t testing.TB, pids ...int) {
+	t.Helper()
+	var fds []int
+	for _, pid := range pids {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		fds = append(fds, fd)
+	}
+	kill(t, unix.SIGKILL, pids...)
+	for i, fd := range fds {
+		eventually(t, "a killed process is gone", func() string {
+			if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0); n > 0 {
+				return ""
+			}
+			return fmt.Sprint(pids[i])
+		})
 	}
 }
 
