@@ -125,28 +125,22 @@ func (w *work) addLink(s *space, name string, l plan.Link) error {
 		}
 		return s.sock.do(made)
 	}
-	if w.made[plan.Peer{Netns: name, Link: l.Name}] {
-		i, err := s.indexOf(l.Name)
-		if err != nil {
+	if !w.made[plan.Peer{Netns: name, Link: l.Name}] {
+		other, ok := w.k.spaces[l.Peer.Netns]
+		if !ok || other == s {
+			return nil // the other end's namespace is not there: the next pass tells
+		}
+		// The other end may still exist, joined to something else.
+		if err := other.open(w.k); err != nil {
 			return err
 		}
-		at.index = i
-		return s.sock.do([]message{w.raise(s, at)})
-	}
-	if other, ok := w.k.spaces[l.Peer.Netns]; !ok || other == s {
-		return nil // the other end's namespace is not there: the next pass tells
-	}
-	// The other end may still exist, joined to something else.
-	other := w.k.spaces[l.Peer.Netns]
-	if err := other.open(w.k); err != nil {
-		return err
-	}
-	if err := other.sock.do([]message{linkDel(l.Peer.Link, ipText("link del dev %s", l.Peer.Link))}); err != nil {
-		return err
-	}
-	delete(other.index, l.Peer.Link)
-	if err := w.pair(name, s, at); err != nil {
-		return err
+		if err := other.sock.do([]message{linkDel(l.Peer.Link, ipText("link del dev %s", l.Peer.Link))}); err != nil {
+			return err
+		}
+		delete(other.index, l.Peer.Link)
+		if err := w.pair(name, s, at); err != nil {
+			return err
+		}
 	}
 	i, err := s.indexOf(l.Name)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/coreos/go-iptables/iptables"
 	"github.com/moby/ipvs"
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/netns"
@@ -206,13 +205,9 @@ func virtualServer(context.Context, *netns.NS) error {
 	return err
 }
 
-// nftables asks nf_tables for its generation (NFT_MSG_GETGEN): present, and we
-// may speak to it.
+// nftables asks nf_tables for its generation: present, and we may speak to it.
 func nftables(context.Context, *netns.NS) error {
-	const subsystem, getGen, newGen = unix.NFNL_SUBSYS_NFTABLES << 8, unix.NFT_MSG_GETGEN, unix.NFT_MSG_NEWGEN
-	req := nl.NewNetlinkRequest(subsystem|getGen, 0)
-	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
-	_, err := req.Execute(unix.NETLINK_NETFILTER, subsystem|newGen)
+	_, err := askGeneration()
 	return err
 }
 

@@ -16,23 +16,29 @@ import (
 // changes with every change of any nf_tables rule in it (NFT_MSG_GETGEN). It is 0
 // where there is no nf_tables.
 func generation() uint32 {
+	g, _ := askGeneration()
+	return g
+}
+
+// askGeneration is generation with the reason why there is none.
+func askGeneration() (uint32, error) {
 	const subsystem = unix.NFNL_SUBSYS_NFTABLES << 8
 	req := nl.NewNetlinkRequest(subsystem|unix.NFT_MSG_GETGEN, 0)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
 	msgs, err := req.Execute(unix.NETLINK_NETFILTER, subsystem|unix.NFT_MSG_NEWGEN)
 	if err != nil || len(msgs) == 0 || len(msgs[0]) < nl.SizeofNfgenmsg {
-		return 0
+		return 0, err
 	}
 	attrs, err := nl.ParseRouteAttr(msgs[0][nl.SizeofNfgenmsg:])
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	for _, a := range attrs {
 		if a.Attr.Type == unix.NFTA_GEN_ID && len(a.Value) >= 4 {
-			return binary.BigEndian.Uint32(a.Value)
+			return binary.BigEndian.Uint32(a.Value), nil
 		}
 	}
-	return 0
+	return 0, nil
 }
 
 // ruleset is what is known about the rules of a namespace without listing them,
