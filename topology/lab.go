@@ -1,6 +1,9 @@
 package topology
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // Lab is a lab as resolved: every list is sorted by name, every default is
 // filled and every address decided.
@@ -14,6 +17,10 @@ type Lab struct {
 	Namespaces  []*Namespace
 	Pods        []*Pod // by namespace, then name
 	Services    []*Service
+
+	PolicyOptions   Policies
+	Policies        []*Policy // by namespace, then name
+	ClusterPolicies []*ClusterPolicy
 }
 
 // Network is the network between and inside the nodes. Slices of prefixes hold
@@ -44,7 +51,7 @@ type VXLAN struct {
 
 // Proxy says who programs the services, and how.
 type Proxy struct {
-	Mode              string // iptables or none
+	Mode              string // iptables, ipvs or none
 	MasqueradeAll     bool
 	DetectLocal       string // cluster_cidr or none
 	NodePortMin       int
@@ -52,7 +59,15 @@ type Proxy struct {
 	NodePortAddresses []netip.Prefix
 	LocalNodePorts    bool
 	Layout            string // current or legacy
+	IPVS              IPVS
 	Origin            Origin
+}
+
+// IPVS holds the options of the proxy mode ipvs.
+type IPVS struct {
+	Scheduler string
+	StrictARP bool
+	Addresses string // dummy or local_routes
 }
 
 // Node is a machine of the cluster.
@@ -66,7 +81,19 @@ type Node struct {
 	VTEPMAC  MAC // of the vxlan device
 	Routes   []Route
 	Pods     []*Pod // sorted by name
+	Link     Link
 	Origin   Origin
+}
+
+// Link is what happens to the packets that an object sends. The zero Link is a
+// perfect one.
+type Link struct {
+	Delay  time.Duration
+	Jitter time.Duration
+	Loss   float64 // share of the packets, from 0 to 1
+	Rate   uint64  // bits per second; 0: any
+	MTU    int     // 0: that of the network
+	Origin Origin
 }
 
 // Client is a host outside the cluster, on the nodes' network.
@@ -77,6 +104,7 @@ type Client struct {
 	Gateway netip.Addr
 	Routes  []Route
 	Ports   []Port
+	Link    Link
 	Origin  Origin
 }
 
@@ -112,6 +140,7 @@ type Pod struct {
 	Ports       []Port
 	Command     []string
 	Env         map[string]string
+	Link        Link
 	Origin      Origin
 }
 
@@ -221,6 +250,7 @@ type Endpoint struct {
 	Zone        string   // of the node that it runs on
 	ForZones    []string // hints: the zones that shall use it (EndpointHints)
 	ForNodes    []string // hints: the nodes that shall use it
+	Weight      int      // in proxy mode ipvs
 }
 
 // Netns is the name of the network namespace of the node in a plan.

@@ -1,6 +1,9 @@
 package topology
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // Origin is the place in a scenario where something was written. Lines and
 // columns count from 1; the zero Origin means "not written, a default".
@@ -41,6 +44,10 @@ type Spec struct {
 	Namespaces  []NamespaceSpec
 	Pods        []PodSpec
 	Services    []ServiceSpec
+
+	PolicyOptions   PoliciesSpec
+	Policies        []PolicySpec
+	ClusterPolicies []ClusterPolicySpec
 }
 
 // NetworkSpec is the network block.
@@ -82,7 +89,18 @@ type ProxySpec struct {
 	NodePortAddresses Opt[[]netip.Prefix]
 	LocalNodePorts    Opt[bool]   // node ports answer on 127.0.0.1, as kube-proxy's --iptables-localhost-nodeports
 	Layout            Opt[string] // current (default) or legacy
+	IPVS              IPVSSpec
 	Origin            Origin
+}
+
+// IPVSSpec is the ipvs block inside proxy.
+type IPVSSpec struct {
+	Scheduler Opt[string] // rr (default), wrr, lc, wlc, sh, dh, sed, nq, mh, …
+	StrictARP Opt[bool]
+	// Addresses says what holds the services' addresses on a node: "dummy" (the
+	// device kube-ipvs0, default) or "local_routes".
+	Addresses Opt[string]
+	Origin    Origin
 }
 
 // NodeSpec is a node block.
@@ -92,7 +110,18 @@ type NodeSpec struct {
 	Zone    Opt[string] // else the label topology.kubernetes.io/zone
 	Address Opt[netip.Addr]
 	Routes  []RouteSpec
+	Link    LinkSpec
 	Origin  Origin
+}
+
+// LinkSpec is a link block: what happens to the packets that an object sends.
+type LinkSpec struct {
+	Delay  Opt[time.Duration]
+	Jitter Opt[time.Duration]
+	Loss   Opt[float64] // share of the packets, from 0 to 1
+	Rate   Opt[uint64]  // bits per second
+	MTU    Opt[int]
+	Origin Origin
 }
 
 // ClientSpec is a client block: a host outside the cluster.
@@ -102,6 +131,7 @@ type ClientSpec struct {
 	Gateway Opt[netip.Addr] // default route; the wire's own address when left out
 	Routes  []RouteSpec
 	Ports   []PortSpec
+	Link    LinkSpec
 	Origin  Origin
 }
 
@@ -134,6 +164,7 @@ type PodSpec struct {
 	Ports       []PortSpec
 	Command     []string
 	Env         map[string]string
+	Link        LinkSpec
 	Origin      Origin
 }
 
@@ -197,6 +228,7 @@ type EndpointSpec struct {
 	Terminating Opt[bool]
 	ForZones    Opt[[]string]
 	ForNodes    Opt[[]string]
+	Weight      Opt[int] // in proxy mode ipvs; 1
 	Origin      Origin
 }
 

@@ -1,6 +1,9 @@
 package plan
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // Origin is what an element of the plan serves: an object of the scenario and
 // the place where it is written. File is as the user named it, never an absolute
@@ -41,7 +44,10 @@ type Netns struct {
 	Neighs  []Neigh
 	FDB     []FDB
 	Sysctls []Sysctl
+	Qdiscs  []Qdisc
+	Sets    []Set
 	Tables  []Table
+	Virtual []VirtualServer
 	UDP     []UDPService
 	Agents  []Agent
 	Execs   []Exec
@@ -56,6 +62,8 @@ const (
 	Veth   LinkType = "veth"
 	Bridge LinkType = "bridge"
 	VXLAN  LinkType = "vxlan"
+	// Dummy is a device that leads nowhere; it is there to hold addresses.
+	Dummy LinkType = "dummy"
 )
 
 // Link is a network device. The loopback device is not listed: it is up in
@@ -108,6 +116,9 @@ type Route struct {
 	More   []netip.Addr
 	Dev    string
 	OnLink bool
+	// Local makes the destination an address of the namespace itself, without a
+	// device that holds it (ip route add local … dev lo, in the table local).
+	Local bool
 	// Scope link when Via is invalid, else global.
 	Origin Origin
 }
@@ -126,6 +137,18 @@ type FDB struct {
 	Link   string
 	MAC    [6]byte
 	Dst    netip.Addr
+	Origin Origin
+}
+
+// Qdisc is what a link does to the packets that leave by it: netem for delay, jitter
+// and loss (tc-netem(8)), tbf for the rate (tc-tbf(8)), or tbf below netem when both
+// are asked for.
+type Qdisc struct {
+	Link   string
+	Delay  time.Duration
+	Jitter time.Duration
+	Loss   float64 // share of the packets, from 0 to 1
+	Rate   uint64  // bits per second; 0: any
 	Origin Origin
 }
 

@@ -46,7 +46,7 @@ func (r *Rule) appendSave(b []byte) []byte {
 	b = r.appendSaveHeader(b)
 	for _, m := range r.Matches {
 		switch m := m.(type) {
-		case Src, Dst, InIf, OutIf, DPort:
+		case Src, Dst, InIf, OutIf, DPort, DPorts:
 		case Proto:
 			b = r.appendSaveProto(b, m)
 		case AddrType:
@@ -109,7 +109,10 @@ func (r *Rule) appendSaveProto(b []byte, p Proto) []byte {
 	}
 	b = append(append(b, " -m "...), p.Name...)
 	for _, m := range r.Matches {
-		if m, ok := m.(DPort); ok {
+		switch m := m.(type) {
+		case DPort:
+			b = m.appendRestore(b)
+		case DPorts:
 			b = m.appendRestore(b)
 		}
 	}
@@ -267,6 +270,56 @@ func (m Recent) appendQuestion(b []byte) []byte {
 	return b
 }
 
+func (m MatchSet) appendRestore(b []byte) []byte {
+	b = append(appendFlag(append(b, " -m set"...), "--match-set", m.Not), ' ')
+	b = append(append(b, m.Set...), ' ')
+	return append(b, m.Parts...)
+}
+
+func (m DPorts) appendRestore(b []byte) []byte {
+	b = strconv.AppendUint(append(b, " --dport "...), uint64(m.First), 10)
+	return strconv.AppendUint(append(b, ':'), uint64(m.Last), 10)
+}
+
+func (m MultiPort) appendRestore(b []byte) []byte {
+	return append(append(b, " -m multiport --dports "...), m.Ports...)
+}
+
+func (m Physdev) appendRestore(b []byte) []byte {
+	b = append(b, " -m physdev"...)
+	if m.In != "" {
+		b = append(append(b, " --physdev-in "...), m.In...)
+	}
+	if m.Out != "" {
+		b = append(append(b, " --physdev-out "...), m.Out...)
+	}
+	if m.Bridged {
+		b = append(b, " --physdev-is-bridged"...)
+	}
+	return b
+}
+
+func (m Limit) appendRestore(b []byte) []byte {
+	b = append(append(b, " -m limit --limit "...), m.Rate...)
+	if m.Burst != 0 && m.Burst != 5 {
+		b = strconv.AppendInt(append(b, " --limit-burst "...), int64(m.Burst), 10)
+	}
+	return b
+}
+
+func (m ICMPType) appendRestore(b []byte) []byte {
+	if m.IPv6 {
+		b = append(b, " -m icmp6 --icmpv6-type "...)
+	} else {
+		b = append(b, " -m icmp --icmp-type "...)
+	}
+	b = strconv.AppendUint(b, uint64(m.Type), 10)
+	if !m.AnyCode {
+		b = strconv.AppendUint(append(b, '/'), uint64(m.Code), 10)
+	}
+	return b
+}
+
 func (m Comment) appendRestore(b []byte) []byte {
 	b = append(b, " -m comment --comment "...)
 	for i := range len(m.Text) {
@@ -317,6 +370,10 @@ func (t Jump) appendTarget(b []byte, _ bool) []byte {
 	return append(append(b, " -j "...), t.Chain...)
 }
 
+func (t Goto) appendTarget(b []byte, _ bool) []byte {
+	return append(append(b, " -g "...), t.Chain...)
+}
+
 func (Return) appendTarget(b []byte, _ bool) []byte { return append(b, " -j RETURN"...) }
 func (Accept) appendTarget(b []byte, _ bool) []byte { return append(b, " -j ACCEPT"...) }
 func (Drop) appendTarget(b []byte, _ bool) []byte   { return append(b, " -j DROP"...) }
@@ -358,4 +415,20 @@ func (t XorMark) appendTarget(b []byte, save bool) []byte {
 	}
 	b = appendHex(append(b, " -j MARK --set-xmark "...), t.Bits)
 	return append(b, "/0x0"...)
+}
+
+func (t SetMark) appendTarget(b []byte, save bool) []byte {
+	flag := " -j MARK --set-mark "
+	if save {
+		flag = " -j MARK --set-xmark "
+	}
+	return appendHex(append(appendHex(append(b, flag...), t.Value), '/'), t.Mask)
+}
+
+func (t NFLog) appendTarget(b []byte, _ bool) []byte {
+	b = append(b, " -j NFLOG"...)
+	if t.Prefix != "" {
+		b = appendQuoted(append(b, " --nflog-prefix "...), t.Prefix)
+	}
+	return strconv.AppendUint(append(b, " --nflog-group "...), uint64(t.Group), 10)
 }

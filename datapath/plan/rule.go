@@ -88,6 +88,37 @@ type (
 		Reap    bool // forget older notes
 		IPv6    bool // of an IPv6 table: iptables-save prints the mask of an address
 	}
+	// MatchSet asks an ipset for parts of the packet: Parts are src and dst, one for
+	// each part of the set's type, with commas between (src,dst).
+	MatchSet struct {
+		Set   string
+		Parts string
+		Not   bool
+	}
+	// DPorts matches a range of destination ports, ends included; a Proto must come
+	// before it.
+	DPorts struct{ First, Last uint16 }
+	// MultiPort matches destination ports in a list of ports and ranges as iptables
+	// writes it (80,443,1000:2000), of at most 15 places where a range takes two; a
+	// Proto must come before it.
+	MultiPort struct{ Ports string }
+	// Physdev matches packets that a bridge passes on, by its ports. A name may end
+	// in +.
+	Physdev struct {
+		In, Out string
+		Bridged bool // it goes out by a port of the same bridge, without being routed
+	}
+	// Limit matches so many packets in a time (10/min), after a burst.
+	Limit struct {
+		Rate  string
+		Burst int // 0: 5, the kernel's default
+	}
+	// ICMPType matches ICMP messages of one type, and of one code unless AnyCode.
+	ICMPType struct {
+		Type, Code uint8
+		AnyCode    bool
+		IPv6       bool
+	}
 	// Comment says what the rule serves. It matches every packet.
 	Comment struct{ Text string }
 )
@@ -104,6 +135,8 @@ type Target interface {
 type (
 	// Jump continues in a chain and comes back after it.
 	Jump struct{ Chain string }
+	// Goto continues in a chain and comes back to where the current one was called.
+	Goto struct{ Chain string }
 	// Return goes back to the calling chain.
 	Return struct{}
 	// Accept ends the table's evaluation: the packet passes.
@@ -120,6 +153,13 @@ type (
 	Masquerade struct{ RandomFully bool }
 	// OrMark sets bits of the packet's mark.
 	OrMark struct{ Bits uint32 }
+	// SetMark replaces the bits of the packet's mark that are in Mask by those of Value.
+	SetMark struct{ Value, Mask uint32 }
+	// NFLog tells user space about the packet, and goes on.
+	NFLog struct {
+		Group  uint16
+		Prefix string
+	}
 	// XorMark flips bits of the packet's mark.
 	XorMark struct{ Bits uint32 }
 )

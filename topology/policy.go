@@ -1,0 +1,90 @@
+package topology
+
+import "net/netip"
+
+// Policies says how network policies are made so.
+type Policies struct {
+	Style      string // kube-router, calico, nftables or legacy
+	Deny       string // drop or reject
+	Live       string // keep or cut
+	HostEgress bool   // egress policies hold for packets to the pod's own node, too
+	Origin     Origin
+}
+
+// Policy is a NetworkPolicy (networking.k8s.io/v1). A direction in which it does not
+// isolate has no rules.
+type Policy struct {
+	Name      string
+	Namespace string
+	Pods      []*Pod // that it is about: never on the host's network
+	Ingress   Direction
+	Egress    Direction
+	Origin    Origin
+}
+
+// Direction is what a policy says of one direction.
+type Direction struct {
+	Isolates bool
+	Rules    []PolicyRule
+}
+
+// PolicyTier is a tier of cluster policies.
+type PolicyTier string
+
+// The tiers: Admin before the network policies, Baseline after them, for pods that
+// no network policy isolates.
+const (
+	AdminTier    PolicyTier = "Admin"
+	BaselineTier PolicyTier = "Baseline"
+)
+
+// ClusterPolicy is a ClusterNetworkPolicy (policy.networking.k8s.io/v1alpha2). Those of
+// a lab are in the order in which they count: by tier, priority and name.
+type ClusterPolicy struct {
+	Name     string
+	Tier     PolicyTier
+	Priority int
+	Pods     []*Pod
+	Ingress  []PolicyRule
+	Egress   []PolicyRule
+	Origin   Origin
+}
+
+// PolicyAction is what a rule does with what it matches.
+type PolicyAction string
+
+// The actions. Rules of a NetworkPolicy accept.
+const (
+	PolicyAccept PolicyAction = "Accept"
+	PolicyDeny   PolicyAction = "Deny"
+	PolicyPass   PolicyAction = "Pass" // on to the network policies
+)
+
+// PolicyRule matches connections by their other end and their port. Without Peers it
+// is about any other end, inside the cluster or not; without Ports about any port of
+// any protocol.
+type PolicyRule struct {
+	Name   string
+	Action PolicyAction
+	Peers  []PolicyPeer
+	Ports  []PolicyPort
+	Origin Origin
+}
+
+// PolicyPeer is one peer of a rule: pods that selectors chose, perhaps none, or a
+// block of addresses.
+type PolicyPeer struct {
+	Pods   []*Pod       // never on the host's network; terminated ones are not there
+	Block  netip.Prefix // valid: a block of addresses, pods or not
+	Except []netip.Prefix
+	Origin Origin
+}
+
+// PolicyPort is a port of a rule: a range of numbers, ends included (0 to 65535 where
+// the rule names none), or a name that the destination pod declares.
+type PolicyPort struct {
+	Protocol    Protocol
+	First, Last uint16
+	Name        string // instead of First and Last
+	Origin      Origin
+}
