@@ -70,6 +70,9 @@ func (l *loader) evalNetwork() {
 	l.nodePrefix(c.attrs["node_prefix"], b.scope)
 	mode := n.Mode.Or("vxlan")
 	for _, kind := range []string{"vxlan", "host-gw"} {
+		if _, varied := l.varied.of("network"); varied {
+			break
+		}
 		if o := l.option(c, kind); o != nil && kind != mode {
 			l.errorf(o.kindRange, "Options of another mode", "The mode is %q, so the %s block has no effect. Remove it, or set mode = %q.", mode, kind, kind)
 		}

@@ -21,6 +21,8 @@ type Options struct {
 	Environ  []string          // KEY=value; only NLAB_VAR_x is looked at
 	Stdin    io.Reader         // read when the path is "-"
 	Version  string            // of this program, for required_version; empty: not checked
+	// Variation replaces what the file says, for one combination of a matrix.
+	Variation Variation
 }
 
 // Scenario is a scenario as loaded.
@@ -33,6 +35,7 @@ type Scenario struct {
 	Expects []*expect.Reach      // in the order of the files
 	Sources map[string][]byte    // file, as origins name it, to its text
 	Inputs  map[string]cty.Value // the variables and their values
+	Matrix  []Axis               // of the matrix block, if there is one
 }
 
 // Path is where a file, as origins name it, can be opened.
@@ -74,7 +77,7 @@ func load(in *input, c *collector, opts Options) (*Scenario, Diagnostics) {
 	}
 	l.evaluate(opts)
 	s.Name = l.spec.Name
-	s.Lab, s.Expects, s.Inputs = l.lab(), l.expects, l.variables
+	s.Lab, s.Expects, s.Inputs, s.Matrix = l.lab(), l.expects, l.variables, l.matrix
 	return s, c.sorted()
 }
 
@@ -124,6 +127,8 @@ type loader struct {
 	roots    map[string]cty.Value // cached objects of a stage
 	places   *places
 	expects  []*expect.Reach
+	matrix   []Axis
+	varied   Variation
 }
 
 func newLoader(in *input, c *collector) *loader {
@@ -156,9 +161,12 @@ func (l *loader) evaluate(opts Options) {
 	l.evalVariables(opts)
 	l.collectLocals()
 	l.evalNetlab(opts)
+	l.evalMatrix()
+	l.varied = opts.Variation
 	l.enter(stageNetwork)
 	l.evalNetwork()
 	l.evalProxy()
+	l.vary(opts.Variation)
 	l.enter(stageNodes)
 	l.evalNodes()
 	l.enter(stageClients)

@@ -30,8 +30,8 @@ func named(labeled bool, names ...string) []nested {
 func fileSchema() schema {
 	return schema{
 		kind:          "scenario",
-		blocks:        append(named(false, "netlab", "locals", "network", "proxy"), named(true, "variable", "node", "client", "namespace", "pod", "service", "expect")...),
-		plannedBlocks: append(named(false, "policies", "matrix"), named(true, "policy", "cluster_policy", "ingress", "step")...),
+		blocks:        append(named(false, "netlab", "locals", "network", "proxy", "matrix"), named(true, "variable", "node", "client", "namespace", "pod", "service", "expect")...),
+		plannedBlocks: append(named(false, "policies"), named(true, "policy", "cluster_policy", "ingress", "step")...),
 	}
 }
 
@@ -55,6 +55,8 @@ func networkSchema() schema {
 		plannedBlocks: named(false, "bridge", "udp", "routed", "ipip", "wireguard", "docker", "ipsec", "ebpf"),
 	}
 }
+
+func matrixSchema() schema { return schema{kind: "matrix block", attrs: AxisNames()} }
 
 func vxlanSchema() schema {
 	return schema{kind: "vxlan block", attrs: []string{"vni", "port", "direct_routing"}}

@@ -31,10 +31,16 @@ const (
 	maxVNI           = 1<<24 - 1
 )
 
+// NetworkModes are the pod-network modes that a lab can have, the default first.
+func NetworkModes() []string { return []string{"vxlan", "host-gw"} }
+
+// ProxyModes are the proxy modes that a lab can have, the default first.
+func ProxyModes() []string { return []string{"iptables", "ipvs", "none"} }
+
 func (r *resolver) network() {
 	s, n := &r.spec.Network, &r.lab.Network
 	n.Origin = s.Origin
-	n.Mode = r.enum(s.Mode, "pod-network mode", "vxlan", []string{"vxlan", "host-gw"},
+	n.Mode = r.enum(s.Mode, "pod-network mode", "vxlan", NetworkModes(),
 		[]string{"bridge", "udp", "routed", "ipip", "wireguard", "docker", "ipsec", "ebpf"})
 	n.MTU = r.number(s.MTU, "MTU", defaultMTU, minMTU, maxMTU)
 	n.VXLAN = VXLAN{
@@ -62,6 +68,9 @@ func (r *resolver) network() {
 // are written, else IPv4.
 func (r *resolver) families() (v4 bool, v6 bool) {
 	s := &r.spec.Network
+	if s.Families.Set {
+		return s.Families.Value != "ipv6", s.Families.Value != "ipv4"
+	}
 	for _, o := range []Opt[[]netip.Prefix]{s.PodCIDRs, s.ServiceCIDRs, s.NodeCIDRs} {
 		for _, p := range o.Value {
 			v4 = v4 || p.IsValid() && p.Addr().Is4()
@@ -79,15 +88,11 @@ func (r *resolver) families() (v4 bool, v6 bool) {
 func (r *resolver) cidrs(name string, o Opt[[]netip.Prefix], families func() (bool, bool)) []netip.Prefix {
 	v4, v6 := families()
 	var out []netip.Prefix
+	if r.spec.Network.Families.Set {
+		o = ofFamilies(name, o, v4, v6)
+	}
 	if !o.Set {
-		d4, d6 := defaultCIDRs(name)
-		if v4 {
-			out = append(out, d4)
-		}
-		if v6 {
-			out = append(out, d6)
-		}
-		return out
+		return defaultsOf(name, v4, v6)
 	}
 	for _, p := range o.Value {
 		switch {
@@ -113,6 +118,40 @@ func (r *resolver) cidrs(name string, o Opt[[]netip.Prefix], families func() (bo
 			"%s does not have the same IP families as the other prefixes of the network. Give pod_cidr, service_cidr and node_cidr the same families.", name)
 	}
 	return out
+}
+
+// defaultsOf returns the default prefixes of some families, IPv4 first.
+func defaultsOf(name string, v4, v6 bool) []netip.Prefix {
+	var out []netip.Prefix
+	d4, d6 := defaultCIDRs(name)
+	if v4 {
+		out = append(out, d4)
+	}
+	if v6 {
+		out = append(out, d6)
+	}
+	return out
+}
+
+// ofFamilies replaces what is written by its part of the given families, and adds
+// the default of a family that has none.
+func ofFamilies(name string, o Opt[[]netip.Prefix], v4, v6 bool) Opt[[]netip.Prefix] {
+	if !o.Set {
+		return o
+	}
+	var kept []netip.Prefix
+	for _, p := range o.Value {
+		if p.IsValid() && (p.Addr().Is4() && v4 || p.Addr().Is6() && v6) {
+			kept = append(kept, p)
+		}
+	}
+	for _, d := range defaultsOf(name, v4, v6) {
+		if !slices.ContainsFunc(kept, func(p netip.Prefix) bool { return p.Addr().Is4() == d.Addr().Is4() }) {
+			kept = append(kept, d)
+		}
+	}
+	o.Value = kept
+	return o
 }
 
 // overlaps reports pairs of prefixes that share addresses: a packet for such an
@@ -164,7 +203,7 @@ func (r *resolver) proxy() {
 	s := &r.spec.Proxy
 	p := &r.lab.Proxy
 	p.Origin = s.Origin
-	p.Mode = r.enum(s.Mode, "proxy mode", "iptables", []string{"iptables", "none"}, []string{"ipvs", "nftables", "ebpf"})
+	p.Mode = r.enum(s.Mode, "proxy mode", "iptables", ProxyModes(), []string{"nftables", "ebpf"})
 	p.MasqueradeAll = s.MasqueradeAll.Value
 	p.DetectLocal = r.enum(s.DetectLocal, "way to detect local traffic", "cluster_cidr", []string{"cluster_cidr", "none"}, nil)
 	p.LocalNodePorts = s.LocalNodePorts.Or(true)

@@ -88,3 +88,6 @@ type PolicyPort struct {
 	Name        string // instead of First and Last
 	Origin      Origin
 }
+
+// PolicyStyles are the ways to make network policies so, the default first.
+func PolicyStyles() []string { return []string{"kube-router", "calico", "nftables", "legacy"} }

@@ -52,7 +52,10 @@ type Spec struct {
 
 // NetworkSpec is the network block.
 type NetworkSpec struct {
-	Mode         Opt[string]
+	Mode Opt[string]
+	// Families are the IP families that the lab has whatever prefixes are written:
+	// ipv4, ipv6 or dual. Not set, they follow from the prefixes.
+	Families     Opt[string]
 	PodCIDRs     Opt[[]netip.Prefix]
 	ServiceCIDRs Opt[[]netip.Prefix]
 	NodeCIDRs    Opt[[]netip.Prefix]
