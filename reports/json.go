@@ -20,17 +20,18 @@ type (
 		Results   []jsonResult `json:"results"`
 	}
 	jsonResult struct {
-		Scenario string    `json:"scenario"`
-		File     string    `json:"file"`
-		Line     int       `json:"line,omitempty"`
-		Name     string    `json:"name"`
-		Claim    string    `json:"claim,omitempty"`
-		Status   Status    `json:"status"`
-		Reason   string    `json:"reason,omitempty"`
-		Seconds  float64   `json:"seconds"`
-		Rows     []jsonRow `json:"rows"`
-		Failure  string    `json:"failure,omitempty"`
-		Warnings []string  `json:"warnings,omitempty"`
+		Scenario  string    `json:"scenario"`
+		Variation string    `json:"variation,omitempty"`
+		File      string    `json:"file"`
+		Line      int       `json:"line,omitempty"`
+		Name      string    `json:"name"`
+		Claim     string    `json:"claim,omitempty"`
+		Status    Status    `json:"status"`
+		Reason    string    `json:"reason,omitempty"`
+		Seconds   float64   `json:"seconds"`
+		Rows      []jsonRow `json:"rows"`
+		Failure   string    `json:"failure,omitempty"`
+		Warnings  []string  `json:"warnings,omitempty"`
 	}
 	jsonRow struct {
 		Who       string       `json:"who"`
@@ -55,7 +56,7 @@ func JSON(r Report) ([]byte, error) {
 	}
 	for _, x := range r.Results {
 		result := jsonResult{
-			Scenario: x.Scenario, File: x.File, Line: x.Line, Name: x.Name, Claim: x.Claim,
+			Scenario: x.Scenario, Variation: x.Variation, File: x.File, Line: x.Line, Name: x.Name, Claim: x.Claim,
 			Status: x.Status, Reason: x.Reason, Seconds: jsonSeconds(x.Duration),
 			Rows: []jsonRow{}, Failure: x.Failure, Warnings: x.Warnings,
 		}

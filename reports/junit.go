@@ -56,7 +56,7 @@ type (
 func JUnit(r Report) ([]byte, error) {
 	all := junitSuites{junitCounts: countsOf(r)}
 	for _, results := range r.scenarios() {
-		suite := junitSuite{Name: results[0].Scenario, File: results[0].File, junitCounts: countsOf(Report{Results: results})}
+		suite := junitSuite{Name: results[0].Title(), File: results[0].File, junitCounts: countsOf(Report{Results: results})}
 		for _, result := range results {
 			suite.Cases = append(suite.Cases, caseOf(result))
 		}
@@ -78,7 +78,7 @@ func countsOf(r Report) junitCounts {
 func junitTime(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 func caseOf(r Result) junitCase {
-	c := junitCase{Name: r.Name, ClassName: r.Scenario, File: r.File, Line: r.Line, Time: junitTime(r.Duration)}
+	c := junitCase{Name: r.Name, ClassName: r.Title(), File: r.File, Line: r.Line, Time: junitTime(r.Duration)}
 	switch r.Status {
 	case Skipped:
 		c.Skipped = &junitSkipped{Message: r.Reason}

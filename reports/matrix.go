@@ -55,7 +55,7 @@ func (m *matrix) line(s string) {
 }
 
 func (m *matrix) scenario(results []Result) {
-	m.line(m.paint(title, results[0].Scenario) + "  " + m.paint(quiet, results[0].File))
+	m.line(m.paint(title, results[0].Title()) + "  " + m.paint(quiet, results[0].File))
 	widths := widths(results)
 	if widths != nil {
 		m.line("    " + m.paint(quiet, strings.TrimRight(pad(columns[:], widths), " ")))

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,18 @@ func sample() Report {
 	}}
 }
 
+// varied is a run of one scenario in two variations, and of another as it is written.
+func varied() Report {
+	r := sample()
+	second := sample()
+	for i := range 3 {
+		r.Results[i].Variation, second.Results[i].Variation = "proxy=iptables", "proxy=ipvs"
+	}
+	second.Results[1].Status, second.Results[1].Rows = Passed, second.Results[1].Rows[1:]
+	r.Results = slices.Insert(r.Results, 3, second.Results[:3]...)
+	return r
+}
+
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -89,7 +102,9 @@ func golden(t *testing.T, name string, got []byte) {
 func TestRenderersMatchTheGoldens(t *testing.T) {
 	golden(t, "matrix.txt", []byte(Matrix(sample(), false)))
 	golden(t, "matrix-colour.txt", []byte(Matrix(sample(), true)))
-	for name, render := range map[string]func(Report) ([]byte, error){"junit.xml": JUnit, "report.json": JSON} {
+	golden(t, "side-by-side.txt", []byte(SideBySide(varied(), false)))
+	golden(t, "side-by-side-colour.txt", []byte(SideBySide(varied(), true)))
+	for name, render := range map[string]func(Report) ([]byte, error){"junit.xml": JUnit, "report.json": JSON, "report.html": HTML} {
 		got, err := render(sample())
 		if err != nil {
 			t.Fatal(err)

@@ -44,16 +44,19 @@ const (
 // Result is how one expectation ended.
 type Result struct {
 	Scenario string // its name
-	File     string
-	Line     int    // of the expect block
-	Name     string // of the expectation
-	Claim    string // what it claims, in one line
-	Status   Status
-	Reason   string        // why it was skipped, such as a feature that the kernel lacks
-	Duration time.Duration // wall time, retries included
-	Rows     []Row
-	Failure  string // what failed beside the rows, such as a lab that could not be built
-	Warnings []string
+	// Variation is the combination of a matrix that was tested (proxy=ipvs); empty: the
+	// scenario as written.
+	Variation string
+	File      string
+	Line      int    // of the expect block
+	Name      string // of the expectation
+	Claim     string // what it claims, in one line
+	Status    Status
+	Reason    string        // why it was skipped, such as a feature that the kernel lacks
+	Duration  time.Duration // wall time, retries included
+	Rows      []Row
+	Failure   string // what failed beside the rows, such as a lab that could not be built
+	Warnings  []string
 }
 
 // Row is what one dialer saw of one target.
@@ -85,6 +88,17 @@ type Answers struct {
 	Count int    `json:"count"`
 }
 
+// lab identifies the lab that the result is from.
+func (r Result) lab() [3]string { return [3]string{r.File, r.Scenario, r.Variation} }
+
+// Title is the scenario's name, with its variation in brackets.
+func (r Result) Title() string {
+	if r.Variation == "" {
+		return r.Scenario
+	}
+	return r.Scenario + " [" + r.Variation + "]"
+}
+
 // Place is where the expectation stands: file:line, or the file.
 func (r Result) Place() string {
 	if r.Line == 0 {
@@ -108,7 +122,7 @@ func (r Report) Count(s Status) int {
 func (r Report) scenarios() [][]Result {
 	var all [][]Result
 	for i, result := range r.Results {
-		if i == 0 || result.Scenario != r.Results[i-1].Scenario || result.File != r.Results[i-1].File {
+		if i == 0 || result.lab() != r.Results[i-1].lab() {
 			all = append(all, nil)
 		}
 		all[len(all)-1] = append(all[len(all)-1], result)

@@ -1,0 +1,50 @@
+package reports
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+)
+
+//go:embed report.html
+var page string
+
+// HTML renders a report as one page that needs no other file and no network.
+func HTML(r Report) ([]byte, error) {
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"seconds": seconds, "printable": printable, "details": func(row Row) string { return details(row, "") },
+	}).Parse(page)
+	if err != nil {
+		return nil, fmt.Errorf("render HTML: %w", err)
+	}
+	var text bytes.Buffer
+	data := struct {
+		Summary   string
+		Columns   []string
+		Scenarios [][]Result
+	}{summary(r), columns[:], r.scenarios()}
+	if err := t.Execute(&text, data); err != nil {
+		return nil, fmt.Errorf("render HTML: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// Mark is the sign of the result's status.
+func (r Result) Mark() string {
+	switch r.Status {
+	case Passed:
+		return "✓"
+	case Skipped:
+		return "-"
+	case Disagreed:
+		return "≠"
+	}
+	return "✗"
+}
+
+// Cells are the row's columns, as in the table of Matrix.
+func (r Row) Cells() []string { return r.cells() }
+
+// Wrong reports whether the row is not as wanted, or not as predicted.
+func (r Row) Wrong() bool { return r.wrong() }

@@ -1,0 +1,212 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// SideBySide renders the variations of each scenario next to each other: a line for
+// each expectation and each pair of dialer and target, a column for each variation.
+// Lines that are not the same everywhere end in ←. What failed is explained below the
+// table, as Matrix does.
+func SideBySide(r Report, colour bool) string {
+	m := matrix{paint: plain}
+	if colour {
+		m.paint = ansi
+	}
+	for _, group := range r.files() {
+		m.compare(group)
+	}
+	m.line(summary(r))
+	return m.text.String()
+}
+
+// files splits the results into those of one scenario each, and those by variation.
+func (r Report) files() [][][]Result {
+	var all [][][]Result
+	index := map[[2]string]int{}
+	for _, results := range r.scenarios() {
+		key := [2]string{results[0].File, results[0].Scenario}
+		i, known := index[key]
+		if !known {
+			i = len(all)
+			index[key] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], results)
+	}
+	return all
+}
+
+// line of the table: a label, and a cell per variation.
+type comparison struct {
+	label string
+	cells []string
+	style []style
+	same  bool
+}
+
+// compare writes the table of one scenario.
+func (m *matrix) compare(group [][]Result) {
+	first := group[0][0]
+	m.line(m.paint(title, first.Scenario) + "  " + m.paint(quiet, first.File))
+	head := comparison{label: "EXPECTATION, WHO → TO", same: true}
+	for _, results := range group {
+		head.cells = append(head.cells, orWritten(results[0].Variation))
+		head.style = append(head.style, quiet)
+	}
+	lines := []comparison{head}
+	for _, name := range namesOf(group) {
+		lines = append(lines, comparisons(name, group)...)
+	}
+	widths := make([]int, 1+len(group))
+	for _, l := range lines {
+		widths[0] = max(widths[0], utf8.RuneCountInString(l.label))
+		for i, c := range l.cells {
+			widths[i+1] = max(widths[i+1], utf8.RuneCountInString(c))
+		}
+	}
+	for i, l := range lines {
+		m.comparison(l, widths, i == 0)
+	}
+	m.line("")
+	for _, results := range group {
+		m.explain(results)
+	}
+}
+
+func (m *matrix) comparison(l comparison, widths []int, head bool) {
+	fill := func(s string, width int) string { return strings.Repeat(" ", width-utf8.RuneCountInString(s)+2) }
+	text := l.label + fill(l.label, widths[0])
+	if head {
+		text = m.paint(quiet, l.label) + fill(l.label, widths[0])
+	}
+	for i, c := range l.cells {
+		text += m.paint(l.style[i], c) + fill(c, widths[i+1])
+	}
+	if !l.same {
+		text += m.paint(odd, "←")
+	}
+	m.line(text)
+}
+
+// explain says below the table what went wrong in one variation.
+func (m *matrix) explain(results []Result) {
+	for _, r := range results {
+		if r.Status != Failed && r.Status != Disagreed {
+			continue
+		}
+		m.line(m.paint(bad, printable(r.Title()+": "+r.Name)) + "  " + m.paint(quiet, r.Place()))
+		for _, row := range r.Rows {
+			if row.wrong() {
+				m.line("  " + printable(row.Who+" → "+row.To))
+				m.line(details(row, "    "))
+			}
+		}
+		if r.Failure != "" {
+			m.line("  " + strings.ReplaceAll(printable(strings.TrimSpace(r.Failure)), "\n", "\n  "))
+		}
+		m.line("")
+	}
+}
+
+func orWritten(variation string) string {
+	if variation == "" {
+		return "as written"
+	}
+	return variation
+}
+
+// namesOf are the expectations of a scenario, in order, in whatever variation.
+func namesOf(group [][]Result) []expectation {
+	var names []expectation
+	for _, results := range group {
+		for _, r := range results {
+			if e := (expectation{r.Line, r.Name}); !slices.Contains(names, e) {
+				names = append(names, e)
+			}
+		}
+	}
+	return names
+}
+
+// expectation identifies an expectation within a scenario.
+type expectation struct {
+	line int
+	name string
+}
+
+// comparisons are the lines of one expectation.
+func comparisons(e expectation, group [][]Result) []comparison {
+	head := comparison{label: printable(e.name)}
+	var pairs []string
+	cells := map[string][]string{}
+	styles := map[string][]style{}
+	for i, results := range group {
+		cell, look := "-", quiet
+		for _, r := range results {
+			if (expectation{r.Line, r.Name}) != e {
+				continue
+			}
+			cell, look = statusCell(r)
+			for _, row := range r.Rows {
+				pair := printable(row.Who + " → " + row.To)
+				if !slices.Contains(pairs, pair) {
+					pairs = append(pairs, pair)
+					cells[pair], styles[pair] = make([]string, len(group)), make([]style, len(group))
+				}
+				cells[pair][i], styles[pair][i] = rowCell(row)
+			}
+		}
+		head.cells, head.style = append(head.cells, cell), append(head.style, look)
+	}
+	head.same = allSame(head.cells)
+	lines := []comparison{head}
+	for _, pair := range pairs {
+		for i, c := range cells[pair] {
+			if c == "" {
+				cells[pair][i], styles[pair][i] = "-", quiet
+			}
+		}
+		lines = append(lines, comparison{"  " + pair, cells[pair], styles[pair], allSame(cells[pair])})
+	}
+	return lines
+}
+
+func allSame(cells []string) bool { return len(slices.Compact(slices.Clone(cells))) <= 1 }
+
+func statusCell(r Result) (string, style) {
+	switch r.Status {
+	case Passed:
+		return "✓", good
+	case Skipped:
+		return "skipped", odd
+	case Disagreed:
+		return "≠", bad
+	}
+	return "✗", bad
+}
+
+// rowCell is what one dialer saw: the outcome, and of connections the source and who
+// answered.
+func rowCell(r Row) (string, style) {
+	mark, look := "✓", good
+	switch {
+	case r.Disagrees:
+		mark, look = "≠", bad
+	case !r.OK:
+		mark, look = "✗", bad
+	}
+	parts := []string{mark, r.outcome()}
+	if len(r.Sources) > 0 {
+		parts = append(parts, "from "+r.source())
+	}
+	if len(r.Answers) == 1 {
+		parts = append(parts, "by "+r.Answers[0].Name)
+	} else if len(r.Answers) > 1 {
+		parts = append(parts, fmt.Sprintf("by %d", len(r.Answers)))
+	}
+	return printable(strings.Join(parts, " ")), look
+}
