@@ -144,6 +144,7 @@ func comparisons(e expectation, group [][]Result) []comparison {
 	var pairs []string
 	cells := map[string][]string{}
 	styles := map[string][]style{}
+	essence := map[string][]string{}
 	for i, results := range group {
 		cell, look := "-", quiet
 		for _, r := range results {
@@ -155,9 +156,10 @@ func comparisons(e expectation, group [][]Result) []comparison {
 				pair := printable(row.Who + " → " + row.To)
 				if !slices.Contains(pairs, pair) {
 					pairs = append(pairs, pair)
-					cells[pair], styles[pair] = make([]string, len(group)), make([]style, len(group))
+					cells[pair], styles[pair], essence[pair] = make([]string, len(group)), make([]style, len(group)), make([]string, len(group))
 				}
 				cells[pair][i], styles[pair][i] = rowCell(row)
+				essence[pair][i] = row.essence()
 			}
 		}
 		head.cells, head.style = append(head.cells, cell), append(head.style, look)
@@ -170,7 +172,7 @@ func comparisons(e expectation, group [][]Result) []comparison {
 				cells[pair][i], styles[pair][i] = "-", quiet
 			}
 		}
-		lines = append(lines, comparison{"  " + pair, cells[pair], styles[pair], allSame(cells[pair])})
+		lines = append(lines, comparison{"  " + pair, cells[pair], styles[pair], allSame(essence[pair])})
 	}
 	return lines
 }
@@ -187,6 +189,16 @@ func statusCell(r Result) (string, style) {
 		return "≠", bad
 	}
 	return "✗", bad
+}
+
+// essence is what makes two rows the same. Who answered a single connection may be
+// chance.
+func (r Row) essence() string {
+	cell, _ := rowCell(r)
+	if connections := r.Outcomes; len(connections) == 1 && connections[0].Count == 1 && len(r.Answers) == 1 {
+		cell = strings.TrimSuffix(cell, printable(r.Answers[0].Name))
+	}
+	return cell
 }
 
 // rowCell is what one dialer saw: the outcome, and of connections the source and who

@@ -36,6 +36,16 @@ type Scenario struct {
 	Sources map[string][]byte    // file, as origins name it, to its text
 	Inputs  map[string]cty.Value // the variables and their values
 	Matrix  []Axis               // of the matrix block, if there is one
+	// Variation is what was loaded instead of what the file says.
+	Variation Variation
+}
+
+// Title is the scenario's name, with its variation in brackets.
+func (s *Scenario) Title() string {
+	if len(s.Variation) == 0 {
+		return s.Name
+	}
+	return s.Name + " [" + s.Variation.String() + "]"
 }
 
 // Path is where a file, as origins name it, can be opened.
@@ -60,7 +70,7 @@ func Load(path string, opts Options) (*Scenario, Diagnostics) {
 // load evaluates what was read.
 func load(in *input, c *collector, opts Options) (*Scenario, Diagnostics) {
 	l := newLoader(in, c)
-	s := &Scenario{Name: in.name, Dir: in.dir, Files: in.files, Spec: l.spec, Sources: in.sources}
+	s := &Scenario{Name: in.name, Dir: in.dir, Files: in.files, Spec: l.spec, Sources: in.sources, Variation: opts.Variation}
 	for _, name := range in.files {
 		if src, ok := in.sources[name]; ok {
 			l.load(src, name)

@@ -41,10 +41,15 @@ func (f scenarioFlags) options(u *ui) (scenarios.Options, error) {
 // load reads one scenario and prints its diagnostics. With errors among them it
 // returns an error that needs no further words.
 func (u *ui) load(path string, f scenarioFlags) (*scenarios.Scenario, error) {
+	return u.loadVaried(path, f, nil)
+}
+
+func (u *ui) loadVaried(path string, f scenarioFlags, v scenarios.Variation) (*scenarios.Scenario, error) {
 	options, err := f.options(u)
 	if err != nil {
 		return nil, err
 	}
+	options.Variation = v
 	s, diags := scenarios.Load(path, options)
 	if len(diags) > 0 {
 		_ = diags.WriteText(u.errs, colour(u.errs))
@@ -57,7 +62,12 @@ func (u *ui) load(path string, f scenarioFlags) (*scenarios.Scenario, error) {
 
 // compile reads one scenario and turns it into a plan.
 func (u *ui) compile(path string, f scenarioFlags) (*scenarios.Scenario, *plan.Plan, error) {
-	s, err := u.load(path, f)
+	return u.compileVaried(path, f, nil)
+}
+
+// compileVaried is compile for one combination of a matrix.
+func (u *ui) compileVaried(path string, f scenarioFlags, v scenarios.Variation) (*scenarios.Scenario, *plan.Plan, error) {
+	s, err := u.loadVaried(path, f, v)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,15 +24,29 @@ func testCommand(u *ui) *cobra.Command {
 		Use:   "test [FILE…]",
 		Short: "Build labs, prove every expectation with real packets, remove them",
 		Long: `Build each scenario, check all its expectations, and remove it again. Takes files,
-folders and globs. Exits 1 when an expectation fails.`,
-		RunE: func(c *cobra.Command, args []string) error { return u.test(c.Context(), orHere(args), o) },
+folders and globs. Exits 1 when an expectation fails.
+
+--matrix proxy=iptables,ipvs runs each scenario once per value, whatever the file says, and
+shows the results side by side; several axes (network, proxy, policies, ip_families) make
+every combination. A file may have a matrix block of its own; the flag replaces it.`,
+		Example: `  netlab test scenarios/
+  netlab test --matrix proxy=iptables,ipvs network=vxlan,host-gw scenarios/local-policy.hcl`,
+		RunE: func(c *cobra.Command, args []string) error {
+			args, err := o.axesOf(args)
+			if err != nil {
+				return err
+			}
+			return u.test(c.Context(), orHere(args), o)
+		},
 	}
 	o.flags.register(c)
 	f := c.Flags()
 	f.BoolVar(&o.keep, "keep", false, "leave the labs running")
 	f.StringArrayVar(&o.focus, "focus", nil, "only expectations that match the `REGEXP` (repeatable)")
 	f.StringVar(&o.junit, "junit", "", "write a JUnit report to `FILE`")
+	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
 	f.BoolVar(&o.json, "json", false, "print the results as JSON")
+	f.StringArrayVar(&o.matrix, "matrix", nil, "run every combination of `AXIS=VALUE,…` (network, proxy, policies, ip_families; repeatable)")
 	f.IntVar(&o.parallel, "parallel", 0, "labs at once (0: four per core)")
 	f.StringVar(&o.partition, "partition", "", "only part `i/N` of the scenarios, for CI jobs side by side")
 	f.BoolVar(&o.pause, "pause-on-fail", false, "keep a lab whose expectation failed until you press Enter")
@@ -45,7 +59,10 @@ type testOptions struct {
 	pause     bool
 	focus     []string
 	junit     string
+	html      string
 	json      bool
+	matrix    []string
+	axes      []scenarios.Axis
 	parallel  int
 	partition string
 }
@@ -125,7 +142,7 @@ func (u *ui) testLabs(args []string, o testOptions) ([]*suite.Lab, error) {
 	var labs []*suite.Lab
 	invalid := false
 	for _, path := range paths {
-		s, p, err := u.compile(path, o.flags)
+		varied, err := u.variations(path, o)
 		if isTold(err) {
 			invalid = true
 			continue
@@ -133,12 +150,14 @@ func (u *ui) testLabs(args []string, o testOptions) ([]*suite.Lab, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(focus) > 0 {
-			if s.Expects = focused(s, focus); len(s.Expects) == 0 {
-				continue
+		for _, lab := range varied {
+			if len(focus) > 0 {
+				if lab.Scenario.Expects = focused(lab.Scenario, focus); len(lab.Scenario.Expects) == 0 {
+					continue
+				}
 			}
+			labs = append(labs, lab)
 		}
-		labs = append(labs, &suite.Lab{Path: path, Scenario: s, Plan: p, Meta: metaOf(s, p, s.Name, path)})
 	}
 	switch {
 	case invalid:
@@ -166,7 +185,7 @@ func focused(s *scenarios.Scenario, focus []*regexp.Regexp) []*expect.Reach {
 	var kept []*expect.Reach
 	for _, e := range s.Expects {
 		for _, p := range focus {
-			if p.MatchString(s.Name + " " + e.Name) {
+			if p.MatchString(s.Title() + " " + e.Name) {
 				kept = append(kept, e)
 				break
 			}
@@ -235,12 +254,13 @@ func warnAboutSilence(labs []*suite.Lab, report *reports.Report) {
 
 func (u *ui) printReport(report reports.Report, o testOptions) error {
 	if o.junit != "" {
-		data, err := reports.JUnit(report)
-		if err == nil {
-			err = os.WriteFile(o.junit, data, 0o666)
+		if err := writeReport(o.junit, "JUnit", report, reports.JUnit); err != nil {
+			return err
 		}
-		if err != nil {
-			return broken(fmt.Errorf("JUnit report: %w", err), "name a file that can be written: --junit FILE")
+	}
+	if o.html != "" {
+		if err := writeReport(o.html, "HTML", report, reports.HTML); err != nil {
+			return err
 		}
 	}
 	if o.json {
@@ -250,6 +270,22 @@ func (u *ui) printReport(report reports.Report, o testOptions) error {
 		}
 		return err
 	}
-	u.print("%s", reports.Matrix(report, colour(u.out)))
+	render := reports.Matrix
+	if slices.ContainsFunc(report.Results, func(r reports.Result) bool { return r.Variation != "" }) {
+		render = reports.SideBySide
+	}
+	u.print("%s", render(report, colour(u.out)))
+	return nil
+}
+
+// writeReport renders a report of some kind into a file.
+func writeReport(path, kind string, report reports.Report, render func(reports.Report) ([]byte, error)) error {
+	data, err := render(report)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o666)
+	}
+	if err != nil {
+		return broken(fmt.Errorf("%s report: %w", kind, err), "name a file that can be written: --"+strings.ToLower(kind)+" FILE")
+	}
 	return nil
 }

@@ -234,16 +234,18 @@ func unchanged(ctx context.Context, running *engine.Client, lab *Lab) error {
 
 func (x *run) result(e *expect.Reach) reports.Result {
 	return reports.Result{
-		Scenario: x.lab.Scenario.Name,
-		File:     x.lab.Scenario.Path(e.Origin.File),
-		Line:     e.Origin.Line,
-		Name:     e.Name,
-		Claim:    e.Describe(),
+		Scenario:  x.lab.Scenario.Name,
+		Variation: x.lab.Scenario.Variation.String(),
+		File:      x.lab.Scenario.Path(e.Origin.File),
+		Line:      e.Origin.Line,
+		Name:      e.Name,
+		Claim:     e.Describe(),
 	}
 }
 
 func (x *run) failure(name string, err error) reports.Result {
-	result := reports.Result{Scenario: x.lab.Scenario.Name, File: x.lab.Path, Name: name, Status: reports.Failed, Failure: err.Error()}
+	s := x.lab.Scenario
+	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name, Status: reports.Failed, Failure: err.Error()}
 	var lacks *engine.UnsupportedError
 	if errors.As(err, &lacks) {
 		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()

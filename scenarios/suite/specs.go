@@ -29,7 +29,7 @@ func (r *Runner) Specs() {
 func (x *run) specs() {
 	s := x.lab.Scenario
 	top := types.CodeLocation{FileName: x.lab.Path, LineNumber: 1}
-	ginkgo.Describe(s.Name, top, ginkgo.Label("kernel"), func() {
+	ginkgo.Describe(s.Title(), top, ginkgo.Label("kernel"), func() {
 		ginkgo.It("comes up", top, func(ctx ginkgo.SpecContext) {
 			await(ctx, x.up)
 			settle(x.upErr, top)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/suite"
+)
+
+// axesOf reads the axes of --matrix. More of them may stand among the arguments, where
+// they are told from files by the name before =; what is left is returned.
+func (o *testOptions) axesOf(args []string) ([]string, error) {
+	if len(o.matrix) == 0 {
+		return args, nil
+	}
+	texts := slices.Clone(o.matrix)
+	var files []string
+	for _, a := range args {
+		if name, _, ok := strings.Cut(a, "="); ok && slices.Contains(scenarios.AxisNames(), name) {
+			texts = append(texts, a)
+			continue
+		}
+		files = append(files, a)
+	}
+	for _, text := range texts {
+		for _, word := range strings.Fields(text) {
+			axis, err := scenarios.ParseAxis(word)
+			if err != nil {
+				return nil, usage(fmt.Errorf("--matrix: %w", err), "write for example --matrix proxy=iptables,ipvs")
+			}
+			if slices.ContainsFunc(o.axes, func(a scenarios.Axis) bool { return a.Name == axis.Name }) {
+				return nil, usage(fmt.Errorf("--matrix has %s twice", axis.Name), "write its values in one list: "+axis.Name+"=A,B")
+			}
+			o.axes = append(o.axes, axis)
+		}
+	}
+	if o.keep || o.pause {
+		return nil, usage(fmt.Errorf("the labs of a matrix all have one name, so that none can be kept"), "leave out --matrix, or --keep and --pause-on-fail")
+	}
+	return files, nil
+}
+
+// variations are the labs of one scenario: one for each combination of its matrix.
+func (u *ui) variations(path string, o testOptions) ([]*suite.Lab, error) {
+	axes := o.axes
+	if len(axes) == 0 {
+		s, p, err := u.compile(path, o.flags)
+		if err != nil {
+			return nil, err
+		}
+		if axes = s.Matrix; len(axes) == 0 || o.keep || o.pause {
+			return []*suite.Lab{{Path: path, Scenario: s, Plan: p, Meta: metaOf(s, p, s.Name, path)}}, nil
+		}
+	}
+	var labs []*suite.Lab
+	for _, v := range scenarios.Variations(axes) {
+		s, p, err := u.compileVaried(path, o.flags, v)
+		if err != nil {
+			return nil, err
+		}
+		labs = append(labs, &suite.Lab{Path: path, Scenario: s, Plan: p, Meta: metaOf(s, p, s.Name, path)})
+	}
+	return labs, nil
+}
