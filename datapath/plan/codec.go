@@ -112,6 +112,8 @@ const (
 	tagOrMark
 	tagXorMark
 	tagRecent
+	tagPhysdevIsIn
+	tagIPVS
 )
 
 // encoder writes numbers as varints, and texts with their length before them. That
@@ -251,6 +253,15 @@ func (e *encoder) match(m Match) {
 		e.tag(tagAddrType)
 		e.string(m.Src)
 		e.string(m.Dst)
+		e.bool(m.NotSrc)
+	case PhysdevIsIn:
+		e.tag(tagPhysdevIsIn)
+		e.bool(m.Not)
+	case IPVS:
+		e.tag(tagIPVS)
+		e.addr(m.Addr)
+		e.string(m.Proto)
+		e.uint(uint64(m.Port))
 	case Mark:
 		e.tag(tagMark)
 		e.uint(uint64(m.Value))

@@ -179,7 +179,11 @@ func (d *decoder) match() Match {
 	case tagDPort:
 		return DPort{Port: uint16(d.uint())}
 	case tagAddrType:
-		return AddrType{Src: d.string(), Dst: d.string()}
+		return AddrType{Src: d.string(), Dst: d.string(), NotSrc: d.bool()}
+	case tagPhysdevIsIn:
+		return PhysdevIsIn{Not: d.bool()}
+	case tagIPVS:
+		return IPVS{Addr: d.addr(), Proto: d.string(), Port: uint16(d.uint())}
 	case tagMark:
 		return Mark{Value: uint32(d.uint()), Mask: uint32(d.uint()), Not: d.bool()}
 	case tagCTState:

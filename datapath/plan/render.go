@@ -59,6 +59,8 @@ func (r *Rule) appendSave(b []byte) []byte {
 			b = m.appendSave(b)
 		case Recent:
 			b = m.appendSave(b)
+		case IPVS:
+			b = m.appendSave(b)
 		default:
 			b = m.appendRestore(b)
 		}
@@ -180,7 +182,7 @@ func (m DPort) appendRestore(b []byte) []byte {
 func (m AddrType) appendRestore(b []byte) []byte {
 	b = append(b, " -m addrtype"...)
 	if m.Src != "" {
-		b = append(append(b, " --src-type "...), m.Src...)
+		b = append(append(appendFlag(b, "--src-type", m.NotSrc), ' '), m.Src...)
 	}
 	if m.Dst != "" {
 		b = append(append(b, " --dst-type "...), m.Dst...)
@@ -297,6 +299,24 @@ func (m Physdev) appendRestore(b []byte) []byte {
 		b = append(b, " --physdev-is-bridged"...)
 	}
 	return b
+}
+
+func (m PhysdevIsIn) appendRestore(b []byte) []byte {
+	return appendFlag(append(b, " -m physdev"...), "--physdev-is-in", m.Not)
+}
+
+func (m IPVS) appendRestore(b []byte) []byte { return m.appendAs(b, m.Proto) }
+
+// appendSave prints the protocol as its number, as xt_ipvs does.
+func (m IPVS) appendSave(b []byte) []byte {
+	number := map[string]string{"tcp": "6", "udp": "17", "sctp": "132"}
+	return m.appendAs(b, number[m.Proto])
+}
+
+func (m IPVS) appendAs(b []byte, proto string) []byte {
+	b = append(append(b, " -m ipvs --vproto "...), proto...)
+	b = m.Addr.AppendTo(append(b, " --vaddr "...))
+	return strconv.AppendUint(append(b, " --vport "...), uint64(m.Port), 10)
 }
 
 func (m Limit) appendRestore(b []byte) []byte {

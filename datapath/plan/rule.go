@@ -64,7 +64,10 @@ type (
 	DPort struct{ Port uint16 }
 	// AddrType matches the type of an address (LOCAL) in this namespace's routing
 	// table; empty fields match anything.
-	AddrType struct{ Src, Dst string }
+	AddrType struct {
+		Src, Dst string
+		NotSrc   bool // the source is of any other type
+	}
 	// Mark matches the packet's mark under a mask; a zero mask is all 32 bits.
 	Mark struct {
 		Value, Mask uint32
@@ -107,6 +110,15 @@ type (
 	Physdev struct {
 		In, Out string
 		Bridged bool // it goes out by a port of the same bridge, without being routed
+	}
+	// PhysdevIsIn matches packets that came in by a port of a bridge, or did not.
+	PhysdevIsIn struct{ Not bool }
+	// IPVS matches packets that IPVS sends to a real server, by the virtual server that
+	// they were for (xt_ipvs).
+	IPVS struct {
+		Addr  netip.Addr
+		Proto string // tcp, udp or sctp
+		Port  uint16
 	}
 	// Limit matches so many packets in a time (10/min), after a burst.
 	Limit struct {
