@@ -18,11 +18,6 @@ func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
 // ruleRows has at least one row for every type of match and target.
 var ruleRows = []ruleRow{{
-	name:    "what IPVS sends to a real server, by its virtual server",
-	rule:    Rule{Matches: []Match{Src{Prefix: prefix("203.0.113.1/32")}, IPVS{netip.MustParseAddr("203.0.113.1"), "tcp", 80}}, Target: Drop{}},
-	restore: `-s 203.0.113.1 -m ipvs --vproto tcp --vaddr 203.0.113.1 --vport 80 -j DROP`,
-	save:    `-s 203.0.113.1/32 -m ipvs --vproto 6 --vaddr 203.0.113.1 --vport 80 -j DROP`,
-}, {
 	name:    "what comes from outside",
 	rule:    Rule{Matches: []Match{PhysdevIsIn{Not: true}, AddrType{Src: "LOCAL", NotSrc: true}}, Target: Accept{}},
 	restore: `-m physdev ! --physdev-is-in -m addrtype ! --src-type LOCAL -j ACCEPT`,
