@@ -29,6 +29,7 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 		netns[p.Netns[i].Name] = &p.Netns[i]
 	}
 	trustAddresses(p)
+	addLinks(lab, netns)
 	addAgents(lab, netns)
 	addExternalRoutes(lab, netns)
 	if err := addServices(lab, netns); err != nil {
