@@ -123,6 +123,7 @@ func (r *run) bridgeHooks(b *link, p *packet) *fate {
 	if f := r.tables(v, "mangle", "filter"); f != nil {
 		return f
 	}
+	r.unbalance(v)
 	to := hop{dev: b, next: p.dst.Addr()}
 	v = &visit{r: r, h: b.host, hook: "POSTROUTING", out: b, p: p, to: to}
 	if f := r.tables(v, "mangle", "nat"); f != nil {

@@ -20,6 +20,8 @@ type host struct {
 	sysctls map[string]string
 	routes  []route // longest prefix first
 	tables  map[tableKey]*table
+	sets    map[string]*set
+	virtual map[virtualKey]*plan.VirtualServer
 }
 
 // link is a device of a host.
@@ -69,7 +71,21 @@ func (h *host) index() {
 	if h.IPv6 {
 		h.local[netip.IPv6Loopback()] = true
 	}
+	for _, r := range h.Routes {
+		if r.Local && r.To.IsSingleIP() && h.speaks(r.To.Addr()) {
+			h.local[r.To.Addr()] = true
+		}
+	}
 	h.indexRoutes()
+	h.sets = make(map[string]*set, len(h.Sets))
+	for i := range h.Sets {
+		h.sets[h.Sets[i].Name] = &set{Set: &h.Sets[i]}
+	}
+	h.virtual = make(map[virtualKey]*plan.VirtualServer, len(h.Virtual))
+	for i := range h.Virtual {
+		s := &h.Virtual[i]
+		h.virtual[virtualKey{s.Proto, s.Addr}] = s
+	}
 	h.tables = map[tableKey]*table{}
 	for i := range h.Tables {
 		t := &h.Tables[i]

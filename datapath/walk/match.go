@@ -47,6 +47,12 @@ func (v *visit) matches(m plan.Match) (bool, error) {
 		return v.random(m), nil
 	case plan.Recent:
 		return v.recent(m), nil
+	case plan.MatchSet:
+		return v.matchSet(m)
+	case plan.IPVS:
+		return v.byVirtual(m), nil
+	case plan.PhysdevIsIn:
+		return v.fromBridge() != m.Not, nil
 	case plan.Comment:
 		return true, nil
 	}
@@ -87,16 +93,23 @@ func (v *visit) addrType(m plan.AddrType) (bool, error) {
 	for _, c := range []struct {
 		want string
 		addr netip.Addr
-	}{{m.Src, v.p.src.Addr()}, {m.Dst, v.p.dst.Addr()}} {
+		not  bool
+	}{{m.Src, v.p.src.Addr(), m.NotSrc}, {m.Dst, v.p.dst.Addr(), false}} {
 		switch {
 		case c.want == "":
 		case c.want != "LOCAL":
 			return false, fmt.Errorf("unknown address type %q", c.want)
-		case !v.h.isLocal(c.addr):
+		case v.h.isLocal(c.addr) == c.not:
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// fromBridge reports whether a packet came in by a port of a bridge whose frames go
+// through iptables.
+func (v *visit) fromBridge() bool {
+	return v.in != nil && v.in.Type == plan.Bridge && v.h.filtersBridged(v.p.ipv6())
 }
 
 func (v *visit) mark(m plan.Mark) bool {

@@ -33,11 +33,13 @@ type packet struct {
 	conn  *conn
 	back  bool // in reply direction of conn
 	state string
+	// served is the connection of IPVS that has rewritten the packet (ipvs_property).
+	served *served
 }
 
 // leaveNetns forgets what does not go along on a wire.
 func (p *packet) leaveNetns() {
-	p.mark, p.conn, p.back, p.state = 0, nil, false, ""
+	p.mark, p.conn, p.back, p.state, p.served = 0, nil, false, "", nil
 }
 
 func (p *packet) tuple() tuple { return tuple{p.proto, p.src, p.dst} }

@@ -146,6 +146,8 @@ func (s *Step) line() string {
 		return "| " + s.Chain + " " + s.Text
 	case Conntrack:
 		return fmt.Sprintf("conntrack  %s (%s)", s.Rewrite, s.Text)
+	case Balance:
+		return "ipvs     " + s.Text
 	case Hop:
 		return s.hopLine()
 	case Encap, Decap:

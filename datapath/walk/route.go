@@ -36,6 +36,9 @@ func (h *host) indexRoutes() {
 	}
 	for i := range h.Routes {
 		r := &h.Routes[i]
+		if r.Local {
+			continue // of the table local
+		}
 		if dev := h.links[r.Dev]; dev != nil && r.To.IsValid() && h.speaks(r.To.Addr()) {
 			h.routes = append(h.routes, route{to: r.To.Masked(), via: r.Via, more: r.More, dev: dev, text: routeText(r)})
 		}

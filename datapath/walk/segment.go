@@ -101,19 +101,25 @@ func (h *host) permanent(dev *link, next netip.Addr) ([6]byte, bool) {
 }
 
 // answers returns the device by which a host that has the address answers on the
-// segment of dev. IPv4 answers for any of its addresses on any link (arp_ignore
-// 0), IPv6 only for those of the link itself.
+// segment of dev. IPv4 answers for any of its addresses on any link unless told
+// otherwise, IPv6 only for those of the link itself.
 func (w *World) answers(h *host, dev *link, next netip.Addr) *link {
 	for _, l := range h.order {
 		if l == dev || l.master() != nil || l == h.lo {
 			continue
 		}
 		onIt := slices.ContainsFunc(h.addrs, func(a address) bool { return a.link == l && a.prefix.Addr() == next })
-		if (next.Is4() || onIt) && w.path(dev, l) != nil {
+		if (next.Is4() && !h.onlyOwn(l) || onIt) && w.path(dev, l) != nil {
 			return l
 		}
 	}
 	return nil
+}
+
+// onlyOwn reports whether a link answers for its own addresses only (arp_ignore of 1
+// or more; the larger of the two settings counts).
+func (h *host) onlyOwn(l *link) bool {
+	return h.sysctl("net.ipv4.conf.all.arp_ignore") || h.sysctl("net.ipv4.conf."+l.Name+".arp_ignore")
 }
 
 // proxied returns the other end of the link when that answers for addresses that

@@ -78,6 +78,14 @@ func (r *run) originate(h *host, p *packet) fate {
 			return *f
 		}
 	}
+	r.unbalance(v)
+	before = p.dst
+	if f := r.balance(v); f != nil {
+		return *f
+	}
+	if p.dst != before { // to this host itself
+		to, _ = h.lookup(p.dst.Addr())
+	}
 	// The hook keeps the device of the first route: -o of the filter table sees
 	// the one from before DNAT (nf_hook_state).
 	if f := r.tables(v, "filter"); f != nil {
@@ -149,7 +157,14 @@ func (r *run) prerouting(h *host, dev *link, p *packet) *fate {
 
 func (r *run) input(h *host, dev *link, p *packet) fate {
 	v := &visit{r: r, h: h, hook: "INPUT", in: dev, p: p}
-	if f := r.tables(v, "mangle", "filter", "nat"); f != nil {
+	if f := r.tables(v, "mangle", "filter"); f != nil {
+		return *f
+	}
+	r.unbalance(v)
+	if f := r.balance(v); f != nil {
+		return *f
+	}
+	if f := r.tables(v, "nat"); f != nil {
 		return *f
 	}
 	p.confirm()
@@ -172,6 +187,7 @@ func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
 	if f := r.tables(v, "mangle", "filter"); f != nil {
 		return *f
 	}
+	r.unbalance(v)
 	return r.postrouting(h, dev, to, p)
 }
 

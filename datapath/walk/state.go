@@ -7,12 +7,14 @@ import (
 )
 
 // State is what rules remember from one connection to the next: the lists of
-// recent, by which services keep a client with its endpoint. The zero State
+// recent and the bindings of IPVS, by which services keep a client with its endpoint. The zero State
 // remembers nothing. A State does not change; walks return new ones.
 type State struct {
 	now   time.Duration
 	notes int // so far
 	lists map[recentKey]recentList
+	// bindings are what IPVS remembers: see schedule.go.
+	bindings map[boundKey]binding
 }
 
 // recentKey names a list: each namespace has its own.
@@ -32,7 +34,7 @@ const recentLength = 100
 
 // Remembers reports whether there is anything in the state: what a client meets
 // next then depends on what it met before.
-func (s *State) Remembers() bool { return s != nil && len(s.lists) > 0 }
+func (s *State) Remembers() bool { return s != nil && len(s.lists)+len(s.bindings) > 0 }
 
 // After is the state some time later.
 func (s *State) After(d time.Duration) *State {
@@ -46,7 +48,7 @@ func (s *State) clone() *State {
 	if s == nil {
 		return &State{}
 	}
-	c := &State{now: s.now, notes: s.notes, lists: maps.Clone(s.lists)}
+	c := &State{now: s.now, notes: s.notes, lists: maps.Clone(s.lists), bindings: maps.Clone(s.bindings)}
 	for k, l := range c.lists {
 		c.lists[k] = maps.Clone(l)
 	}

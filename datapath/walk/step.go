@@ -25,6 +25,7 @@ const (
 	RuleHit   Kind = "rule"      // a rule matched
 	Policy    Kind = "policy"    // the end of a built-in chain whose policy is not ACCEPT
 	Conntrack Kind = "conntrack" // the connection's NAT, without a rule
+	Balance   Kind = "ipvs"      // IPVS, without a rule
 	Hop       Kind = "hop"       // from one link to the next
 	Encap     Kind = "encap"     // into a tunnel
 	Decap     Kind = "decap"     // out of it

@@ -66,6 +66,7 @@ type run struct {
 	made        []bool
 	probability float64
 	conns       map[*host][]*conn
+	served      map[*host][]*served
 	gateways    map[spread]netip.Addr // what was chosen where a route has several
 	state       *State
 	leg         Leg

@@ -37,6 +37,11 @@ func New(p *plan.Plan) *World {
 				w.owners[ip] = append(w.owners[ip], h)
 			}
 		}
+		for _, r := range n.Routes {
+			if ip := r.To.Addr(); r.Local && r.To.IsSingleIP() && h.speaks(ip) {
+				w.owners[ip] = append(w.owners[ip], h)
+			}
+		}
 	}
 	return w
 }

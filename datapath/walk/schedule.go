@@ -1,0 +1,144 @@
+package walk
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// manner is how a scheduler of IPVS chooses among real servers.
+type manner struct {
+	share func(weight int) int // of the connections; 0: it is never chosen
+	// sticks says whose connections all go to one server, as long as servers and
+	// weights stay the same.
+	sticks stickiness
+}
+
+type stickiness uint8
+
+const (
+	perConnection stickiness = iota
+	perClient                // by the source address
+	perServer                // by the destination, which is the virtual server's own address
+)
+
+// mannerOf tells a scheduler's manner. Which server is next depends on all earlier
+// connections, which a walk does not know: of those that take turns or look at the
+// load, each may be next, as often as its share says.
+//
+// sh and dh fill a table with all servers and refuse whoever is sent to one of weight
+// 0 (ip_vs_sh.c and ip_vs_dh.c in net/netfilter/ipvs); others pass it over.
+func mannerOf(server *plan.VirtualServer) manner {
+	equal := func(w int) int { return min(w, 1) }
+	weight := func(w int) int { return w }
+	switch server.Scheduler {
+	case "wrr", "wlc", "sed", "twos":
+		return manner{weight, perConnection}
+	case "sh":
+		return manner{func(w int) int { return max(w, 1) }, perClient}
+	case "dh":
+		return manner{func(int) int { return 1 }, perServer}
+	case "lblc", "lblcr":
+		return manner{weight, perServer}
+	case "mh":
+		if slices.Contains(server.Flags, "mh-port") {
+			return manner{weight, perConnection}
+		}
+		return manner{weight, perClient}
+	case "fo":
+		highest := 0
+		for _, s := range server.Real {
+			highest = max(highest, s.Weight)
+		}
+		return manner{func(w int) int {
+			if w < highest {
+				return 0
+			}
+			return min(w, 1)
+		}, perServer}
+	}
+	return manner{equal, perConnection} // rr, lc, nq, ovf
+}
+
+// schedule chooses a real server for a new connection; nil: there is none for it.
+func (r *run) schedule(v *visit, server *plan.VirtualServer) *plan.RealServer {
+	m := mannerOf(server)
+	key := boundKey{netns: v.h.Name, server: virtualKey{server.Proto, server.Addr}}
+	lasts := time.Duration(server.Persistent) * time.Second
+	switch {
+	case lasts > 0 || m.sticks == perClient:
+		key.client = v.p.src.Addr()
+	case m.sticks == perConnection:
+		return usable(r.spin(server, m))
+	}
+	if to, ok := r.state.bound(key, lasts); ok {
+		for i := range server.Real {
+			// A client is not kept with a server that gets no new connections
+			// (expire_quiescent_template).
+			if s := &server.Real[i]; s.Addr == to && (s.Weight > 0 || lasts == 0) {
+				r.state.bind(key, to)
+				return usable(s)
+			}
+		}
+	}
+	s := r.spin(server, m)
+	if s != nil {
+		r.state.bind(key, s.Addr)
+	}
+	return usable(s)
+}
+
+func usable(s *plan.RealServer) *plan.RealServer {
+	if s == nil || s.Weight <= 0 {
+		return nil
+	}
+	return s
+}
+
+// spin takes one of the servers by chance.
+func (r *run) spin(server *plan.VirtualServer, m manner) *plan.RealServer {
+	left := 0
+	for _, s := range server.Real {
+		left += m.share(s.Weight)
+	}
+	for i := range server.Real {
+		s := &server.Real[i]
+		share := m.share(s.Weight)
+		if share > 0 && r.decide(float64(share)/float64(left)) {
+			return s
+		}
+		left -= share
+	}
+	return nil
+}
+
+// boundKey is what stays with one real server: a client, or everybody, at a virtual
+// server.
+type boundKey struct {
+	netns  string
+	server virtualKey
+	client netip.Addr
+}
+
+// binding is the real server, and when it was chosen last.
+type binding struct {
+	real netip.AddrPort
+	at   time.Duration
+}
+
+// bind notes a choice.
+func (s *State) bind(k boundKey, real netip.AddrPort) {
+	if s.bindings == nil {
+		s.bindings = map[boundKey]binding{}
+	}
+	s.bindings[k] = binding{real, s.now}
+}
+
+// bound returns the choice that was noted, unless it is older than it lasts (0: for
+// ever).
+func (s *State) bound(k boundKey, lasts time.Duration) (netip.AddrPort, bool) {
+	b, ok := s.bindings[k]
+	return b.real, ok && (lasts == 0 || s.now-b.at <= lasts)
+}

@@ -1,0 +1,160 @@
+package walk
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// IPVS sits in the hooks of a host beside the tables (net/netfilter/ipvs/ip_vs_core.c,
+// ip_vs_ops4 and ip_vs_ops6): it answers for virtual servers at INPUT after filter
+// and before nat, and at OUTPUT after nat and before filter, and rewrites the answers
+// of real servers there and at FORWARD after filter. What it sends to a real server
+// goes through OUTPUT, whoever sent it, and never through FORWARD.
+
+// virtualKey finds a virtual server.
+type virtualKey struct {
+	proto string
+	addr  netip.AddrPort
+}
+
+// served is a connection of IPVS: a client's with a virtual server, and the real
+// server that was chosen.
+type served struct {
+	server *plan.VirtualServer
+	proto  flow.Protocol
+	client netip.AddrPort
+	real   netip.AddrPort
+}
+
+// balance takes a packet to the real server of its connection, and schedules new
+// connections. It returns the end of the packet, or nil where that goes on in the
+// hook where it is: it is for no virtual server, or the real server is this host.
+func (r *run) balance(v *visit) *fate {
+	p := v.p
+	if p.served != nil || p.kind == failure || len(v.h.virtual) == 0 {
+		return nil
+	}
+	c := r.connection(v.h, p)
+	if c == nil {
+		server := v.h.virtual[virtualKey{string(p.proto), p.dst}]
+		if server == nil || p.proto == flow.TCP && p.kind != opening {
+			return nil
+		}
+		real := r.schedule(v, server)
+		if real == nil {
+			f := r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no real server for it", p.dst, v.h.Name)
+			f.own = v.hook == "OUTPUT"
+			return &f
+		}
+		c = &served{server, p.proto, p.src, real.Addr}
+		if r.served == nil {
+			r.served = map[*host][]*served{}
+		}
+		r.served[v.h] = append(r.served[v.h], c)
+	}
+	return r.serveVirtual(v, c)
+}
+
+// connection returns the connection that a client's packet belongs to, or nil.
+func (r *run) connection(h *host, p *packet) *served {
+	i := slices.IndexFunc(r.served[h], func(c *served) bool {
+		return c.proto == p.proto && c.client == p.src && c.server.Addr == p.dst
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.served[h][i]
+}
+
+// serveVirtual sends a packet to a real server (ip_vs_nat_xmit).
+func (r *run) serveVirtual(v *visit, c *served) *fate {
+	h, p := v.h, v.p
+	before := p.dst
+	p.served, p.dst = c, c.real
+	i := slices.IndexFunc(c.server.Real, func(s plan.RealServer) bool { return s.Addr == c.real })
+	r.step(p, Step{Kind: Balance, Netns: h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
+		Origin: Origin(c.server.Origin), Rewrite: &Rewrite{Field: "dst", From: before, To: p.dst},
+		Text: fmt.Sprintf("virtual server %s %s → %s (%d of %d)", c.server.Addr, c.server.Scheduler, c.real, i+1, len(c.server.Real))})
+	h.alter(p)
+	to, ok := h.lookup(p.dst.Addr())
+	if !ok {
+		f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
+		return &f
+	}
+	if to.local {
+		return nil
+	}
+	f := r.sendReal(h, to, p)
+	return &f
+}
+
+// alter makes connection tracking expect the answer of the real server, without
+// having it translate anything (ip_vs_update_conntrack); where that is off, it
+// forgets the packet, which no rule can masquerade then (ip_vs_notrack).
+func (h *host) alter(p *packet) {
+	if !h.sysctl("net.ipv4.vs.conntrack") {
+		p.conn, p.back, p.state = nil, false, "UNTRACKED"
+		return
+	}
+	if c := p.conn; c != nil && !c.confirmed && !p.back {
+		c.reply.src = p.dst
+	}
+}
+
+// sendReal takes a packet through OUTPUT, as if the host had made it. Nobody is told
+// when it is lost there.
+func (r *run) sendReal(h *host, to hop, p *packet) fate {
+	p.ttl--
+	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.dev.Name, Text: to.text})
+	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.dev, p: p}
+	if f := r.tables(v, "raw", "mangle", "nat", "filter"); f != nil {
+		f.own = false
+		return *f
+	}
+	f := r.postrouting(h, nil, to, p)
+	f.own = false
+	return f
+}
+
+// unbalance gives the answer of a real server the address of the virtual one, and
+// what an ICMP error quotes, too.
+func (r *run) unbalance(v *visit) {
+	p := v.p
+	if p.served != nil {
+		return
+	}
+	for _, c := range r.served[v.h] {
+		switch {
+		case p.kind == failure:
+			if q := *p.quoted; q == (tuple{c.proto, c.client, c.real}) {
+				q.dst = c.server.Addr
+				r.answerVirtual(v, c, netip.AddrPortFrom(c.server.Addr.Addr(), 0))
+				p.quoted = &q
+				return
+			}
+		case p.tuple() == tuple{c.proto, c.real, c.client}:
+			r.answerVirtual(v, c, c.server.Addr)
+			return
+		}
+	}
+}
+
+func (r *run) answerVirtual(v *visit, c *served, src netip.AddrPort) {
+	p := v.p
+	from := p.src
+	p.served, p.src = c, src
+	r.step(p, Step{Kind: Balance, Netns: v.h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
+		Rewrite: &Rewrite{Field: "src", From: from, To: p.src},
+		Text:    fmt.Sprintf("virtual server %s answers for %s", c.server.Addr, endpoint(from))})
+}
+
+// byVirtual reports whether a packet is on its way to a real server of a virtual one.
+func (v *visit) byVirtual(m plan.IPVS) bool {
+	c := v.p.served
+	return c != nil && v.p.dst == c.real && v.p.src == c.client &&
+		string(c.proto) == m.Proto && c.server.Addr == netip.AddrPortFrom(m.Addr, m.Port)
+}
