@@ -40,6 +40,9 @@ type Flow struct {
 	// Path makes the flow an HTTP GET request for it, over TCP; empty: the dialer
 	// asks who answers, in a line.
 	Path string
+	// Upload makes the dialer of a stream send so many bytes before the answer; 0: only
+	// its question.
+	Upload int
 	// Within is how long to wait for the answer.
 	Within time.Duration
 }
@@ -64,5 +67,11 @@ type Seen struct {
 	Body string
 	// Took is the time from the dial to the answer or the error.
 	Took time.Duration
+	// RoundTrip is the shortest time from a packet to its acknowledgement that TCP
+	// measured, or what a datagram and its answer took. 0: unknown.
+	RoundTrip time.Duration
+	// Rate is how fast an upload was, in bits per second, from the first byte to the
+	// answer to the last one.
+	Rate uint64
 	Err  string
 }

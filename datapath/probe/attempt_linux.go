@@ -74,7 +74,7 @@ const question = "who are you?\n"
 func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	sa, family := sockaddr(f.To)
 	kind, number, ok := socketOf(f.Protocol)
-	if !ok || f.Path != "" && f.Protocol == flow.UDP {
+	if !ok || (f.Path != "" || f.Upload > 0) && f.Protocol == flow.UDP {
 		return -1, fmt.Errorf("dial %s: protocol not supported", f.Protocol)
 	}
 	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, number)
@@ -91,7 +91,8 @@ func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	}
 	// Between namespaces of one machine the handshake is often done by now.
 	events := uint32(unix.EPOLLIN | unix.EPOLLET)
-	switch err := send(fd, f); {
+	r.attempts[at].fd = fd
+	switch err := r.ask(at); {
 	case err == nil:
 		r.attempts[at].state = asked
 	case errors.Is(err, unix.EAGAIN):
@@ -120,6 +121,14 @@ func setUpDialed(fd, kind, family int) error {
 	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1))
 }
 
+// ask sends what the flow has to say, or as much of it as there is room for.
+func (r *run) ask(at int) error {
+	if r.flow(at).Upload > 0 {
+		return r.upload(at)
+	}
+	return send(r.attempts[at].fd, r.flow(at))
+}
+
 func send(fd int, f *flow.Flow) error {
 	words := question
 	if f.Path != "" {
@@ -133,7 +142,7 @@ func send(fd int, f *flow.Flow) error {
 func (r *run) proceed(at int) {
 	a := &r.attempts[at]
 	if a.state == joining {
-		switch err := send(a.fd, r.flow(at)); {
+		switch err := r.ask(at); {
 		case err == nil:
 			a.state = asked
 		case errors.Is(err, unix.EAGAIN):
@@ -180,6 +189,7 @@ func (r *run) hear(at int, b []byte) {
 		s := &r.seen[r.order[at]]
 		s.Answer, s.Node, s.Source = ans.Name, ans.Node, ans.Peer
 	}
+	r.measured(at)
 	r.end(at, flow.Connected, "")
 }
 

@@ -30,6 +30,7 @@ type conn struct {
 	since    time.Time      // of the connection, then of the last line
 	speech   speech
 	answered bool
+	uploads  bool // sends a long line, and wants no word before its end
 	partial  bool // bytes came after the last newline
 	eof      bool // the peer closed its side
 	owed     int  // lines that are still to be answered
@@ -103,6 +104,7 @@ func (s *Server) hear(c *conn, b []byte, now time.Time) {
 		case !more:
 			c.speech = lines
 			b, c.head = c.head, nil
+			c.uploads = isUpload(b)
 			s.hearLines(c, b, now)
 		}
 	case lines:
@@ -168,7 +170,7 @@ func (s *Server) respond(c *conn, r request) bool {
 
 // greet answers a connection that said nothing to be answered.
 func (s *Server) greet(c *conn, now time.Time) {
-	if c.speech == lines || c.speech == unknown && len(c.head) == 0 {
+	if c.speech == lines && !c.uploads || c.speech == unknown && len(c.head) == 0 {
 		c.owed++
 		s.answer(c, now)
 		return

@@ -71,11 +71,13 @@ func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name st
 
 // attempt is the state of one flow that is being dialed.
 type attempt struct {
-	fd    int
-	began time.Duration // since the run began
-	state state
-	young bool // counts as young
-	part  []byte
+	fd     int
+	began  time.Duration // since the run began
+	state  state
+	young  bool // counts as young
+	part   []byte
+	sent   int           // bytes of an upload
+	upload time.Duration // of an upload
 }
 
 type state uint8
@@ -260,6 +262,9 @@ func (r *run) end(at int, o flow.Outcome, text string) {
 	s.Outcome, s.Err = o, text
 	s.Took = time.Since(r.began) - a.began
 	if a.state != waiting {
+		if o == flow.Connected {
+			s.RoundTrip = roundTrip(a.fd, s)
+		}
 		unix.Close(a.fd)
 		r.open--
 		r.grow(a)

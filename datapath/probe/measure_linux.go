@@ -1,0 +1,68 @@
+package probe
+
+import (
+	"bytes"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// uploadWord begins an upload. The agent answers it when the line is complete, and not
+// before, however long that takes.
+const uploadWord = "upload "
+
+// isUpload reports whether the first bytes of a connection are those of an upload.
+func isUpload(b []byte) bool { return bytes.HasPrefix(b, []byte(uploadWord)) }
+
+// filler is what uploads are made of.
+var filler = bytes.Repeat([]byte{'x'}, 64<<10)
+
+// upload sends a line of as many bytes as the flow says, as far as there is room. It
+// returns EAGAIN until the newline is sent.
+func (r *run) upload(at int) error {
+	a, size := &r.attempts[at], max(r.flow(at).Upload, len(uploadWord)+1)
+	for a.sent < size {
+		piece := filler[:min(len(filler), size-a.sent)]
+		switch {
+		case a.sent < len(uploadWord):
+			piece = []byte(uploadWord)[a.sent:]
+		case a.sent == size-1:
+			piece = []byte("\n")
+		case len(piece) == size-a.sent:
+			piece = piece[:len(piece)-1]
+		}
+		n, err := unix.SendmsgN(a.fd, piece, nil, nil, unix.MSG_NOSIGNAL)
+		if err != nil {
+			return os.NewSyscallError("send", err)
+		}
+		if a.sent == 0 {
+			a.upload = time.Since(r.began)
+		}
+		a.sent += n
+	}
+	return nil
+}
+
+// measured fills in how fast an upload was that was answered just now.
+func (r *run) measured(at int) {
+	a := &r.attempts[at]
+	if took := time.Since(r.began) - a.upload; a.sent > 0 && took > 0 {
+		r.seen[r.order[at]].Rate = uint64(float64(8*a.sent) / took.Seconds())
+	}
+}
+
+// roundTrip asks TCP for the shortest round trip of a connection (tcp_info in
+// linux/tcp.h, in microseconds); of other protocols it is what all took.
+func roundTrip(fd int, s *flow.Seen) time.Duration {
+	if s.Flow.Protocol != flow.TCP && s.Flow.Protocol != "" {
+		return s.Took
+	}
+	info, err := unix.GetsockoptTCPInfo(fd, unix.SOL_TCP, unix.TCP_INFO)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(info.Min_rtt) * time.Microsecond
+}
