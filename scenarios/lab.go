@@ -146,6 +146,11 @@ func (l *loader) evalProxy() {
 		oc := l.read(o, iptablesSchema(), b.scope)
 		p.Layout = l.text(oc.attrs["layout"], b.scope)
 	}
+	if o := l.option(c, "ipvs"); o != nil {
+		oc := l.read(o, ipvsSchema(), b.scope)
+		p.IPVS = topology.IPVSSpec{Scheduler: l.text(oc.attrs["scheduler"], b.scope), StrictARP: l.boolean(oc.attrs["strict_arp"], b.scope),
+			Addresses: l.text(oc.attrs["addresses"], b.scope), Origin: o.origin()}
+	}
 	l.changed()
 }
 

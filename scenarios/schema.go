@@ -68,9 +68,13 @@ func proxySchema() schema {
 	return schema{
 		kind:          "proxy",
 		attrs:         []string{"mode", "masquerade_all", "detect_local", "node_port_range", "node_port_addresses", "local_node_ports"},
-		blocks:        named(false, "iptables"),
-		plannedBlocks: named(false, "ipvs", "nftables"),
+		blocks:        named(false, "iptables", "ipvs"),
+		plannedBlocks: named(false, "nftables"),
 	}
+}
+
+func ipvsSchema() schema {
+	return schema{kind: "ipvs block", attrs: []string{"scheduler", "strict_arp", "addresses"}}
 }
 
 func iptablesSchema() schema { return schema{kind: "iptables block", attrs: []string{"layout"}} }
@@ -120,7 +124,7 @@ func sessionAffinitySchema() schema {
 func endpointSchema() schema {
 	return schema{
 		kind:   "endpoint",
-		attrs:  []string{"address", "pod", "node", "port", "port_name", "ready", "serving", "terminating"},
+		attrs:  []string{"address", "pod", "node", "port", "port_name", "ready", "serving", "terminating", "weight"},
 		blocks: named(false, "hints"),
 	}
 }

@@ -158,6 +158,7 @@ func (l *loader) endpoint(b *block, sc scope) topology.EndpointSpec {
 		Address: l.address(c.attrs["address"], sc), Pod: l.podName(c.attrs["pod"], sc), Node: l.name(c.attrs["node"], "node", sc),
 		Port: l.number(c.attrs["port"], sc), PortName: l.text(c.attrs["port_name"], sc),
 		Ready: l.boolean(c.attrs["ready"], sc), Serving: l.boolean(c.attrs["serving"], sc), Terminating: l.boolean(c.attrs["terminating"], sc),
+		Weight: l.number(c.attrs["weight"], sc),
 	}
 	// Of what has no usable value, only that is reported.
 	if a := c.attrs["address"]; a != nil && !e.Address.Set {

@@ -91,7 +91,7 @@ func (s *resolving) endpointsOf(p *Pod, port uint16) []*Endpoint {
 		}
 		e := &Endpoint{
 			Addr: netip.AddrPortFrom(a, port), Pod: p, Node: p.Node.Name, Zone: p.Node.Zone,
-			Ready: s.ready(p), Serving: p.Serving, Terminating: p.Terminating,
+			Ready: s.ready(p), Serving: p.Serving, Terminating: p.Terminating, Weight: 1,
 		}
 		s.hints(e)
 		out = append(out, e)

@@ -204,6 +204,7 @@ func (r *resolver) proxy() {
 	p := &r.lab.Proxy
 	p.Origin = s.Origin
 	p.Mode = r.enum(s.Mode, "proxy mode", "iptables", ProxyModes(), []string{"nftables", "ebpf"})
+	r.ipvs()
 	p.MasqueradeAll = s.MasqueradeAll.Value
 	p.DetectLocal = r.enum(s.DetectLocal, "way to detect local traffic", "cluster_cidr", []string{"cluster_cidr", "none"}, nil)
 	p.LocalNodePorts = s.LocalNodePorts.Or(true)

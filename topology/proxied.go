@@ -8,6 +8,9 @@ import (
 // proxyNone is the proxy mode in which nobody translates.
 const proxyNone = "none"
 
+// proxyIPVS is the proxy mode of which ipvs.go tells.
+const proxyIPVS = "ipvs"
+
 // layoutLegacy are the rules of older versions of kube-proxy.
 const layoutLegacy = "legacy"
 

@@ -82,7 +82,7 @@ type VXLANSpec struct {
 
 // ProxySpec is the proxy block.
 type ProxySpec struct {
-	Mode          Opt[string] // iptables (default) or none
+	Mode          Opt[string] // iptables (default), ipvs or none
 	MasqueradeAll Opt[bool]
 	// DetectLocal says how pod traffic is told from other traffic: "cluster_cidr"
 	// (kube-proxy's --cluster-cidr, the default) or "none".

@@ -59,6 +59,7 @@ func (r *resolver) checkEndpointBlock(s *resolving, e EndpointSpec) {
 			}
 		}
 	}
+	r.weight(e)
 	if e.Ready.Value && e.Terminating.Value {
 		r.errorf(at(e.Ready.Origin), "Ready and terminating", "An endpoint that terminates is never ready. Remove ready, or set serving = true.")
 	}
@@ -101,7 +102,7 @@ func (r *resolver) writtenEndpoints(s *resolving, p *ServicePort) {
 		}
 		var pod *Pod
 		addrs := e.Address.list()
-		base := Endpoint{Ready: true, Serving: true, Node: e.Node.Value, ForZones: sortedNames(e.ForZones.Value), ForNodes: sortedNames(e.ForNodes.Value)}
+		base := Endpoint{Ready: true, Serving: true, Node: e.Node.Value, Weight: e.Weight.Or(1), ForZones: sortedNames(e.ForZones.Value), ForNodes: sortedNames(e.ForNodes.Value)}
 		if e.Pod.Set {
 			if pod = r.podNamed(e.Pod.Value); pod == nil {
 				continue
