@@ -67,6 +67,7 @@ type Row struct {
 	Outcomes []Outcomes   // most frequent first
 	Sources  []netip.Addr // of the dialer as the servers saw it
 	Answers  []Answers
+	Measured string // in words, such as a latency; empty: nothing
 	Wanted   string // in words
 	Observed string // in words
 	// Predicted is what the rules say on paper, in words; empty: nobody asked.
@@ -134,6 +135,9 @@ func (r Report) scenarios() [][]Result {
 // something to tell apart.
 func (r Row) outcome() string {
 	if len(r.Outcomes) == 1 {
+		if r.Measured != "" {
+			return string(r.Outcomes[0].Outcome) + ", " + r.Measured
+		}
 		return string(r.Outcomes[0].Outcome)
 	}
 	var cells []string

@@ -73,5 +73,7 @@ type Seen struct {
 	// Rate is how fast an upload was, in bits per second, from the first byte to the
 	// answer to the last one.
 	Rate uint64
-	Err  string
+	// MTU is the length of the longest packets that TCP sent, in bytes, headers included.
+	MTU int
+	Err string
 }

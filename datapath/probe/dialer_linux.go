@@ -263,7 +263,7 @@ func (r *run) end(at int, o flow.Outcome, text string) {
 	s.Took = time.Since(r.began) - a.began
 	if a.state != waiting {
 		if o == flow.Connected {
-			s.RoundTrip = roundTrip(a.fd, s)
+			r.askTCP(at)
 		}
 		unix.Close(a.fd)
 		r.open--

@@ -54,15 +54,28 @@ func (r *run) measured(at int) {
 	}
 }
 
-// roundTrip asks TCP for the shortest round trip of a connection (tcp_info in
-// linux/tcp.h, in microseconds); of other protocols it is what all took.
-func roundTrip(fd int, s *flow.Seen) time.Duration {
+// askTCP notes down what TCP measured of a connection (struct tcp_info in linux/tcp.h): the
+// shortest round trip, and the longest segment, to which the headers are added.
+func (r *run) askTCP(at int) {
+	s := &r.seen[r.order[at]]
 	if s.Flow.Protocol != flow.TCP && s.Flow.Protocol != "" {
-		return s.Took
+		s.RoundTrip = s.Took
+		return
 	}
-	info, err := unix.GetsockoptTCPInfo(fd, unix.SOL_TCP, unix.TCP_INFO)
+	info, err := unix.GetsockoptTCPInfo(r.attempts[at].fd, unix.SOL_TCP, unix.TCP_INFO)
 	if err != nil {
-		return 0
+		return
 	}
-	return time.Duration(info.Min_rtt) * time.Microsecond
+	const ipv4, ipv6, tcp, timestamps = 20, 40, 20, 12
+	s.RoundTrip = time.Duration(info.Min_rtt) * time.Microsecond
+	s.MTU = int(info.Snd_mss) + tcp + ipv4
+	if s.Flow.To.Addr().Unmap().Is6() {
+		s.MTU += ipv6 - ipv4
+	}
+	if info.Options&tcpiOptTimestamps != 0 {
+		s.MTU += timestamps
+	}
 }
+
+// tcpiOptTimestamps is TCPI_OPT_TIMESTAMPS of linux/tcp.h.
+const tcpiOptTimestamps = 1

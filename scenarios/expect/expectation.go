@@ -41,7 +41,10 @@ type Pair struct {
 	Answers  []reports.Answers  // by name
 	Wanted   string             // in words
 	Observed string             // in words, with what is wrong about it
-	Flows    []int              // the pair's places in Flows; none when the name did not resolve
+	Measured string             // in words
+	// References are the places in Flows of whom the pair is compared with.
+	References []int
+	Flows      []int // the pair's places in Flows; none when the name did not resolve
 }
 
 // Again lists the places in Flows that are to be dialed again: all connections of
@@ -52,9 +55,11 @@ func (v Verdict) Again() []int {
 	for _, p := range v.Pairs {
 		if !p.OK {
 			again = append(again, p.Flows...)
+			again = append(again, p.References...)
 		}
 	}
-	return again
+	slices.Sort(again)
+	return slices.Compact(again)
 }
 
 // Rows is the verdict as the reports show it. The rules that a packet should have
@@ -64,7 +69,7 @@ func (v Verdict) Rows() []reports.Row {
 	for i, p := range v.Pairs {
 		rows[i] = reports.Row{
 			Who: p.Who, To: p.To, OK: p.OK, Outcomes: p.Outcomes, Sources: p.Sources,
-			Answers: p.Answers, Wanted: p.Wanted, Observed: p.Observed,
+			Answers: p.Answers, Wanted: p.Wanted, Observed: p.Observed, Measured: p.Measured,
 		}
 	}
 	return rows

@@ -17,9 +17,11 @@ import (
 // allowed source, and each pair met every one of Answers, in fair shares if the
 // expectation says so. It panics when seen is not as long as Flows.
 func (r *Reach) Judge(seen []flow.Seen) Verdict {
-	if n := len(r.Dials()); n != len(seen) {
+	dials := len(r.Dials())
+	if n := dials + len(r.references()); n != len(seen) {
 		panic(fmt.Sprintf("expectation %q: %d flows, but %d were seen", r.Name, n, len(seen)))
 	}
+	seen, references := seen[:dials], seen[dials:]
 	v := Verdict{OK: true}
 	next, n := 0, r.Connections()
 	for from := range r.From {
@@ -32,6 +34,10 @@ func (r *Reach) Judge(seen []flow.Seen) Verdict {
 					p.Flows = append(p.Flows, next+i)
 				}
 				r.judgePair(&p, from, seen[next:next+n])
+				r.measurePair(&p, to, seen[next:next+n], references)
+				for i := range references {
+					p.References = append(p.References, dials+i)
+				}
 				next += n
 			}
 			v.Pairs = append(v.Pairs, p)
@@ -61,6 +67,14 @@ func (r *Reach) judgePair(p *Pair, from int, seen []flow.Seen) {
 		p.OK = p.OK && o.Outcome == r.outcome()
 	}
 	p.Observed = strings.Join(append([]string{t.String()}, wrong...), "; ")
+}
+
+// measurePair adds what was measured of a pair to its judgement.
+func (r *Reach) measurePair(p *Pair, to int, seen, references []flow.Seen) {
+	measured, wrong := r.wrongMeasures(to, seen, references)
+	p.OK = p.OK && len(wrong) == 0
+	p.Observed = strings.Join(append([]string{p.Observed}, append(measured, wrong...)...), "; ")
+	p.Measured = strings.Join(measured, ", ")
 }
 
 // wrongSources says which sources the servers should not have seen.

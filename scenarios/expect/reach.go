@@ -34,10 +34,15 @@ type Reach struct {
 	// Answers is enough.
 	Sticky bool
 	// HTTP makes each connection a request; nil: it asks the agent who it is.
-	HTTP   *HTTP
-	Count  int           // connections per pair; 0: as many as Answers and Spread need
-	Within time.Duration // deadline of one connection
-	Retry  time.Duration // until when to try again after a wrong result
+	HTTP *HTTP
+	// Latency is about the round trip of TCP, or a datagram and its answer, in seconds;
+	// Throughput about an upload over TCP, in bits per second; nil: not measured.
+	Latency    *Bound
+	Throughput *Bound
+	MTU        int           // bytes of the largest packets that an upload sends; 0: not measured
+	Count      int           // connections per pair; 0: as many as Answers and Spread need
+	Within     time.Duration // deadline of one connection
+	Retry      time.Duration // until when to try again after a wrong result
 }
 
 // Place is somebody who can dial.
@@ -94,20 +99,24 @@ func (r *Reach) Dials() []Dial {
 	return dials
 }
 
-// Flows are the connections of Dials.
+// Flows are the connections of Dials, and after them those of whom they are compared
+// with.
 func (r *Reach) Flows() []flow.Flow {
 	dials := r.Dials()
 	flows := make([]flow.Flow, len(dials))
 	for i, d := range dials {
 		flows[i] = r.flow(d)
 	}
-	return flows
+	return append(flows, r.references()...)
 }
 
 func (r *Reach) flow(d Dial) flow.Flow {
 	f := flow.Flow{From: r.From[d.From].Netns, To: r.To[d.To].at(d.N), Protocol: r.protocol(), Within: r.Within}
 	if r.HTTP != nil {
 		f.Path = r.HTTP.Path
+	}
+	if r.Throughput != nil || r.MTU != 0 {
+		f.Upload = uploadSize
 	}
 	return f
 }
@@ -161,6 +170,9 @@ func (r *Reach) Connections() int {
 	}
 	if r.Sticky {
 		return unlikely
+	}
+	if r.Latency != nil && r.Spread == nil {
+		return max(pings, toSeeAll(equalShares(r.Answers)))
 	}
 	if r.Spread == nil {
 		return max(toSeeAll(equalShares(r.Answers)), r.addresses())
@@ -305,6 +317,7 @@ func (r *Reach) wantedOf(from int) string {
 	if sources := r.sourcesOf(from); len(sources) > 0 {
 		parts = append(parts, "seen as "+list(sources, "or"))
 	}
+	parts = append(parts, r.wantedMeasures()...)
 	if r.Spread != nil {
 		parts = append(parts, fmt.Sprintf("shares within %g %%", 100*r.Spread.Tolerance))
 	}
