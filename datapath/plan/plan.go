@@ -49,6 +49,7 @@ type Netns struct {
 	Tables  []Table
 	Virtual []VirtualServer
 	UDP     []UDPService
+	Cut     []Cut // in the order of pod and direction
 	Agents  []Agent
 	Execs   []Exec
 	Origin  Origin

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Cut says which connections of a pod its policies allow in one direction, so that
+// those can be ended that began under other rules (live = "cut"). Filter rules let
+// established connections pass; after the rules or sets of a namespace have
+// changed, its connection tracking entries of the pod that no Allow covers are
+// deleted, and the next packet meets the rules as a new connection.
+//
+// An entry is judged as the filter hooks see its packets: by the source that it
+// began with, before SNAT, and by its destination after DNAT. It is of the pod when
+// that destination (Ingress) or that source is Pod. An entry under several cuts has
+// to be allowed by each.
+//
+// TCP packets from the middle of a connection count as the first of a new one, even
+// those from the far end to the near, unless net.netfilter.nf_conntrack_tcp_loose
+// is 0: a namespace with cuts wants that sysctl, and a rule for INVALID packets.
+//
+// The kernel holds nothing that a cut could be read back from, so that plans are not
+// compared by it.
+type Cut struct {
+	Pod     netip.Addr
+	Ingress bool // connections to the pod; else those from it
+	Allow   []CutAllow
+	Origin  Origin
+}
+
+// CutAllow is what one clause of a policy allows.
+type CutAllow struct {
+	Peer  []netip.Prefix // of the far end; nil: any. An empty list that is not nil: nobody
+	Proto string         // tcp, udp, sctp or icmp (of either family); empty: any
+	// First and Last are the destination ports that are allowed, both included; 0 and
+	// 0: any. A protocol without ports has none.
+	First, Last uint16
+}
+
+// Covers reports whether a connection with the far end peer, of a protocol as in
+// Proto, to a port, is allowed. The port is 0 where the protocol has none.
+func (a *CutAllow) Covers(peer netip.Addr, proto string, port uint16) bool {
+	if a.Proto != "" && a.Proto != proto {
+		return false
+	}
+	if (a.First != 0 || a.Last != 0) && (port == 0 || port < a.First || port > a.Last) {
+		return false
+	}
+	if a.Peer == nil {
+		return true
+	}
+	for _, p := range a.Peer {
+		if p.Contains(peer) {
+			return true
+		}
+	}
+	return false
+}
+
+// Allows reports whether any clause covers the connection.
+func (c *Cut) Allows(peer netip.Addr, proto string, port uint16) bool {
+	for i := range c.Allow {
+		if c.Allow[i].Covers(peer, proto, port) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Cut) words() string {
+	direction := "from"
+	if c.Ingress {
+		direction = "to"
+	}
+	clauses := make([]string, 0, len(c.Allow))
+	for i := range c.Allow {
+		clauses = append(clauses, c.Allow[i].words())
+	}
+	allowed := strings.Join(clauses, "; ")
+	if allowed == "" {
+		allowed = "nothing"
+	}
+	return fmt.Sprintf("%s %s: allow %s", direction, c.Pod, allowed)
+}
+
+func (a *CutAllow) words() string {
+	s := "any"
+	if a.Proto != "" {
+		s = a.Proto
+	}
+	switch {
+	case a.First == 0 && a.Last == 0:
+	case a.First == a.Last:
+		s += fmt.Sprintf(" port %d", a.First)
+	default:
+		s += fmt.Sprintf(" ports %d-%d", a.First, a.Last)
+	}
+	if a.Peer == nil {
+		return s
+	}
+	peers := make([]string, 0, len(a.Peer))
+	for _, p := range a.Peer {
+		peers = append(peers, p.String())
+	}
+	if len(peers) == 0 {
+		return s + " with nobody"
+	}
+	return s + " with " + strings.Join(peers, ",")
+}
