@@ -40,6 +40,7 @@ type (
 		Outcomes  []Outcomes   `json:"outcomes"`
 		Sources   []netip.Addr `json:"sources"`
 		Answers   []Answers    `json:"answers"`
+		Measured  string       `json:"measured,omitempty"`
 		Wanted    string       `json:"wanted"`
 		Observed  string       `json:"observed"`
 		Predicted string       `json:"predicted,omitempty"`
@@ -66,7 +67,7 @@ func JSON(r Report) ([]byte, error) {
 				Outcomes: append([]Outcomes{}, row.Outcomes...),
 				Sources:  append([]netip.Addr{}, row.Sources...),
 				Answers:  append([]Answers{}, row.Answers...),
-				Wanted:   row.Wanted, Observed: row.Observed, Predicted: row.Predicted, Disagrees: row.Disagrees, Rules: row.Rules,
+				Measured: row.Measured, Wanted: row.Wanted, Observed: row.Observed, Predicted: row.Predicted, Disagrees: row.Disagrees, Rules: row.Rules,
 			})
 		}
 		all.Results = append(all.Results, result)

@@ -78,6 +78,7 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 	if sb := l.option(c, "spread"); sb != nil {
 		e.Spread = l.spread(sb, e, b.scope)
 	}
+	l.measures(e, c, b.scope)
 	return e
 }
 

@@ -142,10 +142,14 @@ func servicePortSchema() schema {
 func expectSchema() schema {
 	return schema{
 		kind:         "expect",
-		attrs:        []string{"from", "to", "port", "protocol", "outcome", "answer", "source", "within", "retry", "count", "sticky"},
-		plannedAttrs: []string{"allow", "denied", "path", "not_through", "latency", "throughput", "mtu", "keep"},
-		blocks:       named(false, "spread", "http"),
+		attrs:        []string{"from", "to", "port", "protocol", "outcome", "answer", "source", "within", "retry", "count", "sticky", "mtu"},
+		plannedAttrs: []string{"allow", "denied", "path", "not_through", "keep"},
+		blocks:       named(false, "spread", "http", "latency", "throughput"),
 	}
+}
+
+func boundSchema(kind string) schema {
+	return schema{kind: kind + " block", attrs: []string{"min", "max", "at_least", "at_most", "than"}}
 }
 
 func httpSchema() schema {

@@ -17,12 +17,16 @@ import (
 // between is the shortest pause before a wrong result is tried again.
 const between = 20 * time.Millisecond
 
-// observe settles all expectations of a lab at once.
+// observe settles all expectations of a lab at once, but for those that measure: they
+// come last, one by one, and dial one flow at a time.
 func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 	var all sync.WaitGroup
 	// Each has a connection and a thread in the engine while it dials.
 	slots := make(chan struct{}, 64)
 	for i, e := range x.lab.Scenario.Expects {
+		if e.Measured() {
+			continue
+		}
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
@@ -31,6 +35,28 @@ func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 		})
 	}
 	all.Wait()
+	for i, e := range x.lab.Scenario.Expects {
+		if e.Measured() {
+			x.results[i] = x.prove(ctx, lab, e)
+			close(x.done[i])
+		}
+	}
+}
+
+// dial makes the connections of an expectation.
+func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow) ([]flow.Seen, error) {
+	if !e.Measured() {
+		return lab.Probe(ctx, flows)
+	}
+	var all []flow.Seen
+	for _, f := range flows {
+		seen, err := lab.Probe(ctx, []flow.Flow{f})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, seen...)
+	}
+	return all, nil
 }
 
 // prove dials the flows of one expectation, and those that went wrong again, until
@@ -39,7 +65,7 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 	result := x.result(e)
 	started := time.Now()
 	flows := e.Flows()
-	seen, err := lab.Probe(ctx, flows)
+	seen, err := dial(ctx, lab, e, flows)
 	var verdict expect.Verdict
 	for pause := between; err == nil; pause *= 2 {
 		verdict = e.Judge(seen)
@@ -51,7 +77,7 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-time.After(pause):
-			err = dialAgain(ctx, lab, flows, seen, again)
+			err = dialAgain(ctx, lab, e, flows, seen, again)
 		}
 	}
 	result.Duration = time.Since(started)
@@ -72,12 +98,12 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 }
 
 // dialAgain replaces what was seen at some places.
-func dialAgain(ctx context.Context, lab *engine.Client, flows []flow.Flow, seen []flow.Seen, places []int) error {
+func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow, seen []flow.Seen, places []int) error {
 	some := make([]flow.Flow, len(places))
 	for i, p := range places {
 		some[i] = flows[p]
 	}
-	news, err := lab.Probe(ctx, some)
+	news, err := dial(ctx, lab, e, some)
 	if err != nil {
 		return err
 	}
