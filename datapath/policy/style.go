@@ -1,0 +1,14 @@
+package policy
+
+import "github.com/netlab/netlab/datapath/plan"
+
+// Style makes network policies so by chains and sets of one layout.
+type Style interface {
+	// Name is the style's name in scenarios.
+	Name() string
+	// Compile returns what the style adds to a node's network namespace. In built-in
+	// chains its rules come before those for services and of the pod network, and
+	// what it lets pass goes on to them: a service without endpoints refuses whoever
+	// may reach it. Its sysctls replace others. Equal views have equal results.
+	Compile(v View) (plan.Netns, error)
+}
