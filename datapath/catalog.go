@@ -6,6 +6,7 @@ import (
 	"github.com/netlab/netlab/datapath/podnet/vxlan"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/datapath/service/iptables"
+	"github.com/netlab/netlab/datapath/service/ipvs"
 )
 
 // Modes returns the pod-network modes, the default first.
@@ -16,5 +17,5 @@ func Modes() []podnet.Mode {
 // Backends returns the service backends, the default first. The proxy mode none
 // has no backend.
 func Backends() []service.Backend {
-	return []service.Backend{iptables.Backend{}}
+	return []service.Backend{iptables.Backend{}, ipvs.Backend{}}
 }

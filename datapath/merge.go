@@ -9,6 +9,8 @@ func merge(n, services *plan.Netns) {
 	n.Links = append(n.Links, services.Links...)
 	n.Addrs = append(n.Addrs, services.Addrs...)
 	n.Routes = append(n.Routes, services.Routes...)
+	n.Sets = append(n.Sets, services.Sets...)
+	n.Virtual = append(n.Virtual, services.Virtual...)
 	for _, s := range services.Sysctls {
 		setSysctl(n, s)
 	}

@@ -56,7 +56,7 @@ func (r *room) otherCases() []Case {
 	// ask asks as the tables do, of another service with a part of the endpoints.
 	ask := func(name, place, service string, to target, endpoints ...server) *Case {
 		q := question{from(place), to, outer, state{"three", endpoints}, flow.TCP}
-		list = append(list, Case{Name: name, Flow: q.flow(r, service), Ends: r.right(q)})
+		list = append(list, Case{Name: name, Flow: q.flow(r, service), Ends: r.right(q), q: q})
 		return &list[len(list)-1]
 	}
 	inner, vip, port1 := target{name: clusterIP}, target{name: loadBalancer}, target{name: nodePort, node: 1}
@@ -94,11 +94,14 @@ func (r *room) otherCases() []Case {
 	return list
 }
 
+// unservedPort is a port that no service has.
+const unservedPort = 81
+
 // wrongPort changes the port to one that the service does not have. iptables has no
 // rule for it and the packet leaves by the default route; nftables and ipvs know
 // the address.
 func (r *room) wrongPort(c *Case) {
-	c.Flow.To = netip.AddrPortFrom(c.Flow.To.Addr(), 81)
+	c.Flow.To = netip.AddrPortFrom(c.Flow.To.Addr(), unservedPort)
 	if c.Ends = refused; r.Backend == "iptables" {
 		c.Ends = timeout
 	}

@@ -6,8 +6,8 @@
 // traffic policies and which state the endpoints are in (question.go). What is right
 // follows from few sentences about Kubernetes services (right.go), told in words of
 // nodes and endpoints, never of rules. Where kube-proxy's modes differ by nature,
-// the answer says so (differences in right.go); cases.go has the questions that fit
-// in no table.
+// differences.go has a row, which the documentation shows; cases.go has the questions
+// that fit in no table.
 //
 // The exam can be taken on paper (Paper), which follows packets through the plan,
 // and in network namespaces (Kernel). Every backend of the catalog of package datapath

@@ -51,17 +51,27 @@ func (r *room) client(q question) client {
 //   - Policy Local is the same among those of the translating node.
 //   - External policy Local does not apply to the node itself, nor to pods as far as
 //     they are told apart: they get all.
+//
+// ipvs lets nobody take that short cut. Without a local endpoint, it takes all where it
+// knows them: of services with external addresses.
 func (r *room) chosen(q question, c client) []server {
 	local := q.sort.itp == topology.PolicyLocal
 	if q.to.name != clusterIP {
-		inside := c.self || c.pod && !r.NoDetector
+		inside := (c.self || c.pod && !r.NoDetector) && !r.ipvs()
 		local = q.sort.etp == topology.PolicyLocal && !inside
 	}
-	if local {
-		return serving(q.state.endpoints, q.translator())
+	all := serving(q.state.endpoints, 0)
+	if !local {
+		return all
 	}
-	return serving(q.state.endpoints, 0)
+	here := serving(q.state.endpoints, q.translator())
+	if len(here) == 0 && r.ipvs() && q.sort.external {
+		return all
+	}
+	return here
 }
+
+func (r *room) ipvs() bool { return r.Backend == "ipvs" }
 
 // serving are the endpoints of a node, or of all (0), that get traffic.
 func serving(list []server, node int) []server {
@@ -88,25 +98,27 @@ func serving(list []server, node int) []server {
 //     nobody; if everything shall be masqueraded, of everybody.
 //   - To an external address: of everybody under policy Cluster; under Local only of
 //     the node itself.
+//
+// With ipvs a process of the node dials from the service's own address. To a cluster IP
+// that is masqueraded even where pods are not told apart; under policy Local it is not.
 func (r *room) masqueraded(q question, c client) bool {
 	switch {
 	case q.to.name == clusterIP:
-		return r.MasqueradeAll || !r.NoDetector && !c.pod
+		return r.MasqueradeAll || !r.NoDetector && !c.pod || r.ipvs() && c.self
 	case q.sort.etp == topology.PolicyCluster:
 		return true
 	}
-	return c.self
+	return c.self && !r.ipvs()
 }
 
 // right is how a connection may end: with a list of several, each of them happens.
 func (r *room) right(q question) []flow.End {
-	if ends := r.difference(q); ends != nil {
-		return ends
-	}
 	c := r.client(q)
 	switch list := r.chosen(q, c); {
 	case len(serving(q.state.endpoints, 0)) == 0:
 		return r.nobody(q, c)
+	case len(list) == 0 && r.ipvs():
+		return refused // a virtual server without real ones
 	case len(list) == 0:
 		return timeout // dropped: there are endpoints, but not here
 	default:
@@ -145,30 +157,10 @@ func (r *room) answers(q question, c client, list []server) []flow.End {
 			// The endpoint answers the pod directly, past the node that could have
 			// translated the answer back.
 			end = timeout[0]
+		case r.ipvs() && c.self && q.to.name != nodePort:
+			end.Source = q.flow(r, q.service()).To.Addr()
 		}
 		ends = append(ends, end)
 	}
 	return ends
-}
-
-// difference is how a connection ends with backends that are unlike the others.
-func (r *room) difference(q question) []flow.End {
-	if r.Backend != "ipvs" {
-		return nil
-	}
-	c := r.client(q)
-	all := serving(q.state.endpoints, 0)
-	if len(r.chosen(q, c)) > 0 || len(all) == 0 {
-		return nil
-	}
-	// Without a local endpoint, ipvs takes those of the whole cluster where it knows
-	// them: of services with external addresses. Clients outside get no answer all
-	// the same: their address is kept, so that the reply goes past the node.
-	switch {
-	case !q.sort.external:
-		return refused // a virtual server without real ones
-	case q.to.name == clusterIP:
-		return r.answers(q, c, all)
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ type Case struct {
 	Ends []flow.End
 	// Sticky asks that a client that connects again gets the same end.
 	Sticky bool
+	q      question
 }
 
 // Result is what was found out about a case.
@@ -54,7 +55,7 @@ func Setups(backend string) []Setup {
 func (r *room) cases() []Case {
 	var list []Case
 	for _, q := range questions() {
-		list = append(list, Case{Name: q.name(), Flow: q.flow(r, q.service()), Ends: r.right(q)})
+		list = append(list, Case{Name: q.name(), Flow: q.flow(r, q.service()), Ends: r.right(q), q: q})
 	}
 	return append(list, r.otherCases()...)
 }

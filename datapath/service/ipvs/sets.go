@@ -1,0 +1,163 @@
+package ipvs
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/service"
+	"github.com/netlab/netlab/topology"
+)
+
+// The names of the sets, for IPv4.
+const (
+	setLoopBack             = "KUBE-LOOP-BACK"
+	setClusterIP            = "KUBE-CLUSTER-IP"
+	setExternalIP           = "KUBE-EXTERNAL-IP"
+	setExternalIPLocal      = "KUBE-EXTERNAL-IP-LOCAL"
+	setLoadBalancer         = "KUBE-LOAD-BALANCER"
+	setLoadBalancerLocal    = "KUBE-LOAD-BALANCER-LOCAL"
+	setLoadBalancerFW       = "KUBE-LOAD-BALANCER-FW"
+	setLoadBalancerSourceIP = "KUBE-LOAD-BALANCER-SOURCE-IP"
+	setLoadBalancerSource   = "KUBE-LOAD-BALANCER-SOURCE-CIDR"
+	setNodePortTCP          = "KUBE-NODE-PORT-TCP"
+	setNodePortLocalTCP     = "KUBE-NODE-PORT-LOCAL-TCP"
+	setNodePortUDP          = "KUBE-NODE-PORT-UDP"
+	setNodePortLocalUDP     = "KUBE-NODE-PORT-LOCAL-UDP"
+	setNodePortSCTP         = "KUBE-NODE-PORT-SCTP-HASH"
+	setNodePortLocalSCTP    = "KUBE-NODE-PORT-LOCAL-SCTP-HASH"
+	setHealthCheck          = "KUBE-HEALTH-CHECK-NODE-PORT"
+	setIPVSIPs              = "KUBE-IPVS-IPS"
+)
+
+// setTypes are all sets; each is there even when it is empty.
+func setTypes() map[string]plan.SetType {
+	return map[string]plan.SetType{
+		setLoopBack: plan.HashIPPortIP, setClusterIP: plan.HashIPPort,
+		setExternalIP: plan.HashIPPort, setExternalIPLocal: plan.HashIPPort,
+		setLoadBalancer: plan.HashIPPort, setLoadBalancerLocal: plan.HashIPPort, setLoadBalancerFW: plan.HashIPPort,
+		setLoadBalancerSourceIP: plan.HashIPPortIP, setLoadBalancerSource: plan.HashIPPortNet,
+		setNodePortTCP: plan.BitmapPort, setNodePortLocalTCP: plan.BitmapPort,
+		setNodePortUDP: plan.BitmapPort, setNodePortLocalUDP: plan.BitmapPort,
+		setNodePortSCTP: plan.HashIPPort, setNodePortLocalSCTP: plan.HashIPPort,
+		setHealthCheck: plan.BitmapPort, setIPVSIPs: plan.HashIP,
+	}
+}
+
+// nameOfSet is the name in an IP family. The kernel takes 31 bytes.
+func nameOfSet(name string, ipv6 bool) string {
+	if !ipv6 {
+		return name
+	}
+	name = strings.Replace(name, "KUBE-", "KUBE-6-", 1)
+	return name[:min(len(name), 31)]
+}
+
+func (c *compiler) add(set string, e plan.SetEntry) {
+	if c.sets[set] == nil {
+		c.sets[set] = map[plan.SetEntry]bool{}
+	}
+	c.sets[set][e] = true
+}
+
+// filled reports whether a set has members: rules that ask an empty one are left out.
+func (c *compiler) filled(set string) bool { return len(c.sets[set]) > 0 }
+
+// entry is an address with the port of a service.
+func (c *compiler) entry(p *service.Port, a netip.Addr) plan.SetEntry {
+	return plan.SetEntry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: p.Port.Port}
+}
+
+// loopBack notes the endpoints on this node, in whatever state: what one of them sends
+// to itself has to be masqueraded.
+func (c *compiler) loopBack(p *service.Port) {
+	for _, e := range p.Port.Endpoints {
+		if a := e.Addr.Addr(); a.Is6() == c.ipv6 && e.Node == c.view.Node.Name {
+			c.add(setLoopBack, plan.SetEntry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: e.Addr.Port(), Second: single(a)})
+		}
+	}
+}
+
+// loadBalancer notes a load balancer address, and who may use it.
+func (c *compiler) loadBalancer(p *service.Port, a netip.Addr) {
+	entry := c.entry(p, a)
+	c.add(setLoadBalancer, entry)
+	if p.ExternalLocal() {
+		c.add(setLoadBalancerLocal, entry)
+	}
+	if len(p.SourceRanges) == 0 {
+		return
+	}
+	c.add(setLoadBalancerFW, entry)
+	fromNode := false
+	for _, r := range p.SourceRanges {
+		allowed := entry
+		allowed.Second = r.Masked()
+		c.add(setLoadBalancerSource, allowed)
+		fromNode = fromNode || c.nodeIP.IsValid() && r.Contains(c.nodeIP)
+	}
+	if !fromNode {
+		key := serverKey{netip.AddrPortFrom(a, p.Port.Port), entry.Proto}
+		if !slices.Contains(c.barred, key) {
+			c.barred = append(c.barred, key)
+		}
+		return
+	}
+	// The node has the address itself, and sends to it from it.
+	own := entry
+	own.Second = single(a)
+	c.add(setLoadBalancerSourceIP, own)
+}
+
+// nodePort notes a node port. There are no bitmaps for SCTP.
+func (c *compiler) nodePort(p *service.Port) {
+	if len(c.hosts) == 0 {
+		return
+	}
+	sets := map[topology.Protocol][2]string{
+		topology.TCP:  {setNodePortTCP, setNodePortLocalTCP},
+		topology.UDP:  {setNodePortUDP, setNodePortLocalUDP},
+		topology.SCTP: {setNodePortSCTP, setNodePortLocalSCTP},
+	}[p.Port.Protocol]
+	entries := []plan.SetEntry{{Port: p.Port.NodePort}}
+	if p.Port.Protocol == topology.SCTP {
+		entries = nil
+		for _, a := range c.hosts {
+			entries = append(entries, plan.SetEntry{Prefix: single(a), Proto: string(topology.SCTP), Port: p.Port.NodePort})
+		}
+	}
+	for _, e := range entries {
+		c.add(sets[0], e)
+		if p.ExternalLocal() {
+			c.add(sets[1], e)
+		}
+	}
+}
+
+// planSets are all sets with their members in order.
+func (c *compiler) planSets() []plan.Set {
+	for a := range c.bound {
+		c.add(setIPVSIPs, plan.SetEntry{Prefix: single(a)})
+	}
+	types := setTypes()
+	var out []plan.Set
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		s := plan.Set{Name: nameOfSet(name, c.ipv6), Type: types[name], IPv6: c.ipv6 && types[name] != plan.BitmapPort, Origin: c.proxy}
+		for e := range c.sets[name] {
+			s.Entries = append(s.Entries, e)
+		}
+		slices.SortFunc(s.Entries, compareEntries)
+		out = append(out, s)
+	}
+	return out
+}
+
+func compareEntries(a, b plan.SetEntry) int {
+	prefix := func(a, b netip.Prefix) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	}
+	return cmp.Or(prefix(a.Prefix, b.Prefix), cmp.Compare(a.Proto, b.Proto), cmp.Compare(a.Port, b.Port), prefix(a.Second, b.Second))
+}
