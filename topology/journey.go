@@ -10,6 +10,7 @@ type journeys struct {
 	lab      *Lab
 	protocol Protocol
 	ends     Verdict
+	self     *Node // that dials
 }
 
 // packet is the first packet of a connection at some place of its way.
@@ -50,7 +51,7 @@ func (j *journeys) dial(from Dialer, to netip.AddrPort) {
 		if n == nil {
 			n = from.Pod.Node
 		}
-		p.src, p.self = j.lab.sourceOf(n, p.dst), true
+		p.src, p.self, j.self = j.lab.sourceOf(n, p.dst), true, n
 		if !p.src.IsValid() {
 			j.end(End{Outcome: Unreachable})
 			return
@@ -91,16 +92,16 @@ func (j *journeys) arrive(at place, p packet) {
 	case at == (place{}) || p.hops > maxHops:
 		j.end(End{Outcome: Timeout})
 	case at.node != nil:
-		if j.lab.owns(at.node, p.src) {
+		if j.lab.holds(at.node, p.src) {
 			j.end(End{Outcome: Timeout}) // a packet with the node's own address cannot come from elsewhere
 			return
 		}
 		p.self = false
 		j.visit(at.node, p)
-	case at.has(j.lab, p.dst):
+	case at.has(j.lab, p.dst) && !at.has(j.lab, p.src):
 		j.serve(at, p)
 	default:
-		j.end(End{Outcome: Timeout}) // pods, clients and the wire forward nothing
+		j.end(End{Outcome: Timeout}) // pods, clients and the wire forward nothing, nor take their own address from others
 	}
 }
 
@@ -115,6 +116,9 @@ func (j *journeys) visit(n *Node, p packet) {
 			}
 		} else if j.strayNodePort(n, p) {
 			return
+		} else if j.lab.captures(n, p.dst) {
+			j.refuse(n, p) // an address of a service, but none of its ports
+			return
 		}
 	}
 	j.forward(n, p, false)
@@ -124,7 +128,7 @@ func (j *journeys) visit(n *Node, p packet) {
 // address of the link that leads there, and only what leaves the node's own stack
 // passes where that happens, so not what it delivers to itself from others.
 func (j *journeys) forward(n *Node, p packet, masquerade bool) {
-	local := j.lab.owns(n, p.dst)
+	local := j.lab.holds(n, p.dst)
 	if !local || p.self {
 		if masquerade || j.lab.podNetworkMasquerades(n, p.src, p.dst) {
 			p.changes = append(slices.Clone(p.changes), change{node: n, src: p.src})
@@ -144,7 +148,7 @@ func (j *journeys) serve(at place, p packet) {
 	_, listens := at.listener(j.lab, j.protocol, p.port)
 	for _, first := range j.lab.repliesBy(at, p.src) {
 		seen, ok := j.reply(first, p)
-		if !ok || j.lab.Proxy.Mode != proxyNone &&
+		if !ok || j.lab.Proxy.Mode == proxyIPTables &&
 			(at.client != nil && j.unasked(first, p, listens) || listens && j.unanswered(seen, p)) {
 			j.end(End{Outcome: Timeout})
 			continue
@@ -189,12 +193,18 @@ func (lab *Lab) repliesBy(at place, to netip.Addr) []*Node {
 // one node first, then the one that its destination is on, and no other.
 func (j *journeys) reply(first *Node, p packet) (seen []stay, ok bool) {
 	here, there := first, j.lab.placeOf(p.src).home()
+	if j.lab.captures(here, p.src) {
+		return nil, here == j.self
+	}
 	seen = append(seen, stay{here, len(p.changes)}, stay{there, len(p.changes)})
 	for i, c := range slices.Backward(p.changes) {
 		if c.node == here || c.node == there {
 			here, there = c.node, j.lab.placeOf(c.src).home()
 		} else if c.translate {
 			return seen, false
+		}
+		if j.lab.captures(here, c.src) {
+			return seen, here == j.self
 		}
 		seen = append(seen, stay{here, i}, stay{there, i})
 	}

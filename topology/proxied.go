@@ -8,6 +8,9 @@ import (
 // proxyNone is the proxy mode in which nobody translates.
 const proxyNone = "none"
 
+// proxyIPTables is the default.
+const proxyIPTables = "iptables"
+
 // proxyIPVS is the proxy mode of which ipvs.go tells.
 const proxyIPVS = "ipvs"
 
@@ -88,7 +91,7 @@ func (sv *Service) kindOf(a netip.Addr) (addressKind, bool) {
 // that it has, or on those of node_port_addresses; on 127.0.0.0/8 if the lab wants
 // it, and on ::1 never (kubernetes issue 90259 tells why that is delicate).
 func (lab *Lab) takesNodePorts(n *Node, a netip.Addr) bool {
-	if !lab.owns(n, a) || a.IsLoopback() && (a.Is6() || !lab.Proxy.LocalNodePorts) {
+	if !lab.owns(n, a) || a.IsLoopback() && (a.Is6() || !lab.Proxy.LocalNodePorts || lab.Proxy.Mode == proxyIPVS) {
 		return false
 	}
 	restricted := false
@@ -106,6 +109,10 @@ func (lab *Lab) takesNodePorts(n *Node, a netip.Addr) bool {
 // proxied goes on with a packet for a service, and reports false where the node lets
 // it go as it is.
 func (j *journeys) proxied(n *Node, u *use, p packet) bool {
+	if j.lab.Proxy.Mode == proxyIPVS {
+		j.balanced(n, u, p)
+		return true
+	}
 	all := u.endpoints(nil)
 	if len(all) == 0 {
 		// A load balancer or external address is refused to those who come to the
@@ -208,7 +215,7 @@ func (j *journeys) policy(n *Node, u *use, p packet) (list []*Endpoint, masquera
 // all the same (older versions only what finds none anywhere); anything else is an
 // ordinary packet to the node.
 func (j *journeys) strayNodePort(n *Node, p packet) bool {
-	if !j.lab.owns(n, p.dst) {
+	if !j.lab.owns(n, p.dst) || j.lab.Proxy.Mode == proxyIPVS {
 		return false
 	}
 	turned := false

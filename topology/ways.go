@@ -214,7 +214,7 @@ func (lab *Lab) sourceOf(n *Node, dst netip.Addr) netip.Addr {
 	switch {
 	case dst.IsLoopback():
 		return loopbackOf(dst)
-	case lab.owns(n, dst):
+	case lab.holds(n, dst):
 		return dst
 	}
 	return lab.nodeHop(n, dst).own
@@ -223,7 +223,7 @@ func (lab *Lab) sourceOf(n *Node, dst netip.Addr) netip.Addr {
 // egress is what masquerade on a node writes: the address of the link that leads to
 // the destination. On the way to itself that is the address of the node.
 func (lab *Lab) egress(n *Node, dst netip.Addr) netip.Addr {
-	if lab.owns(n, dst) {
+	if lab.holds(n, dst) {
 		return ofFamily(n.Addrs, dst.Is6())
 	}
 	return lab.nodeHop(n, dst).own

@@ -82,6 +82,7 @@ func (s script) build(t testing.TB) (*built, error) {
 type dice struct {
 	*rand.Rand
 	dual    bool
+	ipvs    bool
 	nodes   int
 	clients int
 	pods    int
@@ -136,8 +137,15 @@ func (d *dice) network() block {
 
 func (d *dice) proxy() block {
 	b := block{header: "proxy"}
-	if d.one(15) {
+	switch d.IntN(15) {
+	case 0:
 		b.add(`mode = "none"`)
+	case 1, 2, 3, 4, 5, 6:
+		d.ipvs = true
+		b.add(`mode = "ipvs"`)
+	}
+	if d.ipvs && d.one(2) {
+		b.add("ipvs { %s }", pick(d, "strict_arp = true", `addresses = "local_routes"`, `scheduler = "wrr"`, `scheduler = "sh"`, `scheduler = "lblc"`, `scheduler = "fo"`))
 	}
 	if d.one(5) {
 		b.add("masquerade_all = true")
@@ -216,7 +224,7 @@ func (d *dice) service(i int) block {
 	external := kind != "ClusterIP"
 	if d.one(3) {
 		external = true
-		b.add("external_ips = [%s]", pick(d, fmt.Sprintf(`"198.51.100.%d"`, i), `"198.51.100.99"`, "node."+d.anyNode()+".ip", d.clientAddress(i)))
+		b.add("external_ips = [%s]", pick(d, fmt.Sprintf(`"198.51.100.%d"`, i), `"198.51.100.99"`, d.hostAddress(i), d.hostAddress(i)))
 	}
 	if kind == "LoadBalancer" {
 		d.loadBalancer(&b, i)
@@ -246,6 +254,18 @@ func (d *dice) service(i int) block {
 	return b
 }
 
+// hostAddress is the address of a node or client, which with ipvs all nodes would take
+// for theirs: then it is nobody's.
+func (d *dice) hostAddress(i int) string {
+	switch {
+	case d.ipvs:
+		return fmt.Sprintf(`"198.51.100.%d"`, i)
+	case d.one(2):
+		return d.clientAddress(i)
+	}
+	return "node." + d.anyNode() + ".ip"
+}
+
 func (d *dice) clientAddress(i int) string {
 	if d.clients == 0 {
 		return fmt.Sprintf(`"198.51.100.%d"`, i)
@@ -259,7 +279,7 @@ func (d *dice) loadBalancer(b *block, i int) {
 		parts = append(parts, "via = [node."+d.anyNode()+"]")
 	}
 	if d.one(4) {
-		parts = append(parts, "ips = ["+pick(d, fmt.Sprintf(`"203.0.113.%d", "198.51.100.%d"`, i, 50+i), d.clientAddress(i), "node."+d.anyNode()+".ip")+"]")
+		parts = append(parts, "ips = ["+pick(d, fmt.Sprintf(`"203.0.113.%d", "198.51.100.%d"`, i, 50+i), d.hostAddress(i), d.hostAddress(i))+"]")
 	}
 	if d.one(6) {
 		parts = append(parts, `ip_mode = "Proxy"`)
@@ -309,6 +329,9 @@ func (d *dice) endpoint(b *block, pod int, outside bool) {
 		if d.one(2) {
 			parts = append(parts, "serving = true", "terminating = true")
 		}
+	}
+	if d.one(4) {
+		parts = append(parts, fmt.Sprintf("weight = %d", d.IntN(3)))
 	}
 	if d.one(2) {
 		parts = append(parts, fmt.Sprintf("hints {\nzones = [%s]\nnodes = [node.%s]\n}", pick(d, `"east"`, `"west"`, `"east", "west"`), d.anyNode()))
