@@ -63,6 +63,7 @@ func (r *run) bridge(b, port, target *link, p *packet) fate {
 	h := b.host
 	filter := h.speaks(p.dst.Addr()) && h.filtersBridged(p.ipv6())
 	if filter {
+		p.port = port
 		before := p.dst
 		if f := r.prerouting(h, b, p); f != nil {
 			return *f
@@ -86,7 +87,7 @@ func (r *run) bridge(b, port, target *link, p *packet) fate {
 	}
 	r.step(p, Step{Kind: Hop, Netns: h.Name, In: port.Name, Out: out.Name, Text: "bridge " + b.Name})
 	if filter {
-		if f := r.bridgeHooks(b, p); f != nil {
+		if f := r.bridgeHooks(b, out, p); f != nil {
 			return *f
 		}
 	}
@@ -118,14 +119,14 @@ func (r *run) redirect(b *link, p *packet) (*link, *fate) {
 
 // bridgeHooks takes a packet that is passed on through FORWARD and POSTROUTING. To
 // rules, it comes from the bridge and leaves by it.
-func (r *run) bridgeHooks(b *link, p *packet) *fate {
-	v := &visit{r: r, h: b.host, hook: "FORWARD", in: b, out: b, p: p}
+func (r *run) bridgeHooks(b, port *link, p *packet) *fate {
+	v := &visit{r: r, h: b.host, hook: "FORWARD", in: b, out: b, port: port, p: p}
 	if f := r.tables(v, "mangle", "filter"); f != nil {
 		return f
 	}
 	r.unbalance(v)
 	to := hop{dev: b, next: p.dst.Addr()}
-	v = &visit{r: r, h: b.host, hook: "POSTROUTING", out: b, p: p, to: to}
+	v = &visit{r: r, h: b.host, hook: "POSTROUTING", out: b, port: port, p: p, to: to}
 	if f := r.tables(v, "mangle", "nat"); f != nil {
 		f.own = false
 		return f

@@ -98,10 +98,13 @@ func (r *run) rules(v *visit, c *chain, depth int) verdict {
 			continue
 		}
 		out := r.hit(v, c, int(i), depth)
-		if out.action == jump {
+		if away := out.action == jumpAway; away || out.action == jump {
 			told := len(r.steps)
 			if out = r.jump(v, c, out.chain, depth); out.action == back {
 				r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s Step) bool { return !s.Idle })
+				if away {
+					return verdict{}
+				}
 				continue
 			}
 		}
@@ -181,6 +184,10 @@ func word(t plan.Target) string {
 		return ""
 	case plan.Jump:
 		return t.Chain
+	case plan.Goto:
+		return t.Chain
+	case plan.NFLog:
+		return "NFLOG"
 	case plan.Return:
 		return "RETURN"
 	case plan.Accept:
@@ -193,7 +200,7 @@ func word(t plan.Target) string {
 		return "DNAT"
 	case plan.Masquerade:
 		return "MASQUERADE"
-	case plan.OrMark, plan.XorMark:
+	case plan.OrMark, plan.XorMark, plan.SetMark:
 		return "MARK"
 	}
 	return fmt.Sprintf("%T", t)

@@ -56,7 +56,7 @@
 // Earlier connections: each walk begins with empty connection tables. Sizes: MTU and
 // fragments. Policy routing, multicast and broadcast destinations, VLANs, spanning
 // trees. Ports that the kernel chooses: they are 0 in a trace, and no two
-// connections clash. Limits and losses: no rate limit of ICMP errors, no full table.
+// connections clash. Limits and losses: no rate limit (those of rules never set in), no full table.
 // Programs (plan.Exec): nobody knows what they listen on.
 //
 // Start reading at walk.go, then stack.go. To add a match or target, see match.go

@@ -5,6 +5,8 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -18,6 +20,7 @@ type visit struct {
 	in, out *link // nil where the hook has none
 	p       *packet
 	to      hop     // where it goes, at POSTROUTING
+	port    *link   // of a bridge: by which it leaves, where it is bridged
 	chance  float64 // of the last match at random
 }
 
@@ -37,6 +40,16 @@ func (v *visit) matches(m plan.Match) (bool, error) {
 		return v.proto(m), nil
 	case plan.DPort:
 		return v.p.quoted == nil && v.p.dst.Port() == m.Port, nil
+	case plan.DPorts:
+		return v.p.quoted == nil && m.First <= v.p.dst.Port() && v.p.dst.Port() <= m.Last, nil
+	case plan.MultiPort:
+		return v.multiPort(m)
+	case plan.ICMPType:
+		return v.icmpType(m), nil
+	case plan.Limit:
+		return true, nil // nothing happened before that would have used it up
+	case plan.Physdev:
+		return v.physdev(m), nil
 	case plan.AddrType:
 		return v.addrType(m)
 	case plan.Mark:
@@ -67,6 +80,50 @@ func first(m plan.Match) bool {
 		return true
 	}
 	return false
+}
+
+// multiPort compares the destination port with a list of ports and ranges.
+func (v *visit) multiPort(m plan.MultiPort) (bool, error) {
+	hit := false
+	for _, word := range strings.Split(m.Ports, ",") {
+		low, high, isRange := strings.Cut(word, ":")
+		if !isRange {
+			high = low
+		}
+		first, err1 := strconv.ParseUint(low, 10, 16)
+		last, err2 := strconv.ParseUint(high, 10, 16)
+		if err1 != nil || err2 != nil {
+			return false, fmt.Errorf("ports %q are no list of ports", m.Ports)
+		}
+		port := uint64(v.p.dst.Port())
+		hit = hit || first <= port && port <= last
+	}
+	return hit && v.p.quoted == nil, nil
+}
+
+// icmpType compares the type of an ICMP message. No others are made here than errors.
+func (v *visit) icmpType(m plan.ICMPType) bool {
+	if v.p.quoted == nil || m.IPv6 != v.p.ipv6() {
+		return false
+	}
+	kind, code := v.p.code.numbers()
+	return m.Type == kind && (m.AnyCode || m.Code == code)
+}
+
+// physdev asks for the ports of a bridge. A packet that was routed out of a bridge has
+// not left by a port yet.
+func (v *visit) physdev(m plan.Physdev) bool {
+	var in *link
+	if v.fromBridge() {
+		in = v.p.port
+	}
+	switch {
+	case m.Bridged && v.port == nil:
+		return false
+	case m.In != "" && (in == nil || !linkIs(in, m.In)):
+		return false
+	}
+	return m.Out == "" || v.port != nil && linkIs(v.port, m.Out)
 }
 
 func linkIs(l *link, name string) bool {

@@ -33,13 +33,14 @@ type packet struct {
 	conn  *conn
 	back  bool // in reply direction of conn
 	state string
+	port  *link // of a bridge, by which it came in
 	// served is the connection of IPVS that has rewritten the packet (ipvs_property).
 	served *served
 }
 
 // leaveNetns forgets what does not go along on a wire.
 func (p *packet) leaveNetns() {
-	p.mark, p.conn, p.back, p.state, p.served = 0, nil, false, "", nil
+	p.mark, p.conn, p.back, p.state, p.port, p.served = 0, nil, false, "", nil, nil
 }
 
 func (p *packet) tuple() tuple { return tuple{p.proto, p.src, p.dst} }
@@ -102,6 +103,37 @@ const (
 	PortUnreach6    Code = "icmp6-port-unreachable"
 	TCPReset        Code = "tcp-reset"
 )
+
+// numbers are the type and code of the ICMP message (RFC 792, RFC 4443).
+func (c Code) numbers() (kind, code uint8) {
+	switch c {
+	case NetUnreachable:
+		return 3, 0
+	case HostUnreachable:
+		return 3, 1
+	case PortUnreachable:
+		return 3, 3
+	case "icmp-proto-unreachable":
+		return 3, 2
+	case "icmp-net-prohibited":
+		return 3, 9
+	case "icmp-host-prohibited":
+		return 3, 10
+	case "icmp-admin-prohibited":
+		return 3, 13
+	case TimeExceeded:
+		return 11, 0
+	case NoRoute6:
+		return 1, 0
+	case "icmp6-adm-prohibited":
+		return 1, 1
+	case AddrUnreachable:
+		return 1, 3
+	case PortUnreach6:
+		return 1, 4
+	}
+	return 0, 0
+}
 
 // outcome is what the dialer makes of an error.
 func (c Code) outcome() flow.Outcome {

@@ -10,7 +10,7 @@ import (
 // verdict is what comes of a rule or of a table.
 type verdict struct {
 	action  action
-	chain   string   // of jump
+	chain   string   // of jump and jumpAway
 	with    Code     // of reject
 	rewrite *Rewrite // what a NAT target asked for
 	why     string   // of drop and fail
@@ -21,6 +21,7 @@ type action uint8
 const (
 	next action = iota // go on with the next rule
 	jump
+	jumpAway // without a way back
 	back
 	accept
 	drop
@@ -36,6 +37,8 @@ func (v *visit) hit(t plan.Target) verdict {
 		return verdict{}
 	case plan.Jump:
 		return verdict{action: jump, chain: t.Chain}
+	case plan.Goto:
+		return verdict{action: jumpAway, chain: t.Chain}
 	case plan.Return:
 		return verdict{action: back}
 	case plan.Accept:
@@ -53,6 +56,11 @@ func (v *visit) hit(t plan.Target) verdict {
 		return verdict{}
 	case plan.XorMark:
 		v.p.mark ^= t.Bits
+		return verdict{}
+	case plan.SetMark:
+		v.p.mark = v.p.mark&^t.Mask | t.Value
+		return verdict{}
+	case plan.NFLog:
 		return verdict{}
 	}
 	return verdict{action: fail, why: fmt.Sprintf("unknown target %T", t)}
