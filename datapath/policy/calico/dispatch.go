@@ -1,0 +1,82 @@
+package calico
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/policy"
+)
+
+// leaf is an address and the chain of its pod.
+type leaf struct {
+	addr  netip.Addr
+	chain string
+	o     plan.Origin
+}
+
+// Splitting takes so many bits at a time, and stops where so few addresses are left.
+const (
+	splitBits = 4
+	fewLeaves = 4
+)
+
+// dispatch adds the tree of one direction.
+func (c *compiler) dispatch(root string) {
+	c.ensure(root, "")
+	var leaves []leaf
+	for i := range c.view.Pods {
+		p := &c.view.Pods[i]
+		if a, ok := c.addressOf(p.Pod); ok {
+			chain := endpointChain(root, p.Pod)
+			leaves = append(leaves, leaf{a, chain, podOrigin(p.Pod)})
+		}
+	}
+	slices.SortFunc(leaves, func(a, b leaf) int { return a.addr.Compare(b.addr) })
+	c.split(root, root, leaves)
+}
+
+// split adds to a chain what leads to the leaves, which are sorted: a rule for each, or
+// for each group of those that begin with the same bits.
+func (c *compiler) split(root, chain string, leaves []leaf) {
+	if len(leaves) <= fewLeaves {
+		for _, l := range leaves {
+			c.add(chain, l.o, plan.Goto{Chain: l.chain}, match(root, single(l.addr)))
+		}
+		return
+	}
+	bits := common(leaves[0].addr, leaves[len(leaves)-1].addr) + splitBits
+	bits = min(bits, leaves[0].addr.BitLen())
+	for len(leaves) > 0 {
+		group, _ := leaves[0].addr.Prefix(bits)
+		n := 1
+		for n < len(leaves) && group.Contains(leaves[n].addr) {
+			n++
+		}
+		if n == 1 {
+			c.add(chain, leaves[0].o, plan.Goto{Chain: leaves[0].chain}, match(root, single(leaves[0].addr)))
+		} else {
+			branch := root + "-" + policy.Hash(28-len(root)-1, group.String())
+			c.add(chain, c.view.Origin(), plan.Goto{Chain: branch}, match(root, group))
+			c.split(root, branch, leaves[:n])
+		}
+		leaves = leaves[n:]
+	}
+}
+
+// match is the condition of one of the trees.
+func match(root string, p netip.Prefix) plan.Match {
+	if root == from {
+		return plan.Src{Prefix: p}
+	}
+	return plan.Dst{Prefix: p}
+}
+
+// common is how many bits two addresses begin with in common.
+func common(a, b netip.Addr) int {
+	for n := a.BitLen(); ; n-- {
+		if p, err := a.Prefix(n); err == nil && p.Contains(b) {
+			return n
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package calico
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/policy"
+	"github.com/netlab/netlab/topology"
+)
+
+// crowd is a node with so many pods, all of them isolated.
+func crowd(n int, cidr string) policy.View {
+	lab := &topology.Lab{Network: topology.Network{PodCIDRs: []netip.Prefix{netip.MustParsePrefix(cidr)}}}
+	node := &topology.Node{Name: "a"}
+	a := lab.Network.PodCIDRs[0].Addr()
+	for i := range n {
+		a = a.Next()
+		p := &topology.Pod{Name: fmt.Sprint("p", i), Namespace: "default", Node: node, Addrs: []netip.Addr{a}, HostLink: fmt.Sprint("veth", i)}
+		node.Pods, lab.Pods = append(node.Pods, p), append(lab.Pods, p)
+	}
+	lab.Nodes = []*topology.Node{node}
+	lab.Policies = []*topology.Policy{{Name: "deny", Namespace: "default", Pods: lab.Pods, Ingress: topology.Direction{Isolates: true}}}
+	return policy.Views(lab)[0]
+}
+
+func TestTheTreeLeadsEachAddressToItsPod(t *testing.T) {
+	for _, row := range []struct {
+		pods int
+		cidr string
+		most int // rules that a packet may meet
+	}{
+		{1, "10.244.1.0/24", 1}, {4, "10.244.1.0/24", 4}, {5, "10.244.1.0/24", 16}, {200, "10.244.1.0/24", 32},
+		{1000, "10.244.0.0/16", 48}, {300, "fd00:10:244:1::/64", 48},
+	} {
+		v := crowd(row.pods, row.cidr)
+		n, err := Style{}.Compile(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chains := map[string][]plan.Rule{}
+		for _, c := range n.Tables[0].Chains {
+			chains[c.Name] = c.Rules
+		}
+		for _, p := range v.Pods {
+			for _, root := range []string{from, to} {
+				end, met := follow(chains, root, p.Addrs[0])
+				if want := endpointChain(root, p.Pod); end != want || met > row.most {
+					t.Errorf("%d pods: %s of %s leads to %q after %d rules, want %q within %d", row.pods, root, p.Addrs[0], end, met, want, row.most)
+				}
+			}
+		}
+		stranger := netip.MustParseAddr("192.0.2.1")
+		if end, _ := follow(chains, from, stranger); end != "" {
+			t.Errorf("%d pods: a stranger is led to %q", row.pods, end)
+		}
+	}
+}
+
+// follow returns the chain to which a tree leads an address, and how many rules it
+// looks at.
+func follow(chains map[string][]plan.Rule, chain string, a netip.Addr) (end string, met int) {
+	for {
+		next := ""
+		for _, r := range chains[chain] {
+			met++
+			var p netip.Prefix
+			switch m := r.Matches[0].(type) {
+			case plan.Src:
+				p = m.Prefix
+			case plan.Dst:
+				p = m.Prefix
+			}
+			if p.Contains(a) {
+				next = r.Target.(plan.Goto).Chain
+				break
+			}
+		}
+		if next == "" {
+			return "", met
+		}
+		if chain = next; len(chain) > 7 && (chain[:8] == "cali-fw-" || chain[:8] == "cali-tw-") {
+			return chain, met
+		}
+	}
+}
+
+func TestNamesFitTheKernel(t *testing.T) {
+	v := crowd(300, "10.244.0.0/16")
+	for i := range v.Pods {
+		v.Pods[i].Namespace = "a-namespace-with-a-name-of-many-many-letters"
+	}
+	n, err := Style{}.Compile(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, c := range n.Tables[0].Chains {
+		if len(c.Name) > maxChain || seen[c.Name] {
+			t.Errorf("chain %q is too long or there twice", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	for _, s := range n.Sets {
+		if len(s.Name) > 31 {
+			t.Errorf("set %q is too long", s.Name)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+// Package calico is the policy style of Calico: dispatch to two chains per pod, a chain
+// per policy and direction, and marks for "accepted" and "passed on".
+//
+// # The way of a packet
+//
+//  1. FORWARD begins with cali-FORWARD, which asks two trees for the pods that policies
+//     are about: cali-from-wl-dispatch by the source, cali-to-wl-dispatch by the
+//     destination. A tree splits addresses four bits at a time, so that a packet meets a
+//     handful of rules however many pods there are, and each leaf goes to the pod's own
+//     chain: cali-fw-<link> for what comes from it, cali-tw-<link> for what goes to it,
+//     by the name of the pod's link on the node. A packet between two pods of one node
+//     goes through both.
+//  2. The pod's chain accepts known connections and drops INVALID packets. What a pod
+//     sends to itself through a service returns. Packets that a pod addresses to the
+//     nodes' own tunnels are dropped: it could fake those of other pods.
+//  3. Then the tiers in order. Each begins by clearing the mark "pass" (0x20000) and
+//     jumps to the chains of its policies, cali-pi-_<hash> inbound and cali-po-_<hash>
+//     outbound, as long as "pass" is not set. A rule that matches sets "accept"
+//     (0x10000), "pass", or "deny" (0x40000), and returns. "Accept" returns from the
+//     pod's chain at once: the packet goes on to the other pod's chain. After the
+//     network policies of an isolated pod, who was not accepted is denied.
+//  4. Where no network policy isolates the pod, the Baseline tier is asked, then the
+//     profile of its namespace, cali-pri-kns.<namespace> or cali-pro-kns.<namespace>,
+//     which accepts.
+//  5. Back in FORWARD the packet goes on to the chains of services and of the pod
+//     network.
+//
+// Rules ask sets for the other end: cali40s:<hash> of pods and blocks together
+// (hash:net), cali40n:<hash> for named ports (hash:ip,port); for IPv6 cali60s: and
+// cali60n:. A change of labels changes members of sets and no rule, but for the chains of
+// pods that are isolated or not any more.
+//
+// # What it costs
+//
+// Per node 4 chains and the trees; per pod 2 chains of about 8 rules; per policy and
+// direction 1 chain, per rule up to 2 sets and 2 rules for each kind of ports. A packet's
+// cost grows with the logarithm of the pods of its node, and with the rules of the
+// policies of its two pods.
+//
+// # Unlike Calico
+//
+// Calico's pods are no ports of a bridge: each has a link of its own that the node
+// routes to, and the trees split the names of links (cali+). Here FORWARD sees the
+// bridge, whichever pod it leads to, so that the trees split addresses. Accepted packets
+// are not accepted for good at the end of FORWARD, since kube-proxy's rules that refuse
+// connections to services without endpoints come after. Rules carry no hash of their
+// chain in a comment: the plan is compared instead. The tier of cluster policies is not
+// Calico's own, but uses its marks as its tiers do. Where IPVS serves the services,
+// their packets leave by OUTPUT; Calico marks endpoints for that, here cali-OUTPUT asks
+// both trees about packets that the node did not make.
+package calico

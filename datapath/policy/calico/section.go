@@ -1,0 +1,106 @@
+package calico
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/policy"
+	"github.com/netlab/netlab/topology"
+)
+
+// section adds the chain of a policy in one direction, and its sets.
+func (c *compiler) section(s *policy.Section) {
+	chain := sectionChain(s)
+	c.ensure(chain, "")
+	for _, r := range s.Rules {
+		c.rule(chain, s, r)
+	}
+}
+
+// rule adds what one rule of a policy matches, for each kind of ports that it has, and
+// the return of what it matched.
+func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule) {
+	peers := r.Peers(c.ipv6)
+	members := s.Named(r, c.ipv6)
+	ports := r.PortMatches()
+	if peers.None() || len(ports) == 0 && len(members) == 0 {
+		return
+	}
+	bit := bitOf(r.Action)
+	said := policy.Comment(r.Origin.Object)
+	peer := c.peers(s, r, peers)
+	for _, port := range ports {
+		c.add(chain, r.Origin, set(bit), append(append(append([]plan.Match{}, port...), said), peer...)...)
+	}
+	if len(members) > 0 {
+		c.add(chain, r.Origin, set(bit), append(append([]plan.Match{said}, peer...), c.named(s, r, members))...)
+	}
+	c.add(chain, r.Origin, plan.Return{}, has(bit))
+}
+
+// bitOf is the mark that an action leaves.
+func bitOf(a topology.PolicyAction) uint32 {
+	switch a {
+	case topology.PolicyDeny:
+		return deny
+	case topology.PolicyPass:
+		return pass
+	}
+	return accept
+}
+
+// peers makes the set of a rule's other ends, and returns the condition that asks it;
+// none where anybody is meant.
+func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers) []plan.Match {
+	if peers.Any {
+		return nil
+	}
+	set := plan.Set{Name: c.setName("s", s, r), Type: plan.HashNet, IPv6: c.ipv6, Origin: r.Origin}
+	for _, a := range peers.Pods {
+		if !covered(a, peers.Blocks) {
+			set.Entries = append(set.Entries, plan.SetEntry{Prefix: single(a)})
+		}
+	}
+	for _, b := range peers.Blocks {
+		set.Entries = append(set.Entries, plan.SetEntry{Prefix: b})
+	}
+	c.sets = append(c.sets, set)
+	part := "src"
+	if s.Direction == policy.Egress {
+		part = "dst"
+	}
+	return []plan.Match{plan.MatchSet{Set: set.Name, Parts: part}}
+}
+
+// covered reports whether a block holds an address: as a member of its own it would be
+// there twice where the block is that address alone.
+func covered(a netip.Addr, blocks []netip.Prefix) bool {
+	for _, b := range blocks {
+		if b.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// named makes the set of a rule's named ports, and returns the condition that asks it.
+func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Member) plan.Match {
+	set := plan.Set{Name: c.setName("n", s, r), Type: plan.HashIPPort, IPv6: c.ipv6, Origin: r.Origin}
+	for _, m := range members {
+		set.Entries = append(set.Entries, plan.SetEntry{Prefix: single(m.Addr), Proto: string(m.Protocol), Port: m.Port})
+	}
+	c.sets = append(c.sets, set)
+	return plan.MatchSet{Set: set.Name, Parts: "dst,dst"}
+}
+
+// setName is the name of a set of a rule: cali40s:… of addresses, cali40n:… of named
+// ports.
+func (c *compiler) setName(kind string, s *policy.Section, r *policy.Rule) string {
+	const maxSet = 31
+	prefix := "cali40" + kind + ":"
+	if c.ipv6 {
+		prefix = "cali60" + kind + ":"
+	}
+	return prefix + policy.Hash(maxSet-len(prefix), append(s.Key(), kind, strconv.Itoa(r.Index))...)
+}
