@@ -44,6 +44,7 @@ var importTable = []importRow{
 	{"datapath/probe", []string{"datapath/netns", "datapath/flow"}, []string{"golang.org/x/sys/..."}, "a probe sees packets, not intentions"},
 	{"datapath/engine", []string{"datapath/plan", "datapath/netns", "datapath/kernel", "datapath/probe", "datapath/flow"}, []string{"golang.org/x/sys/...", "golang.org/x/sync/...", "github.com/creack/pty"},
 		"a running lab outlives its scenario: it is described by its plan"},
+	{"datapath/vm", nil, []string{"golang.org/x/sys/...", "github.com/creack/pty"}, "a virtual machine runs commands, whatever they do"},
 	{"reports", []string{"datapath/flow"}, nil, "a report shows results, wherever they come from"},
 	{"datapath/bench", []string{"topology", "datapath", "datapath/plan", "datapath/flow", "datapath/walk", "datapath/engine"}, []string{"golang.org/x/sys/unix"}, "a measurement uses what users use; its floor uses nothing"},
 	{"scenarios/expect", []string{"topology", "datapath/flow", "datapath/walk", "reports"}, nil, "an expectation says what it wants, not how it is written, built or dialed"},

@@ -7,10 +7,12 @@ import (
 
 	"github.com/netlab/netlab/datapath/bench"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/vm"
 )
 
 // child is the part of main that plays the other roles of this program.
 func child() {
+	vm.Main()
 	bench.Main()
 	engine.Main()
 }
@@ -19,7 +21,7 @@ func child() {
 func kernelCommands(u *ui) []*cobra.Command {
 	return []*cobra.Command{
 		upCommand(u), downCommand(u), psCommand(u), inspectCommand(u), execCommand(u), shellCommand(u),
-		statusCommand(u), testCommand(u), doctorCommand(u), benchCommand(u), rulesCommand(u),
+		statusCommand(u), testCommand(u), doctorCommand(u), benchCommand(u), rulesCommand(u), vmCommand(u),
 	}
 }
 

@@ -27,6 +27,7 @@ func kernelCommands(*ui) []*cobra.Command {
 		"shell": "Open a shell in a node, pod or client", "status": "Say what has drifted from the plan",
 		"test": "Prove every expectation", "bench": "Measure netlab beside the floor",
 		"rules": "Show the programmed rules", "doctor": "Say what this kernel can do",
+		"vm": "Do the same in a small virtual machine with a full kernel",
 	} {
 		list = append(list, &cobra.Command{
 			Use: use, Short: short + " (needs Linux)", DisableFlagParsing: true,

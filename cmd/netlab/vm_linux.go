@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/netlab/netlab/datapath/vm"
+)
+
+// vmFlags are the flags of every command that boots a machine.
+type vmFlags struct {
+	memory, cpus   int
+	image, modules string
+	quiet          bool
+}
+
+func (f *vmFlags) register(c *cobra.Command) {
+	flags := c.PersistentFlags()
+	flags.IntVar(&f.memory, "memory", 1024, "memory of the machine in `MiB`")
+	flags.IntVar(&f.cpus, "cpus", 2, "processors of the machine")
+	flags.StringVar(&f.image, "kernel", "", "boot this kernel `IMAGE` instead of Debian's (with --modules)")
+	flags.StringVar(&f.modules, "modules", "", "`FOLDER` of that kernel's modules, as /lib/modules/RELEASE")
+}
+
+func vmCommand(u *ui) *cobra.Command {
+	f := &vmFlags{}
+	c := &cobra.Command{
+		Use:   "vm",
+		Short: "Do the same in a small virtual machine with a full kernel",
+		Long: `Run netlab, or any command, in a small virtual machine whose kernel has all that labs can
+need: ip_vs, dummy, netem, ipip, wireguard, sctp. It boots in seconds, needs QEMU and no
+rights, and leaves nothing behind but a kernel in the cache.`,
+		Example: `  netlab vm test scenarios/ipvs-cluster-ip.hcl   prove what this kernel cannot run
+  netlab vm exec -- netlab doctor                what the machine's kernel can do
+  netlab vm shell                                look around in it`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	f.register(c)
+	c.AddCommand(vmExecCommand(u, f), vmShellCommand(u, f), vmCleanCommand(u))
+	for _, sub := range c.Commands() {
+		guard(&ui{}, sub) // without --timeout, which is the limit of the command inside
+	}
+	return c
+}
+
+func vmExecCommand(u *ui, f *vmFlags) *cobra.Command {
+	var tty, interactive bool
+	var files, collect []string
+	c := &cobra.Command{
+		Use:   "exec -- CMD…",
+		Short: "Run a command in a fresh machine, and exit with its status",
+		Long: `Boot a machine, run a command in it as root, and exit with its status. The machine has
+netlab, the usual tools of this machine, and the files that --file names, at the same places.
+What --collect names comes back.`,
+		Example: `  netlab vm exec -- netlab doctor
+  netlab vm exec --file scenarios -- netlab test scenarios
+  netlab vm exec --file ./suite.test --collect /out -- ./suite.test -test.v`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			job := vm.Job{Argv: args, TTY: tty}
+			return u.inMachine(c.Context(), f, job, vm.Boot{Files: files, Collect: collect})
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	c.Flags().BoolVarP(&interactive, "interactive", "i", false, "keep standard input open (with -t it is)")
+	c.Flags().BoolVarP(&tty, "tty", "t", false, "give the command a terminal")
+	c.Flags().StringArrayVar(&files, "file", nil, "bring this `FILE` or folder along (repeatable)")
+	c.Flags().StringArrayVar(&collect, "collect", nil, "bring this `FILE` or folder back (repeatable)")
+	return c
+}
+
+func vmShellCommand(u *ui, f *vmFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "shell",
+		Short: "Open a shell in a fresh machine",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return u.inMachine(c.Context(), f, shellJob(), vm.Boot{})
+		},
+	}
+}
+
+// shellJob is a shell on the user's terminal.
+func shellJob() vm.Job {
+	return vm.Job{Argv: []string{"sh", "-c", "exec $(command -v bash || echo sh)"}, TTY: true, Env: []string{"PS1=[vm] \\w # "}}
+}
+
+func vmCleanCommand(u *ui) *cobra.Command {
+	return &cobra.Command{
+		Use:   "clean",
+		Short: "Remove the downloaded kernels",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := vm.Cache()
+			if err != nil {
+				return broken(err, "set XDG_CACHE_HOME")
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				return broken(err, "remove it yourself: "+dir)
+			}
+			u.print("removed %s\n", dir)
+			return nil
+		},
+	}
+}
+
+// inMachine runs one job in a machine, in this folder, and ends with its status.
+func (u *ui) inMachine(ctx context.Context, f *vmFlags, job vm.Job, boot vm.Boot) error {
+	kernel, err := u.kernelFor(ctx, f)
+	if err != nil {
+		return vmFailed(ctx, err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return broken(err, "change to a folder that exists")
+	}
+	job.Dir, job.Env, job.Limit = here, append(vmEnviron(), job.Env...), u.timeout
+	if boot.Files, err = absolutes(boot.Files); err != nil {
+		return usage(err, "name files that exist")
+	}
+	if boot.Collect, err = absolutes(boot.Collect); err != nil {
+		return usage(err, "name files")
+	}
+	if len(boot.Collect) > 0 && boot.Artifacts == "" {
+		boot.Artifacts = "/"
+	}
+	streams := vm.Streams{Out: u.out, Err: u.errs}
+	if job.TTY {
+		restore, err := u.lendTerminal(&job, &streams)
+		if err != nil {
+			return err
+		}
+		defer restore()
+		ctx = context.WithoutCancel(ctx) // keys are the guest's business
+	} else {
+		done := u.working("booting a virtual machine")
+		ready := make(chan struct{})
+		streams.Ready = func(time.Duration) { close(ready); done() }
+		defer func() {
+			select {
+			case <-ready:
+			default:
+				done()
+			}
+		}()
+	}
+	boot.Jobs = []vm.Job{job}
+	machine := vm.Machine{MemoryMiB: f.memory, CPUs: f.cpus, Kernel: kernel}
+	result, err := vm.Run(ctx, machine, boot, streams)
+	return u.vmEnded(ctx, result, err)
+}
+
+func (u *ui) kernelFor(ctx context.Context, f *vmFlags) (vm.Kernel, error) {
+	if (f.image == "") != (f.modules == "") {
+		return vm.Kernel{}, usage(errors.New("--kernel and --modules belong together"), "name both, or none for Debian's kernel")
+	}
+	if f.image != "" {
+		k, err := vm.NamedKernel(f.image, f.modules)
+		if err != nil {
+			return k, usage(err, "name a kernel image and the folder of its modules, in which depmod has made modules.dep")
+		}
+		return k, nil
+	}
+	return vm.FindKernel(ctx, func(line string) { u.say("%s", line) })
+}
+
+// vmEnded turns the end of a machine into the end of this command.
+func (u *ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
+	if err != nil && !errors.Is(err, vm.ErrNoAnswer) {
+		return vmFailed(ctx, err)
+	}
+	if !result.Ended {
+		code, what := vm.CodePanic, "the virtual machine ended before the command did"
+		if err != nil {
+			code, what = vm.CodeTimeout, "the virtual machine gave no answer in time"
+		}
+		u.say("netlab: %s; its console said:\n%s", what, lastLines(result.Console, 40))
+		return told(code)
+	}
+	for _, o := range result.Jobs {
+		if o.Killed {
+			u.say("netlab: the command was ended after %v; give it more time with --timeout", u.timeout)
+		}
+	}
+	if code := result.Code(); code != 0 {
+		return told(code)
+	}
+	return nil
+}
+
+// vmFailed gives the error of a machine that could not be run its exit code.
+func vmFailed(ctx context.Context, err error) error {
+	var missing *vm.MissingError
+	var mine *exitError
+	switch {
+	case interrupted(ctx):
+		return errInterrupted
+	case errors.As(err, &mine):
+		return err
+	case errors.As(err, &missing):
+		return &exitError{err: err, code: exitUnsupported, hint: missing.Way}
+	default:
+		return broken(err, "see what there is: netlab vm --help")
+	}
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-n):], "\n  ")
+}
+
+// vmEnviron are the variables that a command in the machine gets from here.
+func vmEnviron() []string {
+	var list []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		switch {
+		case strings.HasPrefix(name, "NLAB_"), strings.HasPrefix(name, "GINKGO_"), name == "NO_COLOR", name == "CI", name == "TERM":
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func absolutes(names []string) ([]string, error) {
+	var list []string
+	for _, n := range names {
+		abs, err := filepath.Abs(n)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, abs)
+	}
+	return list, nil
+}
+
+// lendTerminal gives the job the user's terminal: keys go in raw, and the size
+// follows.
+func (u *ui) lendTerminal(job *vm.Job, streams *vm.Streams) (restore func(), err error) {
+	if !isTerminal(os.Stdin) {
+		return nil, usage(errors.New("standard input is not a terminal"), "run a command: netlab vm exec -- CMD…")
+	}
+	fd := int(os.Stdin.Fd())
+	size := func() vm.Size {
+		cols, rows, err := term.GetSize(fd)
+		if err != nil {
+			return vm.Size{Rows: 24, Cols: 80}
+		}
+		return vm.Size{Rows: uint16(rows), Cols: uint16(cols)}
+	}
+	now := size()
+	job.Rows, job.Cols = now.Rows, now.Cols
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, broken(err, "run it on a terminal")
+	}
+	signals, sizes, ended := make(chan os.Signal, 1), make(chan vm.Size, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGWINCH)
+	go func() {
+		for {
+			select {
+			case <-signals:
+				select {
+				case sizes <- size():
+				default:
+				}
+			case <-ended:
+				return
+			}
+		}
+	}()
+	streams.In, streams.Resized = os.Stdin, sizes
+	return func() {
+		signal.Stop(signals)
+		close(ended)
+		_ = term.Restore(fd, before)
+		fmt.Fprintln(os.Stderr)
+	}, nil
+}

@@ -1,0 +1,270 @@
+package vm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// self is where the guest has this program.
+const self = "/usr/bin/netlab"
+
+// image plans the guest's file system: this program as init, tools with their
+// libraries, modules, and what the boot asks for.
+func image(k Kernel, b Boot) (*tree, error) {
+	t := newTree()
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	t.file(self, 0o755, exe)
+	t.link("/init", strings.TrimPrefix(self, "/"))
+	skeleton(t)
+	loads, err := addModules(t, k)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := addTools(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range b.Programs {
+		programs = append(programs, addPath(t, p)...)
+	}
+	for _, f := range b.Files {
+		if err := addFolder(t, f); err != nil {
+			return nil, err
+		}
+	}
+	needed, err := hostLibraries().closure(append(programs, exe))
+	if err != nil {
+		return nil, err
+	}
+	for _, lib := range needed {
+		addPath(t, lib)
+	}
+	text, err := json.Marshal(orders{Jobs: b.Jobs, Collect: b.Collect, Modules: loads, Clock: time.Now()})
+	if err != nil {
+		return nil, err
+	}
+	t.text(ordersFile, 0o644, text)
+	return t, nil
+}
+
+// skeleton is what every system has.
+func skeleton(t *tree) {
+	for _, dir := range []string{"/proc", "/sys", "/dev", "/run", "/root", "/out", "/home", "/var/lib", "/var/lock", "/var/run", "/usr/local/bin"} {
+		t.dir(dir, 0o755)
+	}
+	t.dir("/tmp", 0o1777)
+	t.dir("/var/tmp", 0o1777)
+	// Before the devices are mounted, init has nothing to speak to.
+	t.text("/etc/passwd", 0o644, []byte(accounts))
+	t.text("/etc/group", 0o644, []byte(groups))
+	t.text("/etc/hosts", 0o644, []byte("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 netlab-vm\n"))
+	t.text("/etc/hostname", 0o644, []byte("netlab-vm\n"))
+	t.text("/etc/nsswitch.conf", 0o644, []byte("passwd: files\ngroup: files\nhosts: files\nprotocols: files\nservices: files\n"))
+	t.dir("/home/tester", 0o777)
+}
+
+// addModules adds modules and their indexes, and returns those that init loads, in
+// order.
+func addModules(t *tree, k Kernel) ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(k.Modules, "modules.dep"))
+	if err != nil {
+		return nil, fmt.Errorf("modules of kernel %s: %w", k.Release, err)
+	}
+	deps, err := parseDependencies(string(text))
+	if err != nil {
+		return nil, err
+	}
+	dir := "/lib/modules/" + k.Release
+	for _, file := range deps.choose(wantedModules()) {
+		t.file(dir+"/"+file, 0o644, filepath.Join(k.Modules, file))
+	}
+	indexes, err := filepath.Glob(filepath.Join(k.Modules, "modules.*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range indexes {
+		t.file(dir+"/"+filepath.Base(file), 0o644, file)
+	}
+	var loads []string
+	for _, name := range append(machineModules(), labModules()...) {
+		for _, file := range deps.order(deps.find(name)) {
+			if file != "" && !slices.Contains(loads, dir+"/"+file) {
+				loads = append(loads, dir+"/"+file)
+			}
+		}
+	}
+	return loads, nil
+}
+
+// addTools adds the programs that this machine has, and returns them with their
+// plugins.
+func addTools(t *tree) ([]string, error) {
+	var programs, lacking []string
+	for _, tool := range tools() {
+		name, err := findTool(tool.name)
+		if err != nil {
+			if tool.required {
+				lacking = append(lacking, tool.pkg)
+			}
+			continue
+		}
+		programs = append(programs, addPath(t, name)...)
+	}
+	if len(lacking) > 0 {
+		return nil, &MissingError{"programs that the guest needs are not installed: packages " + strings.Join(lacking, ", "), installHint(lacking...)}
+	}
+	// The kernel starts this one by its path.
+	if !t.has("/sbin/modprobe") {
+		t.link("/sbin/modprobe", "../bin/modprobe")
+	}
+	for _, pattern := range append(pluginDirs(), configFiles()...) {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if err := addFolder(t, f); err != nil {
+				return nil, err
+			}
+			if strings.HasSuffix(f, "xtables") {
+				plugins, _ := filepath.Glob(f + "/*.so")
+				programs = append(programs, plugins...)
+			}
+		}
+	}
+	return programs, nil
+}
+
+// findTool looks for a tool in the folders where tools are.
+func findTool(name string) (string, error) {
+	for _, dir := range toolDirs() {
+		p := filepath.Join(dir, name)
+		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return p, nil
+		}
+	}
+	return "", fs.ErrNotExist
+}
+
+// addPath adds a file and every link on the way to it, and returns the files.
+func addPath(t *tree, name string) []string {
+	for range 16 { // as deep as links may sensibly lead
+		info, err := os.Lstat(name)
+		if err != nil {
+			return nil
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			t.file(name, info.Mode(), name)
+			return []string{name}
+		}
+		target, err := os.Readlink(name)
+		if err != nil {
+			return nil
+		}
+		t.link(name, target)
+		if !filepath.IsAbs(target) {
+			// Where folders are links, .. leads from the place that they stand for.
+			dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+			if err != nil {
+				return nil
+			}
+			target = filepath.Join(dir, target)
+		}
+		name = target
+	}
+	return nil
+}
+
+// addFolder adds a file, or a folder with all that is in it and can be read.
+func addFolder(t *tree, name string) error {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(real, func(p string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rest, err := filepath.Rel(real, p)
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(name, rest)
+		info, err := d.Info()
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // gone meanwhile
+		case err != nil:
+			return err
+		case d.IsDir():
+			t.dir(at, uint32(info.Mode().Perm()))
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(p)
+			if err != nil {
+				return err
+			}
+			t.link(at, target)
+		case info.Mode().IsRegular():
+			t.file(at, info.Mode(), p)
+		}
+		return nil
+	})
+}
+
+// writeImage writes the file system to a file.
+func writeImage(t *tree, name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := writeCPIO(f, t); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// probeImage is the file system of a machine that only says that it came up.
+func probeImage() (*tree, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	t := newTree()
+	t.dir("/dev", 0o755)
+	t.file("/init", 0o755, exe)
+	needed, err := hostLibraries().closure([]string{exe})
+	if err != nil {
+		return nil, err
+	}
+	for _, lib := range needed {
+		addPath(t, lib)
+	}
+	return t, nil
+}
+
+// size is how many bytes of content a tree has.
+func (t *tree) size() int64 {
+	var sum int64
+	for _, name := range slices.Sorted(maps.Keys(t.entries)) {
+		e := t.entries[name]
+		sum += int64(len(e.text))
+		if info, err := os.Stat(e.source); e.source != "" && err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
+}

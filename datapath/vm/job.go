@@ -1,0 +1,105 @@
+package vm
+
+import "time"
+
+// Boot is what a machine does between power on and off.
+type Boot struct {
+	Jobs []Job
+	// Files are files and folders of this machine that the guest finds at the same
+	// place. Absolute paths.
+	Files []string
+	// Programs are files of this machine that the guest can run, beside the usual
+	// tools: those, too, with the libraries that they need. Absolute paths.
+	Programs []string
+	// Collect are files and folders of the guest that come back. Absolute paths.
+	Collect []string
+	// Artifacts is the folder of this machine below which they come back, at the
+	// path that they had. Empty: they do not.
+	Artifacts string
+}
+
+// Job is one command in the guest.
+type Job struct {
+	Name string
+	Argv []string
+	Env  []string // added to that of the guest
+	Dir  string   // made when it is not there; empty: /
+	// Limit ends the command: asked by SIGQUIT, of which programs in Go tell where
+	// they hang, then killed. Its status is 124, as timeout(1) has it. 0: none.
+	Limit time.Duration
+	Stdin []byte
+	TTY   bool   // on the user's terminal; only one job of a boot may be
+	Log   string // file of the guest with all that it printed; empty: none
+	Rows  uint16 // size of the terminal
+	Cols  uint16
+}
+
+// Result is what came of a boot.
+type Result struct {
+	Jobs  []Outcome
+	Ready time.Duration // from power on to the first job
+	Total time.Duration // to power off
+	// Ended is whether the guest said goodbye. When it did not, the kernel panicked,
+	// or the machine was switched off.
+	Ended   bool
+	Console string // what the kernel printed
+}
+
+// Outcome is how a job ended.
+type Outcome struct {
+	Name   string
+	Code   int // exit status; 128 + n for signal n; 124 when the limit ended it; 127 when it was not found
+	Took   time.Duration
+	Killed bool // by the limit
+}
+
+// Exit statuses of a machine instead of a command's.
+const (
+	CodeTimeout = 124 // a limit ended the command, or the machine
+	CodePanic   = 125 // the guest's kernel panicked
+)
+
+// Code is the exit status of the whole boot: that of the first job that failed.
+func (r Result) Code() int {
+	for _, o := range r.Jobs {
+		if o.Code != 0 {
+			return o.Code
+		}
+	}
+	return 0
+}
+
+// event is a line from guest to host on the control port.
+type event struct {
+	Kind    string         `json:"kind"`
+	Job     int            `json:"job,omitempty"`
+	Outcome *Outcome       `json:"outcome,omitempty"`
+	Bytes   map[port]int64 `json:"bytes,omitempty"` // written to each stream, with the end
+	Text    string         `json:"text,omitempty"`
+}
+
+// Kinds of events.
+const (
+	eventReady = "ready" // about to start the first job
+	eventDone  = "done"  // a job ended
+	eventEnd   = "end"   // nothing more will come; the host answers
+	eventError = "error" // the guest could not do as told
+)
+
+// request is a line from host to guest.
+type request struct {
+	Rows   uint16 `json:"rows,omitempty"`
+	Cols   uint16 `json:"cols,omitempty"`
+	Signal int    `json:"signal,omitempty"`
+	Bye    bool   `json:"bye,omitempty"` // everything arrived: power off
+}
+
+// orders are what the guest reads at ordersFile.
+type orders struct {
+	Jobs    []Job
+	Collect []string
+	Modules []string // to load before anything else runs
+	Clock   time.Time
+}
+
+const ordersFile = "/.netlab.json"

@@ -1,0 +1,161 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Streams are where the jobs of a boot print. In is read for a job with a terminal
+// only.
+type Streams struct {
+	In       io.Reader
+	Out      io.Writer
+	Err      io.Writer
+	Resized  <-chan Size         // of the user's terminal
+	Progress func(o Outcome)     // called after each job; may be nil
+	Ready    func(time.Duration) // called before the first; may be nil
+}
+
+// Size is that of a terminal.
+type Size struct{ Rows, Cols uint16 }
+
+const (
+	// bootPatience is how long a machine may take to come up and to go, beside its
+	// jobs: an emulated one on a busy host needs a quarter of it.
+	bootPatience = 60 * time.Second
+	// quitPatience is how long a command may take to say where it hangs.
+	quitPatience = 5 * time.Second
+)
+
+// ErrNoAnswer says that a machine ended, or had to be ended, before its jobs were
+// done.
+var ErrNoAnswer = errors.New("the virtual machine gave no answer")
+
+// Run boots a machine, does the jobs in it, and powers it off. The error says that
+// it could not be run at all; how the jobs went, and whether the guest survived, is
+// in the result. A cancelled context switches the machine off.
+func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
+	e, err := emulatorOf(runtime.GOARCH)
+	if err != nil {
+		return Result{}, &MissingError{err.Error(), "use a machine with one of them"}
+	}
+	program, err := findProgram(e.program)
+	if err != nil {
+		return Result{}, &MissingError{e.program + " is not installed", installHint(e.pkg)}
+	}
+	dir, err := workDir()
+	if err != nil {
+		return Result{}, err
+	}
+	defer os.RemoveAll(dir)
+	t, err := image(m.Kernel, b)
+	if err != nil {
+		return Result{}, err
+	}
+	initrd := filepath.Join(dir, "initrd")
+	if err := writeImage(t, initrd); err != nil {
+		return Result{}, err
+	}
+	r := &running{boot: b, streams: s, result: Result{Jobs: make([]Outcome, 0, len(b.Jobs))}}
+	if err := r.listen(dir); err != nil {
+		return Result{}, err
+	}
+	defer r.close()
+	limit := bootPatience
+	for _, j := range b.Jobs {
+		if j.Limit == 0 {
+			limit = 0
+			break
+		}
+		limit += j.Limit + quitPatience
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, ErrNoAnswer)
+		defer cancel()
+	}
+	cmd := emulate(program, e.arguments(m, dir, initrd, initRun, ports()))
+	err = r.boots(ctx, cmd)
+	console, _ := os.ReadFile(filepath.Join(dir, "console"))
+	r.result.Console = printable(console)
+	return r.result, err
+}
+
+// workDir makes a folder whose path is short enough for the names of sockets.
+func workDir() (string, error) {
+	base := os.TempDir()
+	if len(base) > 60 {
+		base = "/tmp"
+	}
+	return os.MkdirTemp(base, "netlab-vm-")
+}
+
+// emulate is the command that runs QEMU: with an input that never ends and never has
+// anything, in a process group of its own, so that ctrl-C is ours alone, and not
+// longer than we live.
+func emulate(program string, args []string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// boots runs the machine to its end.
+func (r *running) boots(ctx context.Context, cmd *exec.Cmd) error {
+	silent, hold, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer hold.Close()
+	defer silent.Close()
+	var complaints strings.Builder
+	cmd.Stdin, cmd.Stderr = silent, &complaints
+	r.started = time.Now()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s: %w", cmd.Path, err)
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	r.serve()
+	select {
+	case err = <-gone:
+	case <-ctx.Done():
+		_ = cmd.Process.Kill() // there is nothing in it that would have to be saved
+		<-gone
+		err = nil
+	}
+	r.close()
+	r.wait()
+	r.result.Total = time.Since(r.started)
+	switch {
+	case r.broken != nil:
+		return r.broken
+	case r.result.Ended:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("%s: %w: %s", cmd.Path, err, strings.TrimSpace(complaints.String()))
+	}
+	return nil
+}
+
+// printable is what a console said, without the escape sequences of firmware.
+func printable(console []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.ToValidUTF8(string(console), "")) {
+		line = escapes.ReplaceAllString(strings.TrimRight(line, "\r\n"), "")
+		if strings.TrimSpace(line) != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
