@@ -4,6 +4,9 @@ import (
 	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/datapath/podnet/hostgw"
 	"github.com/netlab/netlab/datapath/podnet/vxlan"
+	"github.com/netlab/netlab/datapath/policy"
+	"github.com/netlab/netlab/datapath/policy/kuberouter"
+	"github.com/netlab/netlab/datapath/policy/legacy"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/datapath/service/iptables"
 	"github.com/netlab/netlab/datapath/service/ipvs"
@@ -18,4 +21,9 @@ func Modes() []podnet.Mode {
 // has no backend.
 func Backends() []service.Backend {
 	return []service.Backend{iptables.Backend{}, ipvs.Backend{}}
+}
+
+// Styles returns the styles of network policies, the default first.
+func Styles() []policy.Style {
+	return []policy.Style{kuberouter.Style{}, legacy.Style{}}
 }

@@ -35,6 +35,9 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	if err := addServices(lab, netns); err != nil {
 		return nil, err
 	}
+	if err := addPolicies(lab, netns); err != nil {
+		return nil, err
+	}
 	p.Sort()
 	return p, nil
 }

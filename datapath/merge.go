@@ -2,9 +2,10 @@ package datapath
 
 import "github.com/netlab/netlab/datapath/plan"
 
-// merge adds what a service backend wants to a node. Where both have rules in a
-// built-in chain, those for services come first, as kube-proxy inserts its own at
-// the head; a sysctl of the backend replaces the node's.
+// merge adds what a service backend or a policy style wants to a node. Where both have
+// rules in a built-in chain, those for services come first, as kube-proxy inserts its
+// own at the head, and those for policies, which are merged last, before them; a
+// sysctl of theirs replaces the node's.
 func merge(n, services *plan.Netns) {
 	n.Links = append(n.Links, services.Links...)
 	n.Addrs = append(n.Addrs, services.Addrs...)

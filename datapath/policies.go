@@ -1,0 +1,50 @@
+package datapath
+
+import (
+	"fmt"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/policy"
+	"github.com/netlab/netlab/topology"
+)
+
+// addPolicies adds to every node what the lab's style makes of the policies. Its
+// rules come first in built-in chains, before those of services: a policy sees
+// packets after DNAT, and what it lets pass goes on to the others.
+//
+// What policies need of a node is there without them, so that the first one finds it:
+// bridged packets pass iptables, and connections are tracked from their beginning
+// (package podnet).
+func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
+	if !policy.Any(lab) {
+		return nil
+	}
+	style, err := styleNamed(lab.PolicyOptions.Style)
+	if err != nil {
+		return err
+	}
+	for _, view := range policy.Views(lab) {
+		n := netns[view.Node.Netns()]
+		rules, err := style.Compile(view)
+		if err != nil {
+			return fmt.Errorf("policy style %q: node %q: %w", style.Name(), view.Node.Name, err)
+		}
+		merge(n, &rules)
+		n.Cut = view.Cuts(addrsOf(n))
+		if view.Options.Live == policy.Cut {
+			// Else a packet of a connection that was cut would begin a new one, in
+			// whatever direction it happens to go.
+			setSysctl(n, plan.Sysctl{Key: "net.netfilter.nf_conntrack_tcp_loose", Value: "0"})
+		}
+	}
+	return nil
+}
+
+func styleNamed(name string) (policy.Style, error) {
+	for _, s := range Styles() {
+		if s.Name() == name {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("policy style %q: unknown", name)
+}

@@ -1,0 +1,32 @@
+// Package legacy is the policy style that articles teach first: one chain of what is
+// allowed, one that refuses the rest. It is here to be compared with the others; it
+// does not do all that the API asks.
+//
+// # The way of a packet
+//
+//  1. For each pod of the node that a policy isolates, FORWARD jumps to
+//     KUBE-POD-SPECIFIC-FW-CHAIN: for packets that are bridged, and for packets to the
+//     pod's address at all; for a pod that is isolated at egress, for packets from it.
+//  2. KUBE-POD-SPECIFIC-FW-CHAIN lets known connections pass and jumps to
+//     KUBE-NWPLCY-CHAIN; what comes back from there is denied.
+//  3. KUBE-NWPLCY-CHAIN has a rule for every source, destination and port that some
+//     policy allows, and accepts what meets one.
+//
+// # What it costs
+//
+// A rule per pair of addresses and port: policies that select many pods on both sides
+// grow with the product, every packet tries all rules of the node, and every new pod
+// adds rules. There are no sets.
+//
+// # What is wrong with it
+//
+// An ACCEPT in KUBE-NWPLCY-CHAIN ends the way of the packet. Between two pods of one
+// node, where both sides are asked at one hook, it lets in what the source may send
+// although the destination is isolated, and the other way around: kube-router, which
+// began like this, had it as issue 916. Both directions share the chain, so that a rule
+// about who may come in also answers who may go out. Between nodes each node asks for
+// its own side, and the answers are right.
+//
+// There is no place for cluster policies. What a pod sends to its own node and the
+// node to its pods is not filtered, whatever host_egress says.
+package legacy

@@ -1,0 +1,177 @@
+package legacy
+
+import (
+	"errors"
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/policy"
+)
+
+// Style is the policy style legacy.
+type Style struct{}
+
+var _ policy.Style = Style{}
+
+// Name is legacy.
+func (Style) Name() string { return "legacy" }
+
+// The chains.
+const (
+	allowed     = "KUBE-NWPLCY-CHAIN"
+	podSpecific = "KUBE-POD-SPECIFIC-FW-CHAIN"
+)
+
+// errTiers refuses what the style has no rules for.
+var errTiers = errors.New("cluster policies are not possible in this style: use kube-router, calico or nftables")
+
+// Compile returns the table filter of each IP family. Cluster policies are an error.
+func (Style) Compile(v policy.View) (plan.Netns, error) {
+	var out plan.Netns
+	if len(v.Pods) == 0 {
+		return out, nil
+	}
+	for _, s := range v.Sections {
+		if s.Tier != "" {
+			return out, errTiers
+		}
+	}
+	for _, ipv6 := range v.Families() {
+		c := compiler{view: &v, ipv6: ipv6}
+		out.Tables = append(out.Tables, plan.Table{Name: "filter", IPv6: ipv6, Chains: []plan.Chain{
+			{Name: "FORWARD", Policy: "ACCEPT", Rules: c.intercept()},
+			{Name: allowed, Rules: c.allow()},
+			{Name: podSpecific, Rules: c.decide()},
+		}})
+	}
+	return out, nil
+}
+
+// compiler gathers the rules of one node and one IP family.
+type compiler struct {
+	view *policy.View
+	ipv6 bool
+}
+
+// intercept leads packets of isolated pods to the chain that decides.
+func (c *compiler) intercept() []plan.Rule {
+	var rules []plan.Rule
+	for i := range c.view.Pods {
+		p := &c.view.Pods[i]
+		o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
+		for _, own := range prefixes(p.Addrs, c.ipv6) {
+			jump := func(matches ...plan.Match) {
+				rules = append(rules, plan.Rule{Matches: matches, Target: plan.Jump{Chain: podSpecific}, Origin: o})
+			}
+			if p.Ingress.Isolated() {
+				jump(plan.Dst{Prefix: own}, plan.Physdev{Bridged: true})
+				jump(plan.Dst{Prefix: own})
+			}
+			if p.Egress.Isolated() {
+				jump(plan.Src{Prefix: own}, plan.Physdev{Bridged: true})
+				jump(plan.Src{Prefix: own})
+			}
+		}
+	}
+	return rules
+}
+
+// decide denies what the policies do not allow.
+func (c *compiler) decide() []plan.Rule {
+	o := c.view.Origin()
+	rules := []plan.Rule{{Matches: []plan.Match{policy.Established()}, Target: plan.Accept{}, Origin: o}}
+	if c.ipv6 {
+		for _, m := range policy.NeighbourDiscovery() {
+			rules = append(rules, plan.Rule{Matches: []plan.Match{plan.Proto{Name: "ipv6-icmp"}, m}, Target: plan.Accept{}, Origin: o})
+		}
+	}
+	rules = append(rules, plan.Rule{Target: plan.Jump{Chain: allowed}, Origin: o})
+	for _, r := range c.view.Deny(c.ipv6) {
+		rules = append(rules, plan.Rule{Matches: r.Matches, Target: r.Target, Origin: o})
+	}
+	return rules
+}
+
+// allow accepts each pair that some rule of some policy names, and each pod's packets
+// to itself.
+func (c *compiler) allow() []plan.Rule {
+	var rules []plan.Rule
+	for i := range c.view.Pods {
+		for _, own := range prefixes(c.view.Pods[i].Addrs, c.ipv6) {
+			rules = append(rules, plan.Rule{Matches: []plan.Match{plan.Src{Prefix: own}, plan.Dst{Prefix: own}},
+				Target: plan.Accept{}, Origin: c.view.Origin()})
+		}
+	}
+	for _, s := range c.view.Sections {
+		for _, r := range s.Rules {
+			for _, p := range s.Pods {
+				for _, own := range prefixes(p.Addrs, c.ipv6) {
+					rules = append(rules, c.pairs(s, r, own)...)
+				}
+			}
+		}
+	}
+	return rules
+}
+
+// pairs are the rules for what a policy's rule allows to a pod, or from it.
+func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []plan.Rule {
+	var rules []plan.Rule
+	add := func(peer []netip.Prefix, ports []plan.Match) {
+		src, dst := peer, []netip.Prefix{own}
+		if s.Direction == policy.Egress {
+			src, dst = dst, src
+		}
+		var matches []plan.Match
+		for _, p := range src {
+			matches = append(matches, plan.Src{Prefix: p})
+		}
+		for _, p := range dst {
+			matches = append(matches, plan.Dst{Prefix: p})
+		}
+		rules = append(rules, plan.Rule{Matches: append(matches, ports...), Target: plan.Accept{}, Origin: r.Origin})
+	}
+	others := c.others(r)
+	for _, ports := range r.PortMatches() {
+		for _, other := range others {
+			add(other, ports)
+		}
+	}
+	for _, m := range s.Named(r, c.ipv6) {
+		ports := []plan.Match{plan.Proto{Name: string(m.Protocol)}, plan.DPort{Port: m.Port}}
+		address := netip.PrefixFrom(m.Addr, m.Addr.BitLen())
+		switch {
+		case s.Direction == policy.Egress:
+			add([]netip.Prefix{address}, ports)
+		case address == own:
+			for _, other := range others {
+				add(other, ports)
+			}
+		}
+	}
+	return rules
+}
+
+// others are the other ends of a rule, each a list of one prefix, or of none for any.
+func (c *compiler) others(r *policy.Rule) [][]netip.Prefix {
+	peers := r.Peers(c.ipv6)
+	if peers.Any {
+		return [][]netip.Prefix{nil}
+	}
+	var out [][]netip.Prefix
+	for _, p := range append(prefixes(peers.Pods, c.ipv6), peers.Blocks...) {
+		out = append(out, []netip.Prefix{p})
+	}
+	return out
+}
+
+// prefixes are the addresses of one family.
+func prefixes(addrs []netip.Addr, ipv6 bool) []netip.Prefix {
+	var out []netip.Prefix
+	for _, a := range addrs {
+		if a.Is6() == ipv6 {
+			out = append(out, netip.PrefixFrom(a, a.BitLen()))
+		}
+	}
+	return out
+}
