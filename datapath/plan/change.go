@@ -13,7 +13,9 @@ func (c Changes) Empty() bool {
 }
 
 // Edit is what changes inside one namespace. Add, Change and Delete are sets of
-// items in the lists of a Netns; their Tables are empty, see the field Tables.
+// items in the lists of a Netns; their Tables are empty, see the field Tables. Sets
+// in Change have another type or family and are made anew; for what changes inside of
+// sets and virtual servers see the fields Sets and Virtual.
 // Change holds items that exist under the same key with other attributes.
 // Items of a namespace in Remove, and the far ends of its veths, may be listed
 // in Delete: whoever applies the edit accepts that they are gone already.
@@ -23,9 +25,13 @@ type Edit struct {
 	Add    Netns
 	Change Netns
 	Delete Netns
+	Sets   []SetEdit
 	Tables []TableEdit
-	// UDP are all UDP services of the namespace, if Tables is not empty.
+	// Virtual are in the order of their addresses.
+	Virtual []VirtualEdit
+	// UDP and Cut are all of the namespace, if its rules change in any way.
 	UDP []UDPService
+	Cut []Cut
 }
 
 // TableEdit is what changes in one iptables table: chains that get exactly the

@@ -155,8 +155,11 @@ func targetsFirst(chains []Chain) []*Chain {
 
 // jumpsTo is the name of the target, chain or not.
 func (r *Rule) jumpsTo() string {
-	if j, ok := r.Target.(Jump); ok {
-		return j.Chain
+	switch t := r.Target.(type) {
+	case Jump:
+		return t.Chain
+	case Goto:
+		return t.Chain
 	}
 	for _, flag := range []string{"-j ", "-g "} {
 		if i := strings.LastIndex(r.Raw, flag); i >= 0 {

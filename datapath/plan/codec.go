@@ -18,13 +18,18 @@ func Encode(w io.Writer, p *Plan) error {
 	bare := Plan{Lab: p.Lab, Netns: make([]Netns, len(p.Netns))}
 	copy(bare.Netns, p.Netns)
 	for i := range bare.Netns {
-		bare.Netns[i].Tables, bare.Netns[i].UDP = nil, nil
+		n := &bare.Netns[i]
+		n.Sets, n.Tables, n.Virtual, n.UDP, n.Cut = nil, nil, nil, nil, nil
 	}
 	rules := p.rules()
 	e := encoder{b: make([]byte, 0, 96*rules)}
 	for i := range p.Netns {
-		e.tables(p.Netns[i].Tables)
-		e.udp(p.Netns[i].UDP)
+		n := &p.Netns[i]
+		e.sets(n.Sets)
+		e.tables(n.Tables)
+		e.virtual(n.Virtual)
+		e.udp(n.UDP)
+		e.cuts(n.Cut)
 	}
 	if e.err != nil {
 		return e.err
@@ -79,8 +84,12 @@ func Decode(r io.Reader) (*Plan, error) {
 	}
 	d := decoder{b: b, all: string(b)}
 	for i := range p.Netns {
-		p.Netns[i].Tables = d.tables()
-		p.Netns[i].UDP = d.udp()
+		n := &p.Netns[i]
+		n.Sets = d.sets()
+		n.Tables = d.tables()
+		n.Virtual = d.virtual()
+		n.UDP = d.udp()
+		n.Cut = d.cuts()
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("decode plan: %w", d.err)
@@ -114,6 +123,15 @@ const (
 	tagRecent
 	tagPhysdevIsIn
 	tagIPVS
+	tagMatchSet
+	tagDPorts
+	tagMultiPort
+	tagPhysdev
+	tagLimit
+	tagICMPType
+	tagGoto
+	tagSetMark
+	tagNFLog
 )
 
 // encoder writes numbers as varints, and texts with their length before them. That
@@ -208,8 +226,7 @@ func (e *encoder) udp(list []UDPService) {
 func (e *encoder) addrPorts(list []netip.AddrPort) {
 	e.uint(uint64(len(list)))
 	for _, a := range list {
-		e.addr(a.Addr())
-		e.uint(uint64(a.Port()))
+		e.addrPort(a)
 	}
 }
 
@@ -262,6 +279,33 @@ func (e *encoder) match(m Match) {
 		e.addr(m.Addr)
 		e.string(m.Proto)
 		e.uint(uint64(m.Port))
+	case MatchSet:
+		e.tag(tagMatchSet)
+		e.string(m.Set)
+		e.string(m.Parts)
+		e.bool(m.Not)
+	case DPorts:
+		e.tag(tagDPorts)
+		e.uint(uint64(m.First))
+		e.uint(uint64(m.Last))
+	case MultiPort:
+		e.tag(tagMultiPort)
+		e.string(m.Ports)
+	case Physdev:
+		e.tag(tagPhysdev)
+		e.string(m.In)
+		e.string(m.Out)
+		e.bool(m.Bridged)
+	case Limit:
+		e.tag(tagLimit)
+		e.string(m.Rate)
+		e.uint(uint64(m.Burst))
+	case ICMPType:
+		e.tag(tagICMPType)
+		e.uint(uint64(m.Type))
+		e.uint(uint64(m.Code))
+		e.bool(m.AnyCode)
+		e.bool(m.IPv6)
 	case Mark:
 		e.tag(tagMark)
 		e.uint(uint64(m.Value))
@@ -269,10 +313,7 @@ func (e *encoder) match(m Match) {
 		e.bool(m.Not)
 	case CTState:
 		e.tag(tagCTState)
-		e.uint(uint64(len(m.States)))
-		for _, s := range m.States {
-			e.string(s)
-		}
+		e.strings(m.States)
 		e.bool(m.Not)
 	case Random:
 		e.tag(tagRandom)
@@ -299,6 +340,17 @@ func (e *encoder) target(t Target) {
 	case Jump:
 		e.tag(tagJump)
 		e.string(t.Chain)
+	case Goto:
+		e.tag(tagGoto)
+		e.string(t.Chain)
+	case SetMark:
+		e.tag(tagSetMark)
+		e.uint(uint64(t.Value))
+		e.uint(uint64(t.Mask))
+	case NFLog:
+		e.tag(tagNFLog)
+		e.uint(uint64(t.Group))
+		e.string(t.Prefix)
 	case Return:
 		e.tag(tagReturn)
 	case Accept:
@@ -310,8 +362,7 @@ func (e *encoder) target(t Target) {
 		e.string(t.With)
 	case DNAT:
 		e.tag(tagDNAT)
-		e.addr(t.To.Addr())
-		e.uint(uint64(t.To.Port()))
+		e.addrPort(t.To)
 	case Masquerade:
 		e.tag(tagMasquerade)
 		e.bool(t.RandomFully)

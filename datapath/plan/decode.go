@@ -184,14 +184,22 @@ func (d *decoder) match() Match {
 		return PhysdevIsIn{Not: d.bool()}
 	case tagIPVS:
 		return IPVS{Addr: d.addr(), Proto: d.string(), Port: uint16(d.uint())}
+	case tagMatchSet:
+		return MatchSet{Set: d.string(), Parts: d.string(), Not: d.bool()}
+	case tagDPorts:
+		return DPorts{First: uint16(d.uint()), Last: uint16(d.uint())}
+	case tagMultiPort:
+		return MultiPort{Ports: d.string()}
+	case tagPhysdev:
+		return Physdev{In: d.string(), Out: d.string(), Bridged: d.bool()}
+	case tagLimit:
+		return Limit{Rate: d.string(), Burst: int(d.uint())}
+	case tagICMPType:
+		return ICMPType{Type: uint8(d.uint()), Code: uint8(d.uint()), AnyCode: d.bool(), IPv6: d.bool()}
 	case tagMark:
 		return Mark{Value: uint32(d.uint()), Mask: uint32(d.uint()), Not: d.bool()}
 	case tagCTState:
-		states := make([]string, d.len())
-		for i := range states {
-			states[i] = d.string()
-		}
-		return CTState{States: states, Not: d.bool()}
+		return CTState{States: d.strings(), Not: d.bool()}
 	case tagRandom:
 		return Random{Probability: math.Float64frombits(d.uint())}
 	case tagRecent:
@@ -210,6 +218,12 @@ func (d *decoder) target() Target {
 		return nil
 	case tagJump:
 		return Jump{Chain: d.string()}
+	case tagGoto:
+		return Goto{Chain: d.string()}
+	case tagSetMark:
+		return SetMark{Value: uint32(d.uint()), Mask: uint32(d.uint())}
+	case tagNFLog:
+		return NFLog{Group: uint16(d.uint()), Prefix: d.string()}
 	case tagReturn:
 		return Return{}
 	case tagAccept:

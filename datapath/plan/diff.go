@@ -52,24 +52,37 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	diffList(have.FDB, want.FDB, fdbKey, sameFDB, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
 	diffList(have.Sysctls, want.Sysctls, func(s Sysctl) string { return s.Key },
 		func(a, b Sysctl) bool { return a == b }, &e.Add.Sysctls, &e.Change.Sysctls, &e.Delete.Sysctls)
+	diffList(have.Qdiscs, want.Qdiscs, func(q Qdisc) string { return q.Link }, sameQdisc,
+		&e.Add.Qdiscs, &e.Change.Qdiscs, &e.Delete.Qdiscs)
+	diffSets(have.Sets, want.Sets, &e)
+	diffVirtual(have.Virtual, want.Virtual, &e)
 	diffList(have.Agents, want.Agents, func(a Agent) string { return a.Name }, sameAgent,
 		&e.Add.Agents, &e.Change.Agents, &e.Delete.Agents)
 	diffList(have.Execs, want.Execs, func(x Exec) string { return x.Name }, sameExec,
 		&e.Add.Execs, &e.Change.Execs, &e.Delete.Execs)
-	if e.Tables = diffTables(have.Tables, want.Tables); len(e.Tables) > 0 {
-		e.UDP = want.UDP
+	e.Tables = diffTables(have.Tables, want.Tables)
+	if e.filters() {
+		e.UDP, e.Cut = want.UDP, want.Cut
 	}
 	return e, !e.empty()
 }
 
+// filters reports whether the edit changes what happens to packets beyond routing:
+// rules, sets, virtual servers.
+func (e *Edit) filters() bool {
+	sets := len(e.Sets) + len(e.Add.Sets) + len(e.Change.Sets) + len(e.Delete.Sets)
+	virtual := len(e.Virtual) + len(e.Add.Virtual) + len(e.Delete.Virtual)
+	return len(e.Tables)+sets+virtual > 0
+}
+
 func (e *Edit) empty() bool {
-	return len(e.Tables) == 0 && e.Add.empty() && e.Change.empty() && e.Delete.empty()
+	return len(e.Tables) == 0 && len(e.Sets) == 0 && len(e.Virtual) == 0 && e.Add.empty() && e.Change.empty() && e.Delete.empty()
 }
 
 // empty reports whether nothing is listed in n, tables aside.
 func (n *Netns) empty() bool {
 	return len(n.Links) == 0 && len(n.Addrs) == 0 && len(n.Routes) == 0 && len(n.Neighs) == 0 &&
-		len(n.FDB) == 0 && len(n.Sysctls) == 0 && len(n.Agents) == 0 && len(n.Execs) == 0
+		len(n.FDB) == 0 && len(n.Sysctls) == 0 && len(n.Qdiscs) == 0 && len(n.Sets) == 0 && len(n.Virtual) == 0 && len(n.Agents) == 0 && len(n.Execs) == 0
 }
 
 // diffList compares two lists by key. Items of want come in its order, deleted
@@ -139,6 +152,7 @@ func without(n *Netns, links map[string]bool) *Netns {
 	m.Routes = reject(n.Routes, func(r Route) bool { return links[r.Dev] })
 	m.Neighs = reject(n.Neighs, func(x Neigh) bool { return links[x.Link] })
 	m.FDB = reject(n.FDB, func(f FDB) bool { return links[f.Link] })
+	m.Qdiscs = reject(n.Qdiscs, func(q Qdisc) bool { return links[q.Link] })
 	return &m
 }
 
@@ -153,9 +167,14 @@ type addrID struct {
 
 func addrKey(a Addr) addrID { return addrID{a.Link, a.Prefix} }
 
-// routeKey is the destination: the kernel refuses a second route to it, so that a
-// route that moves to another link is changed, not added.
-func routeKey(r Route) netip.Prefix { return r.To.Masked() }
+type routeID struct {
+	to    netip.Prefix
+	local bool
+}
+
+// routeKey is the table and the destination: the kernel refuses a second route to it,
+// so that a route that moves to another link is changed, not added.
+func routeKey(r Route) routeID { return routeID{r.To.Masked(), r.Local} }
 
 type neighID struct {
 	link string

@@ -67,8 +67,48 @@ func (d *drift) edit(e *Edit) {
 	d.items(e.Netns, "missing", &e.Add)
 	d.items(e.Netns, "changed", &e.Change)
 	d.items(e.Netns, "not in the plan", &e.Delete)
+	for i := range e.Sets {
+		d.members(e.Netns, &e.Sets[i])
+	}
 	for i := range e.Tables {
 		d.table(e.Netns, &e.Tables[i])
+	}
+	for i := range e.Virtual {
+		d.virtual(e.Netns, &e.Virtual[i])
+	}
+}
+
+// membersShown bounds the members of one set that Drift names.
+const membersShown = 10
+
+func (d *drift) members(netns string, e *SetEdit) {
+	for _, part := range []struct {
+		what    string
+		entries []SetEntry
+	}{{"missing", e.Add}, {"not in the plan", e.Delete}} {
+		for i, x := range part.entries {
+			if i == membersShown {
+				d.note(netns, e.Origin, "set %s: %s more %s", e.Name, count(len(part.entries)-i, "member"), part.what)
+				break
+			}
+			d.note(netns, e.Origin, "set %s: member %s %s", e.Name, e.Type.appendEntry(nil, x), part.what)
+		}
+	}
+}
+
+func (d *drift) virtual(netns string, e *VirtualEdit) {
+	v := &e.Server
+	if e.Renew {
+		d.note(netns, v.Origin, "virtual server %s changed: want %s", v.Service(), v.Words())
+	}
+	for _, part := range []struct {
+		what string
+		real []RealServer
+	}{{"missing", e.Add}, {"changed", e.Change}, {"not in the plan", e.Delete}} {
+		for i := range part.real {
+			r := &part.real[i]
+			d.note(netns, r.Origin, "virtual server %s: real server %s weight %d %s", v.Service(), r.Addr, r.Weight, part.what)
+		}
 	}
 }
 
@@ -117,6 +157,15 @@ func (d *drift) items(netns, what string, n *Netns) {
 	}
 	for _, s := range n.Sysctls {
 		d.note(netns, Origin{}, "sysctl %s=%s %s", s.Key, s.Value, what)
+	}
+	for i := range n.Qdiscs {
+		d.note(netns, n.Qdiscs[i].Origin, "qdisc %s %s", n.Qdiscs[i].words(), what)
+	}
+	for i := range n.Sets {
+		d.note(netns, n.Sets[i].Origin, "set %s (%s) %s", n.Sets[i].Name, n.Sets[i].kind(), what)
+	}
+	for i := range n.Virtual {
+		d.note(netns, n.Virtual[i].Origin, "virtual server %s %s", n.Virtual[i].Words(), what)
 	}
 	for _, a := range n.Agents {
 		d.note(netns, a.Origin, "agent %s %s", a.words(), what)

@@ -27,6 +27,7 @@ const (
 	FeatureTun            Feature = "tun"
 	FeatureDummy          Feature = "dummy"
 	FeatureNetem          Feature = "netem"
+	FeatureTBF            Feature = "tbf"
 	FeatureIPIP           Feature = "ipip"
 	FeatureWireGuard      Feature = "wireguard"
 	FeatureSCTP           Feature = "sctp"
@@ -38,10 +39,16 @@ const (
 	FeatureMatchStatistic   Feature = "iptables match statistic"
 	FeatureMatchRecent      Feature = "iptables match recent"
 	FeatureMatchSCTP        Feature = "iptables match sctp"
+	FeatureMatchSet         Feature = "iptables match set"
+	FeatureMatchMultiPort   Feature = "iptables match multiport"
+	FeatureMatchPhysdev     Feature = "iptables match physdev"
+	FeatureMatchLimit       Feature = "iptables match limit"
+	FeatureMatchIPVS        Feature = "iptables match ipvs"
 	FeatureTargetMark       Feature = "iptables target MARK"
 	FeatureTargetDNAT       Feature = "iptables target DNAT"
 	FeatureTargetMasquerade Feature = "iptables target MASQUERADE"
 	FeatureTargetReject     Feature = "iptables target REJECT"
+	FeatureTargetNFLog      Feature = "iptables target NFLOG"
 )
 
 // About says what a feature is good for and how to get it.
@@ -104,7 +111,7 @@ func inOrder(set needed) []Feature {
 }
 
 const (
-	wayVM      = "run in a virtual machine with a full kernel: vagrant up"
+	wayVM      = "run in a virtual machine with a full kernel: netlab vm test FILE"
 	wayPackage = "install the package iptables (apt-get install iptables); if it is there, " + wayVM
 )
 
@@ -133,16 +140,23 @@ func aboutFeatures() []About {
 		{FeatureMatchStatistic, "services with more than one endpoint in iptables mode", "xt_statistic", "CONFIG_NETFILTER_XT_MATCH_STATISTIC", ""},
 		{FeatureMatchRecent, "session affinity in iptables mode", "xt_recent", "CONFIG_NETFILTER_XT_MATCH_RECENT", ""},
 		{FeatureMatchSCTP, "SCTP ports of services in iptables mode", "xt_sctp", "CONFIG_NETFILTER_XT_MATCH_SCTP", ""},
+		{FeatureMatchMultiPort, "network policies with several ports", "xt_multiport", "CONFIG_NETFILTER_XT_MATCH_MULTIPORT", ""},
+		{FeatureMatchPhysdev, "network policies between pods of one bridge", "xt_physdev", "CONFIG_NETFILTER_XT_MATCH_PHYSDEV", ""},
+		{FeatureMatchLimit, "logging of what network policies refuse", "xt_limit", "CONFIG_NETFILTER_XT_MATCH_LIMIT", ""},
 		{FeatureTargetMark, "masquerade of service traffic", "xt_mark", "CONFIG_NETFILTER_XT_MARK", ""},
 		{FeatureTargetDNAT, "services in iptables mode", "xt_nat", "CONFIG_NETFILTER_XT_NAT", ""},
 		{FeatureTargetMasquerade, "masquerade of traffic that leaves the cluster", "xt_MASQUERADE", "CONFIG_NETFILTER_XT_TARGET_MASQUERADE", ""},
 		{FeatureTargetReject, "services without endpoints time out instead of refusing", "ipt_REJECT", "CONFIG_IP_NF_TARGET_REJECT", ""},
+		{FeatureTargetNFLog, "logging of what network policies refuse", "xt_NFLOG", "CONFIG_NETFILTER_XT_TARGET_NFLOG", ""},
 		{FeatureIPSet, "network policies that use sets, and proxy mode ipvs", "ip_set", "CONFIG_IP_SET", ""},
+		{FeatureMatchSet, "network policies that use sets, and proxy mode ipvs", "xt_set", "CONFIG_NETFILTER_XT_SET", ""},
 		{FeatureNFT, "proxy mode nftables", "nf_tables", "CONFIG_NF_TABLES", "install the package nftables (apt-get install nftables); if it is there, " + wayVM},
 		{FeatureIPVS, "proxy mode ipvs", "ip_vs", "CONFIG_IP_VS", ""},
+		{FeatureMatchIPVS, "proxy mode ipvs: rules that ask which virtual server a packet was for", "xt_ipvs", "CONFIG_NETFILTER_XT_MATCH_IPVS", ""},
 		{FeatureTun, "network mode udp, and WireGuard in user space", "tun", "CONFIG_TUN", ""},
 		{FeatureDummy, "the device kube-ipvs0 of proxy mode ipvs", "dummy", "CONFIG_DUMMY", ""},
 		{FeatureNetem, "delay, jitter and loss on links", "sch_netem", "CONFIG_NET_SCH_NETEM", ""},
+		{FeatureTBF, "rates of links", "sch_tbf", "CONFIG_NET_SCH_TBF", ""},
 		{FeatureIPIP, "network mode ipip", "ipip", "CONFIG_NET_IPIP", ""},
 		{FeatureWireGuard, "network mode wireguard in the kernel", "wireguard", "CONFIG_WIREGUARD", ""},
 		{FeatureSCTP, "expectations and agents that speak SCTP", "sctp", "CONFIG_IP_SCTP", ""},

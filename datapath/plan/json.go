@@ -38,8 +38,12 @@ type (
 		Neighs  []jsonItem        `json:"neighbours,omitempty"`
 		FDB     []jsonItem        `json:"fdb,omitempty"`
 		Sysctls map[string]string `json:"sysctls,omitempty"`
+		Qdiscs  []jsonQdisc       `json:"qdiscs,omitempty"`
+		Sets    []jsonSet         `json:"sets,omitempty"`
 		Tables  []jsonTable       `json:"tables,omitempty"`
+		Virtual []jsonVirtual     `json:"virtualServers,omitempty"`
 		UDP     []jsonUDP         `json:"udp,omitempty"`
+		Cut     []jsonCut         `json:"cut,omitempty"`
 		Agents  []jsonAgent       `json:"agents,omitempty"`
 		Execs   []jsonExec        `json:"programs,omitempty"`
 	}
@@ -74,6 +78,7 @@ type (
 		More   []string `json:"more,omitempty"` // further next hops
 		MAC    string   `json:"mac,omitempty"`
 		OnLink bool     `json:"onlink,omitempty"`
+		Local  bool     `json:"local,omitempty"` // a route of the table local
 		Origin string   `json:"origin,omitempty"`
 	}
 	jsonTable struct {
@@ -125,7 +130,7 @@ func (n *Netns) json() jsonNetns {
 		out.Addrs = append(out.Addrs, jsonItem{Dev: a.Link, Addr: a.Prefix.String(), Origin: a.Origin.String()})
 	}
 	for _, r := range n.Routes {
-		item := jsonItem{Dev: r.Dev, To: r.To.String(), OnLink: r.OnLink, Origin: r.Origin.String()}
+		item := jsonItem{Dev: r.Dev, To: r.To.String(), OnLink: r.OnLink, Local: r.Local, Origin: r.Origin.String()}
 		if r.Via.IsValid() {
 			item.Via = r.Via.String()
 		}
@@ -146,13 +151,7 @@ func (n *Netns) json() jsonNetns {
 		}
 		out.Sysctls[s.Key] = s.Value
 	}
-	for i := range n.Tables {
-		out.Tables = append(out.Tables, n.Tables[i].json())
-	}
-	for i := range n.UDP {
-		s := &n.UDP[i]
-		out.UDP = append(out.UDP, jsonUDP{addrPortTexts(s.To), s.NodePort, addrPortTexts(s.Endpoints), s.Origin.String()})
-	}
+	n.jsonFilters(&out)
 	for _, a := range n.Agents {
 		agent := jsonAgent{Name: a.Name, Node: a.Node, Listen: []string{}, Origin: a.Origin.String()}
 		if a.Health != (Health{}) {

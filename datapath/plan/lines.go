@@ -86,7 +86,7 @@ func (e *Edit) replaced() []Link {
 
 // edit writes what an edit adds and changes.
 func (w *textWriter) edit(e *Edit) {
-	if e.Add.empty() && e.Change.empty() && len(e.Tables) == 0 {
+	if e.Add.empty() && e.Change.empty() && !e.filters() {
 		return
 	}
 	w.enter(e.Netns)
@@ -112,8 +112,64 @@ func (w *textWriter) edit(e *Edit) {
 		w.from(x.Origin)
 		w.linef("ip -n %s neigh replace %s lladdr %s dev %s nud permanent", w.netns, x.Addr, mac(x.MAC), x.Link)
 	}
+	for i := range e.Change.Qdiscs {
+		w.linef("tc -n %s qdisc delete dev %s root", w.netns, e.Change.Qdiscs[i].Link)
+		w.qdisc("add", &e.Change.Qdiscs[i])
+	}
 	w.agents("# change", &e.Change)
+	w.growSets(e)
 	w.tables(e.Tables)
+	w.shrinkSets(e)
+	w.editVirtual(e)
+	w.ipvsSysctls(rest.Sysctls)
+}
+
+// growSets writes what sets get before rules ask them.
+func (w *textWriter) growSets(e *Edit) {
+	w.input("ipset restore", func() {
+		for i := range e.Change.Sets {
+			w.b = append(append(append(w.b, "destroy "...), e.Change.Sets[i].Name...), '\n')
+		}
+		for _, list := range [][]Set{e.Change.Sets, e.Add.Sets} {
+			for i := range list {
+				w.from(list[i].Origin)
+				w.b = list[i].appendCreate(w.b)
+				w.b = list[i].Type.appendEntries(w.b, "add", list[i].Name, list[i].Entries)
+			}
+		}
+		for i := range e.Sets {
+			w.from(e.Sets[i].Origin)
+			w.b = e.Sets[i].Type.appendEntries(w.b, "add", e.Sets[i].Name, e.Sets[i].Add)
+		}
+	})
+}
+
+// shrinkSets writes what goes from sets, and sets that go, once no rule asks them.
+func (w *textWriter) shrinkSets(e *Edit) {
+	w.input("ipset restore", func() {
+		for i := range e.Sets {
+			w.b = e.Sets[i].Type.appendEntries(w.b, "del", e.Sets[i].Name, e.Sets[i].Delete)
+		}
+		for i := range e.Delete.Sets {
+			w.b = append(append(append(w.b, "destroy "...), e.Delete.Sets[i].Name...), '\n')
+		}
+	})
+}
+
+func (w *textWriter) editVirtual(e *Edit) {
+	w.input("ipvsadm -R", func() {
+		for i := range e.Add.Virtual {
+			w.from(e.Add.Virtual[i].Origin)
+			w.b = e.Add.Virtual[i].appendAll(w.b)
+		}
+		for i := range e.Virtual {
+			w.from(e.Virtual[i].Server.Origin)
+			w.b = e.Virtual[i].appendRestore(w.b)
+		}
+		for i := range e.Delete.Virtual {
+			w.b = append(e.Delete.Virtual[i].appendService(append(w.b, "-D "...)), '\n')
+		}
+	})
 }
 
 func (w *textWriter) changeLink(l *Link, kind Kind) {
@@ -134,7 +190,9 @@ func (w *textWriter) changeLink(l *Link, kind Kind) {
 // remove writes what an edit deletes, in the reverse of the order of creation.
 func (w *textWriter) remove(e *Edit) {
 	d := &e.Delete
-	if d.empty() {
+	rest := *d
+	rest.Sets, rest.Virtual = nil, nil // gone with the edit
+	if rest.empty() {
 		return
 	}
 	w.enter(e.Netns)
@@ -146,6 +204,11 @@ func (w *textWriter) remove(e *Edit) {
 	for _, r := range d.Routes {
 		if !gone[r.Dev] {
 			w.linef("ip -n %s route delete %s", w.netns, r.words())
+		}
+	}
+	for _, q := range d.Qdiscs {
+		if !gone[q.Link] {
+			w.linef("tc -n %s qdisc delete dev %s root", w.netns, q.Link)
 		}
 	}
 	for _, f := range d.FDB {
@@ -195,7 +258,7 @@ func (c Changes) Summary() string {
 
 // edited counts the objects that the edits touch.
 func (c Changes) edited() string {
-	var links, addrs, routes, neighs, fdb, sysctls, chains, agents, execs int
+	var links, addrs, routes, neighs, fdb, sysctls, qdiscs, sets, chains, virtual, agents, execs int
 	for i := range c.Edit {
 		e := &c.Edit[i]
 		for _, n := range []*Netns{&e.Add, &e.Change, &e.Delete} {
@@ -205,9 +268,14 @@ func (c Changes) edited() string {
 			neighs += len(n.Neighs)
 			fdb += len(n.FDB)
 			sysctls += len(n.Sysctls)
+			qdiscs += len(n.Qdiscs)
+			sets += len(n.Sets)
+			virtual += len(n.Virtual)
 			agents += len(n.Agents)
 			execs += len(n.Execs)
 		}
+		sets += len(e.Sets)
+		virtual += len(e.Virtual)
 		for _, t := range e.Tables {
 			chains += len(t.Set) + len(t.Delete)
 		}
@@ -217,7 +285,7 @@ func (c Changes) edited() string {
 		n    int
 		noun string
 	}{{links, "link"}, {addrs, "address"}, {routes, "route"}, {neighs, "neighbour"}, {fdb, "FDB entry"},
-		{sysctls, "sysctl"}, {chains, "chain"}, {agents, "agent"}, {execs, "program"}} {
+		{sysctls, "sysctl"}, {qdiscs, "qdisc"}, {sets, "set"}, {chains, "chain"}, {virtual, "virtual server"}, {agents, "agent"}, {execs, "program"}} {
 		if x.n > 0 {
 			parts = append(parts, count(x.n, x.noun))
 		}

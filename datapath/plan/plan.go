@@ -2,6 +2,7 @@ package plan
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -118,7 +119,7 @@ type Route struct {
 	Dev    string
 	OnLink bool
 	// Local makes the destination an address of the namespace itself, without a
-	// device that holds it (ip route add local … dev lo, in the table local).
+	// device that holds it (ip route add local … dev lo, in the table local). Dev is lo.
 	Local bool
 	// Scope link when Via is invalid, else global.
 	Origin Origin
@@ -159,6 +160,9 @@ type Sysctl struct {
 	Key   string // net.ipv4.ip_forward
 	Value string
 }
+
+// OfIPVS reports whether the setting exists only while the kernel has IPVS.
+func (s Sysctl) OfIPVS() bool { return strings.HasPrefix(s.Key, "net.ipv4.vs.") }
 
 // Agent is a set of sockets that answer inside a namespace, on every address of
 // it, with who they are and whom they saw.

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Restore returns the rule as input for iptables-restore, appended to chain: the
@@ -60,6 +61,8 @@ func (r *Rule) appendSave(b []byte) []byte {
 		case Recent:
 			b = m.appendSave(b)
 		case IPVS:
+			b = m.appendSave(b)
+		case Limit:
 			b = m.appendSave(b)
 		default:
 			b = m.appendRestore(b)
@@ -280,6 +283,9 @@ func (m MatchSet) appendRestore(b []byte) []byte {
 
 func (m DPorts) appendRestore(b []byte) []byte {
 	b = strconv.AppendUint(append(b, " --dport "...), uint64(m.First), 10)
+	if m.First == m.Last {
+		return b
+	}
 	return strconv.AppendUint(append(b, ':'), uint64(m.Last), 10)
 }
 
@@ -319,8 +325,39 @@ func (m IPVS) appendAs(b []byte, proto string) []byte {
 	return strconv.AppendUint(append(b, " --vport "...), uint64(m.Port), 10)
 }
 
-func (m Limit) appendRestore(b []byte) []byte {
-	b = append(append(b, " -m limit --limit "...), m.Rate...)
+func (m Limit) appendRestore(b []byte) []byte { return m.appendAs(b, m.Rate) }
+
+// appendSave prints the rate in the unit that libxt_limit chooses (print_rate).
+func (m Limit) appendSave(b []byte) []byte {
+	const scale = 10_000 // XT_LIMIT_SCALE: the kernel holds the time per packet
+	units := []struct {
+		name   string
+		length uint64
+	}{{"day", 24 * 60 * 60 * scale}, {"hour", 60 * 60 * scale}, {"min", 60 * scale}, {"sec", scale}}
+	number, unit, _ := strings.Cut(m.Rate, "/")
+	rate, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || rate == 0 {
+		return m.appendRestore(b)
+	}
+	period := uint64(scale) / rate
+	for _, u := range units {
+		if unit != "" && u.name[0] == unit[0] {
+			period = u.length / rate
+		}
+	}
+	if period == 0 {
+		return m.appendRestore(b)
+	}
+	i := 1
+	for i < len(units) && period <= units[i].length && units[i].length/period >= units[i].length%period {
+		i++
+	}
+	u := units[i-1]
+	return m.appendAs(b, strconv.FormatUint(u.length/period, 10)+"/"+u.name)
+}
+
+func (m Limit) appendAs(b []byte, rate string) []byte {
+	b = append(append(b, " -m limit --limit "...), rate...)
 	if m.Burst != 0 && m.Burst != 5 {
 		b = strconv.AppendInt(append(b, " --limit-burst "...), int64(m.Burst), 10)
 	}
@@ -437,18 +474,22 @@ func (t XorMark) appendTarget(b []byte, save bool) []byte {
 	return append(b, "/0x0"...)
 }
 
+// appendTarget: the tool clears the bits of the value along with those of the mask.
 func (t SetMark) appendTarget(b []byte, save bool) []byte {
-	flag := " -j MARK --set-mark "
+	flag, mask := " -j MARK --set-mark ", t.Mask
 	if save {
-		flag = " -j MARK --set-xmark "
+		flag, mask = " -j MARK --set-xmark ", t.Mask|t.Value
 	}
-	return appendHex(append(appendHex(append(b, flag...), t.Value), '/'), t.Mask)
+	return appendHex(append(appendHex(append(b, flag...), t.Value), '/'), mask)
 }
 
-func (t NFLog) appendTarget(b []byte, _ bool) []byte {
+func (t NFLog) appendTarget(b []byte, save bool) []byte {
 	b = append(b, " -j NFLOG"...)
 	if t.Prefix != "" {
-		b = appendQuoted(append(b, " --nflog-prefix "...), t.Prefix)
+		b = appendSaveQuoted(append(b, " --nflog-prefix "...), t.Prefix)
+	}
+	if save && t.Group == 0 {
+		return b
 	}
 	return strconv.AppendUint(append(b, " --nflog-group "...), uint64(t.Group), 10)
 }

@@ -150,6 +150,66 @@ var ruleRows = []ruleRow{{
 	restore: `-m tcp -p tcp -j REJECT --reject-with tcp-reset`,
 	save:    `-p tcp -m tcp -j REJECT --reject-with tcp-reset`,
 }, {
+	name:    "a set",
+	rule:    Rule{Matches: []Match{Comment{"x"}, MatchSet{Set: "KUBE-CLUSTER-IP", Parts: "dst,dst"}}, Target: Accept{}},
+	restore: `-m comment --comment x -m set --match-set KUBE-CLUSTER-IP dst,dst -j ACCEPT`,
+	save:    `-m comment --comment x -m set --match-set KUBE-CLUSTER-IP dst,dst -j ACCEPT`,
+}, {
+	name:    "not in a set",
+	rule:    Rule{Matches: []Match{MatchSet{"KUBE-CLUSTER-IP", "src,dst", true}, Proto{"tcp"}}, Target: Goto{"KUBE-MARK-MASQ"}},
+	restore: `-m set ! --match-set KUBE-CLUSTER-IP src,dst -m tcp -p tcp -g KUBE-MARK-MASQ`,
+	save:    `-p tcp -m set ! --match-set KUBE-CLUSTER-IP src,dst -m tcp -g KUBE-MARK-MASQ`,
+}, {
+	name:    "a range of ports",
+	rule:    Rule{Matches: []Match{Proto{"tcp"}, DPorts{1000, 2000}}, Target: Return{}},
+	restore: `-m tcp -p tcp --dport 1000:2000 -j RETURN`,
+	save:    `-p tcp -m tcp --dport 1000:2000 -j RETURN`,
+}, {
+	name:    "a range of one port",
+	rule:    Rule{Matches: []Match{Proto{"udp"}, DPorts{53, 53}}, Target: Return{}},
+	restore: `-m udp -p udp --dport 53 -j RETURN`,
+	save:    `-p udp -m udp --dport 53 -j RETURN`,
+}, {
+	name:    "a list of ports",
+	rule:    Rule{Matches: []Match{Proto{"tcp"}, MultiPort{"80,443,1000:2000"}}, Target: Return{}},
+	restore: `-m tcp -p tcp -m multiport --dports 80,443,1000:2000 -j RETURN`,
+	save:    `-p tcp -m tcp -m multiport --dports 80,443,1000:2000 -j RETURN`,
+}, {
+	name:    "bridge ports",
+	rule:    Rule{Matches: []Match{Physdev{In: "veth+", Out: "veth1", Bridged: true}, Physdev{Bridged: true}, Physdev{Out: "cali+"}}, Target: Return{}},
+	restore: `-m physdev --physdev-in veth+ --physdev-out veth1 --physdev-is-bridged -m physdev --physdev-is-bridged -m physdev --physdev-out cali+ -j RETURN`,
+	save:    `-m physdev --physdev-in veth+ --physdev-out veth1 --physdev-is-bridged -m physdev --physdev-is-bridged -m physdev --physdev-out cali+ -j RETURN`,
+}, {
+	name:    "a limit, and telling user space",
+	rule:    Rule{Matches: []Match{Limit{Rate: "10/minute", Burst: 10}}, Target: NFLog{Group: 100, Prefix: "DROP by policy default/p"}},
+	restore: `-m limit --limit 10/minute --limit-burst 10 -j NFLOG --nflog-prefix "DROP by policy default/p" --nflog-group 100`,
+	save:    `-m limit --limit 10/min --limit-burst 10 -j NFLOG --nflog-prefix "DROP by policy default/p" --nflog-group 100`,
+}, {
+	name:    "limits in the unit that fits, of the usual burst",
+	rule:    Rule{Matches: []Match{Limit{Rate: "120/min"}, Limit{Rate: "7/min", Burst: 5}, Limit{Rate: "100/s"}, Limit{Rate: "48/day"}, Limit{Rate: "3"}}, Target: NFLog{Prefix: "x"}},
+	restore: `-m limit --limit 120/min -m limit --limit 7/min -m limit --limit 100/s -m limit --limit 48/day -m limit --limit 3 -j NFLOG --nflog-prefix x --nflog-group 0`,
+	save:    `-m limit --limit 2/sec -m limit --limit 7/min -m limit --limit 100/sec -m limit --limit 2/hour -m limit --limit 3/sec -j NFLOG --nflog-prefix x`,
+}, {
+	name:    "ICMP types",
+	rule:    Rule{Matches: []Match{Proto{"icmp"}, ICMPType{Type: 8, AnyCode: true}, ICMPType{Type: 3, Code: 4}}, Target: Return{}},
+	restore: `-p icmp -m icmp --icmp-type 8 -m icmp --icmp-type 3/4 -j RETURN`,
+	save:    `-p icmp -m icmp --icmp-type 8 -m icmp --icmp-type 3/4 -j RETURN`,
+}, {
+	name:    "some bits of the mark",
+	rule:    Rule{Target: SetMark{0x10000, 0x30000}},
+	restore: `-j MARK --set-mark 0x10000/0x30000`,
+	save:    `-j MARK --set-xmark 0x10000/0x30000`,
+}, {
+	name:    "bits of the mark that the mask leaves out",
+	rule:    Rule{Target: SetMark{0x10000, 0x20000}},
+	restore: `-j MARK --set-mark 0x10000/0x20000`,
+	save:    `-j MARK --set-xmark 0x10000/0x30000`,
+}, {
+	name:    "no bits of the mark",
+	rule:    Rule{Target: SetMark{0, 0x30000}},
+	restore: `-j MARK --set-mark 0x0/0x30000`,
+	save:    `-j MARK --set-xmark 0x0/0x30000`,
+}, {
 	name:    "a rule from the kernel",
 	rule:    Rule{Raw: "-m length --length 1:9 -j RETURN"},
 	restore: `-m length --length 1:9 -j RETURN`,

@@ -17,6 +17,14 @@ func (c Changes) Requires() []Feature {
 		n.Links = append(append([]Link{}, e.Add.Links...), e.Change.Links...)
 		n.Sysctls = append(append([]Sysctl{}, e.Add.Sysctls...), e.Change.Sysctls...)
 		n.Agents = append(append([]Agent{}, e.Add.Agents...), e.Change.Agents...)
+		n.Qdiscs = append(append([]Qdisc{}, e.Add.Qdiscs...), e.Change.Qdiscs...)
+		n.Sets = append(append([]Set{}, e.Add.Sets...), e.Change.Sets...)
+		for _, s := range e.Sets {
+			n.Sets = append(n.Sets, Set{Name: s.Name, Type: s.Type, Origin: s.Origin})
+		}
+		for _, v := range e.Virtual {
+			n.Virtual = append(n.Virtual[:len(n.Virtual):len(n.Virtual)], v.Server)
+		}
 		n.Tables = nil
 		for _, t := range e.Tables {
 			n.Tables = append(n.Tables, Table{IPv6: t.IPv6, Name: t.Name, Chains: t.Set})
@@ -53,12 +61,34 @@ func (n *Netns) requires(set needed) {
 			set.add(FeatureBridge, l.Origin)
 		case VXLAN:
 			set.add(FeatureVXLAN, l.Origin)
+		case Dummy:
+			set.add(FeatureDummy, l.Origin)
 		}
 	}
 	for _, s := range n.Sysctls {
-		if s.Key == "net.bridge.bridge-nf-call-iptables" {
+		switch {
+		case s.Key == "net.bridge.bridge-nf-call-iptables":
 			set.add(FeatureBrNetfilter, n.Origin)
+		case s.OfIPVS():
+			set.add(FeatureIPVS, n.Origin)
 		}
+	}
+	for i := range n.Qdiscs {
+		if n.Qdiscs[i].Impairs() {
+			set.add(FeatureNetem, n.Qdiscs[i].Origin)
+		}
+		if n.Qdiscs[i].Rate > 0 {
+			set.add(FeatureTBF, n.Qdiscs[i].Origin)
+		}
+	}
+	for i := range n.Sets {
+		set.add(FeatureIPSet, n.Sets[i].Origin)
+	}
+	for i := range n.Virtual {
+		set.add(FeatureIPVS, n.Virtual[i].Origin)
+	}
+	for i := range n.Cut {
+		set.add(FeatureConntrack, n.Cut[i].Origin)
 	}
 	for _, a := range n.Agents {
 		for _, l := range a.Listen {
@@ -104,6 +134,17 @@ func (r *Rule) requires(set needed) {
 			set.add(FeatureMatchStatistic, r.Origin)
 		case Recent:
 			set.add(FeatureMatchRecent, r.Origin)
+		case MatchSet:
+			set.add(FeatureMatchSet, r.Origin)
+			set.add(FeatureIPSet, r.Origin)
+		case MultiPort:
+			set.add(FeatureMatchMultiPort, r.Origin)
+		case Physdev, PhysdevIsIn:
+			set.add(FeatureMatchPhysdev, r.Origin)
+		case Limit:
+			set.add(FeatureMatchLimit, r.Origin)
+		case IPVS:
+			set.add(FeatureMatchIPVS, r.Origin)
 		case Proto:
 			if m.Name == "sctp" {
 				set.add(FeatureMatchSCTP, r.Origin)
@@ -111,8 +152,10 @@ func (r *Rule) requires(set needed) {
 		}
 	}
 	switch r.Target.(type) {
-	case OrMark, XorMark:
+	case OrMark, XorMark, SetMark:
 		set.add(FeatureTargetMark, r.Origin)
+	case NFLog:
+		set.add(FeatureTargetNFLog, r.Origin)
 	case DNAT:
 		set.add(FeatureTargetDNAT, r.Origin)
 	case Masquerade:

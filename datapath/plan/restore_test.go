@@ -21,7 +21,7 @@ func scratch(t *testing.T, script, input string) string {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")
 	}
-	for _, tool := range []string{"unshare", "iptables-nft-restore", "iptables-legacy-restore"} {
+	for _, tool := range []string{"unshare", "ipset", "iptables-nft-restore", "iptables-legacy-restore"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed", tool)
 		}
@@ -64,6 +64,7 @@ func rulesOf(saved string) []string {
 var variants = []string{"iptables-nft", "iptables-legacy"}
 
 func TestRulesReadBackAsSaved(t *testing.T) {
+	sets := "ipset create KUBE-CLUSTER-IP hash:ip,port\n"
 	for _, variant := range variants {
 		t.Run(variant, func(t *testing.T) {
 			var tables [2]Table
@@ -82,7 +83,7 @@ func TestRulesReadBackAsSaved(t *testing.T) {
 				want = append(want, strings.TrimRight(table.Name+" "+name+" "+row.rule.Save(), " "))
 			}
 			text := RestoreText(Edits(tables[:]), false)
-			saved := scratch(t, fmt.Sprintf("%[1]s-restore --noflush; %[1]s-save -t filter; %[1]s-save -t nat", variant), text)
+			saved := scratch(t, sets+fmt.Sprintf("%[1]s-restore --noflush; %[1]s-save -t filter; %[1]s-save -t nat", variant), text)
 			got := map[string]bool{}
 			for _, r := range rulesOf(saved) {
 				got[r] = true
@@ -106,6 +107,7 @@ func TestIPv6RulesReadBackAsSaved(t *testing.T) {
 		{Matches: []Match{Recent{List: "X", Seconds: 5, Reap: true, IPv6: true}}, Target: Return{}},
 		{Matches: []Match{Recent{List: "X", Set: true, IPv6: true}}, Target: Return{}},
 		{Target: Reject{With: "icmp6-port-unreachable"}},
+		{Matches: []Match{Proto{"icmpv6"}, ICMPType{Type: 135, AnyCode: true, IPv6: true}, ICMPType{Type: 1, Code: 4, IPv6: true}}, Target: Return{}},
 	}
 	edits := []TableEdit{{IPv6: true, Name: "filter", Set: []Chain{{Name: "X", Rules: rules}}}}
 	for _, variant := range []string{"ip6tables-nft", "ip6tables-legacy"} {

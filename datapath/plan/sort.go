@@ -27,7 +27,7 @@ func (n *Netns) Sort() {
 		return cmp.Or(n.compareLinks(a.Link, b.Link), comparePrefix(a.Prefix, b.Prefix))
 	})
 	slices.SortStableFunc(n.Routes, func(a, b Route) int {
-		return cmp.Or(comparePrefix(a.To, b.To), cmp.Compare(a.Dev, b.Dev))
+		return cmp.Or(compareBool(a.Local, b.Local), comparePrefix(a.To, b.To), cmp.Compare(a.Dev, b.Dev))
 	})
 	slices.SortStableFunc(n.Neighs, func(a, b Neigh) int {
 		return cmp.Or(n.compareLinks(a.Link, b.Link), a.Addr.Compare(b.Addr))
@@ -36,6 +36,8 @@ func (n *Netns) Sort() {
 		return cmp.Or(n.compareLinks(a.Link, b.Link), bytes.Compare(a.MAC[:], b.MAC[:]), a.Dst.Compare(b.Dst))
 	})
 	slices.SortStableFunc(n.Sysctls, func(a, b Sysctl) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(n.Qdiscs, func(a, b Qdisc) int { return n.compareLinks(a.Link, b.Link) })
+	n.sortSets()
 	slices.SortStableFunc(n.Tables, func(a, b Table) int {
 		return cmp.Or(compareBool(a.IPv6, b.IPv6), cmp.Compare(tableOrder(a.Name), tableOrder(b.Name)))
 	})
@@ -50,6 +52,28 @@ func (n *Netns) Sort() {
 	}
 	slices.SortStableFunc(n.Agents, func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(n.Execs, func(a, b Exec) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// sortSets brings what grows with services and policies into order. What is in order
+// already, as backends make it, costs one look.
+func (n *Netns) sortSets() {
+	byName := func(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(n.Sets, byName) {
+		slices.SortStableFunc(n.Sets, byName)
+	}
+	for i := range n.Sets {
+		n.Sets[i].Sort()
+	}
+	for i := range n.Virtual {
+		n.Virtual[i].Sort()
+	}
+	byAddr := func(a, b VirtualServer) int { return compareVirtual(&a, &b) }
+	if !slices.IsSortedFunc(n.Virtual, byAddr) {
+		slices.SortStableFunc(n.Virtual, byAddr)
+	}
+	slices.SortStableFunc(n.Cut, func(a, b Cut) int {
+		return cmp.Or(a.Pod.Compare(b.Pod), compareBool(a.Ingress, b.Ingress))
+	})
 }
 
 // compareLinks orders links as they are created.

@@ -77,8 +77,12 @@ func (w *textWriter) create(n *Netns) {
 	}
 	w.linef("ip -n %s link set dev lo up", n.Name)
 	w.add(n)
+	w.sets(n.Sets)
 	w.tables(Edits(n.Tables))
+	w.virtual(n.Virtual)
+	w.ipvsSysctls(n.Sysctls)
 	w.udp(n.UDP)
+	w.cuts(n.Cut)
 }
 
 // enter begins a namespace.
@@ -116,10 +120,67 @@ func (w *textWriter) add(n *Netns) {
 		w.from(r.Origin)
 		w.linef("ip -n %s route add %s", w.netns, r.words())
 	}
+	for i := range n.Qdiscs {
+		w.qdisc("add", &n.Qdiscs[i])
+	}
 	w.agents("#", n)
 }
 
+// qdisc writes one tc command for each part, the outer one first.
+func (w *textWriter) qdisc(verb string, q *Qdisc) {
+	w.from(q.Origin)
+	for _, c := range q.commands() {
+		w.linef("tc -n %s qdisc %s dev %s %s", w.netns, verb, q.Link, c)
+	}
+}
+
+// sets writes the input of one ipset restore.
+func (w *textWriter) sets(list []Set) {
+	w.input("ipset restore", func() {
+		for i := range list {
+			s := &list[i]
+			w.from(s.Origin)
+			w.b = s.appendCreate(w.b)
+			w.b = s.Type.appendEntries(w.b, "add", s.Name, s.Entries)
+		}
+	})
+}
+
+// virtual writes the input of one ipvsadm -R.
+func (w *textWriter) virtual(list []VirtualServer) {
+	w.input("ipvsadm -R", func() {
+		for i := range list {
+			w.from(list[i].Origin)
+			w.b = list[i].appendAll(w.b)
+		}
+	})
+}
+
+// input writes a program's run in the namespace and, as a here-document, what body
+// writes. Where that is nothing, so is the whole.
+func (w *textWriter) input(program string, body func()) {
+	before, origin := len(w.b), w.origin
+	w.origin = Origin{}
+	w.linef("ip netns exec %s %s <<'EOF'", w.netns, program)
+	start := len(w.b)
+	if body(); len(w.b) == start {
+		w.b, w.origin = w.b[:before], origin
+		return
+	}
+	w.b, w.origin = append(w.b, "EOF\n"...), Origin{}
+}
+
+// sysctls leaves out those of IPVS, see ipvsSysctls.
 func (w *textWriter) sysctls(list []Sysctl) {
+	w.settings(reject(list, Sysctl.OfIPVS))
+}
+
+// ipvsSysctls writes those settings that appear when ipvsadm has loaded IPVS.
+func (w *textWriter) ipvsSysctls(list []Sysctl) {
+	w.settings(reject(list, func(s Sysctl) bool { return !s.OfIPVS() }))
+}
+
+func (w *textWriter) settings(list []Sysctl) {
 	if len(list) == 0 {
 		return
 	}
@@ -249,6 +310,9 @@ func (r Route) words() string {
 	if r.To.Bits() == 0 {
 		to = "default"
 	}
+	if r.Local {
+		return "local " + to + " dev " + r.Dev
+	}
 	if len(r.More) > 0 {
 		for _, via := range append([]netip.Addr{r.Via}, r.More...) {
 			to += " nexthop via " + via.String() + " dev " + r.Dev
@@ -295,6 +359,15 @@ func (w *textWriter) udp(list []UDPService) {
 		s := &list[i]
 		w.from(s.Origin)
 		w.linef("# udp %s", s.words())
+	}
+}
+
+// cuts writes which established connections are left alone: no shell command, so as
+// comments.
+func (w *textWriter) cuts(list []Cut) {
+	for i := range list {
+		w.from(list[i].Origin)
+		w.linef("# cut %s", list[i].words())
 	}
 }
 

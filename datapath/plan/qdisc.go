@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Latency is how long a packet may wait in a tbf before it is dropped.
+const Latency = 50 * time.Millisecond
+
+// Impairs reports whether it delays or loses packets, which takes netem.
+func (q *Qdisc) Impairs() bool { return q.Delay > 0 || q.Jitter > 0 || q.Loss > 0 }
+
+// Burst is the size of tbf's bucket in bytes: what comes in 10 ms, which covers
+// the tick of every kernel, and at least two packets of the usual size.
+func (q *Qdisc) Burst() uint32 {
+	return uint32(min(max(q.Rate/8/100, 3200), math.MaxInt32))
+}
+
+// Limit is the length of tbf's queue in bytes: what waits no longer than Latency,
+// beyond the burst.
+func (q *Qdisc) Limit() uint32 {
+	wait := q.Rate / 8 / uint64(time.Second/Latency)
+	return uint32(min(wait+uint64(q.Burst()), math.MaxInt32))
+}
+
+// commands are the qdiscs as tc qdisc add takes them, after dev LINK: the outer one
+// first.
+func (q *Qdisc) commands() []string {
+	var list []string
+	place := "root handle 1:"
+	if q.Impairs() {
+		s := place + " netem"
+		if q.Delay > 0 || q.Jitter > 0 {
+			s += " delay " + tcTime(q.Delay)
+			if q.Jitter > 0 {
+				s += " " + tcTime(q.Jitter)
+			}
+		}
+		if q.Loss > 0 {
+			s += " loss " + strconv.FormatFloat(q.Loss*100, 'g', -1, 64) + "%"
+		}
+		list = append(list, s)
+		place = "parent 1:1 handle 10:"
+	}
+	if q.Rate > 0 {
+		list = append(list, fmt.Sprintf("%s tbf rate %dbit burst %db limit %db", place, q.Rate, q.Burst(), q.Limit()))
+	}
+	return list
+}
+
+// tcTime is a duration in the unit that tc prints: 50ms, 1500us.
+func tcTime(d time.Duration) string {
+	if d%time.Millisecond == 0 {
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%dus", d.Microseconds())
+}
+
+// words says what the qdisc does, for findings.
+func (q *Qdisc) words() string {
+	s := "dev " + q.Link
+	for _, c := range q.commands() {
+		s += " " + c
+	}
+	return s
+}
+
+// sameQdisc compares as exactly as the kernel holds it: time in ticks of 64 ns,
+// loss in 32 bits, the rate in bytes.
+func sameQdisc(a, b Qdisc) bool {
+	near := func(x, y time.Duration) bool { return (x - y).Abs() < time.Microsecond }
+	return near(a.Delay, b.Delay) && near(a.Jitter, b.Jitter) && math.Abs(a.Loss-b.Loss) < 1e-6 && a.Rate/8 == b.Rate/8
+}
