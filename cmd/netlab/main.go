@@ -60,7 +60,7 @@ network namespaces, and proves with real packets what the file claims.
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&u.verbose, "verbose", "v", false, "show each kernel change as a command line")
 	flags.DurationVar(&u.timeout, "timeout", 0, "give up after this long (0: never)")
-	root.AddCommand(planCommand(u), explainCommand(u), validateCommand(u), fmtCommand(u), versionCommand(u))
+	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), fmtCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
 	for _, c := range root.Commands() {
 		guard(u, c)

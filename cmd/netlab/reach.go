@@ -1,0 +1,275 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/topology"
+)
+
+func reachCommand(u *ui) *cobra.Command {
+	var o reachOptions
+	c := &cobra.Command{
+		Use:   "reach [LAB or FILE]",
+		Short: "Say who can reach whom: a truth table per port and protocol",
+		Long: `Print who can reach whom on every port that somebody listens on. Each pair is asked up to
+three times: what services and policies mean, what the rules do on paper, and, of a running
+lab, what packets do. Where they differ the cell shows all opinions, and the command exits 1.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return u.reach(c.Context(), args, o) },
+	}
+	o.flags.register(c)
+	c.Flags().StringSliceVar(&o.ports, "port", nil, "only these: `PORT` or PORT/PROTOCOL (repeatable)")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return c
+}
+
+type reachOptions struct {
+	flags scenarioFlags
+	ports []string
+	json  bool
+}
+
+// plane is a port over a protocol, and who listens there.
+type plane struct {
+	protocol topology.Protocol
+	port     uint16
+	names    []string
+	addrs    []netip.Addr
+}
+
+func (u *ui) reach(ctx context.Context, args []string, o reachOptions) error {
+	path, running, err := u.reachable(ctx, args)
+	if err != nil {
+		return err
+	}
+	s, p, err := u.compile(path, o.flags)
+	if err != nil {
+		return err
+	}
+	if err := u.sameAs(ctx, running, p, path); err != nil {
+		return err
+	}
+	planes, err := wanted(planesOf(s.Lab), o.ports)
+	if err != nil {
+		return err
+	}
+	dialers := s.Lab.Dialers()
+	tables := onPaper(s.Lab, p, dialers, planes)
+	if running != nil {
+		done := u.working(fmt.Sprintf("dialing %s", plural(len(flowsOf(tables, dialers, planes)), "connection")))
+		err = observeReach(ctx, running, tables, dialers, planes)
+		done()
+		if err != nil {
+			return broken(err, "see: netlab status")
+		}
+	}
+	return u.printReach(tables, o.json)
+}
+
+func (u *ui) printReach(tables []reports.Reachability, asJSON bool) error {
+	for i := range tables {
+		for _, row := range tables[i].Cells {
+			for k := range row {
+				row[k].Judge()
+			}
+		}
+	}
+	text, differences := reports.ReachTables(tables, colour(u.out))
+	if asJSON {
+		data, err := reports.ReachJSON(tables)
+		if err != nil {
+			return err
+		}
+		text = string(data)
+	}
+	u.print("%s", text)
+	if differences > 0 {
+		return told(exitFailed)
+	}
+	return nil
+}
+
+// planesOf are the ports on which pods and clients listen, by protocol and number.
+func planesOf(lab *topology.Lab) []plane {
+	var all []plane
+	add := func(name string, addrs []netip.Addr, ports []topology.Port) {
+		for _, p := range ports {
+			i := slices.IndexFunc(all, func(x plane) bool { return x.protocol == p.Protocol && x.port == p.Number })
+			if i < 0 {
+				i = len(all)
+				all = append(all, plane{protocol: p.Protocol, port: p.Number})
+			}
+			for _, a := range addrs {
+				label := name
+				if len(addrs) > 1 {
+					label += map[bool]string{false: "/4", true: "/6"}[a.Is6()]
+				}
+				if len(all[i].names) == 0 || !slices.Contains(all[i].addrs, a) {
+					all[i].names, all[i].addrs = append(all[i].names, label), append(all[i].addrs, a)
+				}
+			}
+		}
+	}
+	for _, p := range lab.Pods {
+		add(p.AgentName(), p.Addrs, p.Ports)
+	}
+	for _, c := range lab.Clients {
+		add(c.Name, c.Addrs, c.Ports)
+	}
+	slices.SortStableFunc(all, func(a, b plane) int {
+		return cmp.Or(cmp.Compare(a.protocol, b.protocol), cmp.Compare(a.port, b.port))
+	})
+	return all
+}
+
+// wanted are the planes that the user asked for: 80, or 53/udp; all without a word.
+func wanted(all []plane, ports []string) ([]plane, error) {
+	if len(ports) == 0 {
+		return all, nil
+	}
+	var out []plane
+	for _, text := range ports {
+		number, protocol, _ := strings.Cut(text, "/")
+		n, err := strconv.ParseUint(number, 10, 16)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--port %s is no port", text), "write for example --port 80 or --port 53/udp")
+		}
+		found := false
+		for _, p := range all {
+			if uint64(p.port) == n && (protocol == "" || protocol == string(p.protocol)) {
+				out, found = append(out, p), true
+			}
+		}
+		if !found {
+			return nil, usage(fmt.Errorf("nobody listens on port %s", text), "see what there is: leave out --port")
+		}
+	}
+	return out, nil
+}
+
+func dialerName(d topology.Dialer) string {
+	switch {
+	case d.Pod != nil:
+		return d.Pod.AgentName()
+	case d.Node != nil:
+		return d.Node.Name
+	}
+	return d.Client.Name
+}
+
+// onPaper asks what services and policies mean, and what the rules do.
+func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes []plane) []reports.Reachability {
+	world := walk.New(p)
+	var tables []reports.Reachability
+	for _, x := range planes {
+		t := reports.Reachability{Protocol: flow.Protocol(x.protocol), Port: x.port, To: x.names}
+		for _, d := range dialers {
+			t.From = append(t.From, dialerName(d))
+			row := make([]reports.Cell, 0, len(x.addrs))
+			for _, a := range x.addrs {
+				to := netip.AddrPortFrom(a, x.port)
+				var c reports.Cell
+				for _, end := range topology.Reach(lab, d, to, x.protocol) {
+					c.Expected = with(c.Expected, flow.Outcome(end.Outcome))
+				}
+				for _, end := range world.Walk(reachFlow(d, to, x.protocol)).Ends() {
+					c.Predicted = with(c.Predicted, end.Value.Outcome)
+				}
+				row = append(row, c)
+			}
+			t.Cells = append(t.Cells, row)
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
+func with(list []flow.Outcome, o flow.Outcome) []flow.Outcome {
+	if slices.Contains(list, o) {
+		return list
+	}
+	return append(list, o)
+}
+
+func reachFlow(d topology.Dialer, to netip.AddrPort, protocol topology.Protocol) flow.Flow {
+	return flow.Flow{From: d.Netns(), To: to, Protocol: flow.Protocol(protocol), Within: time.Second}
+}
+
+// flowsOf are the connections of all cells, in order.
+func flowsOf(tables []reports.Reachability, dialers []topology.Dialer, planes []plane) []flow.Flow {
+	var flows []flow.Flow
+	for i := range tables {
+		for _, d := range dialers {
+			for _, a := range planes[i].addrs {
+				flows = append(flows, reachFlow(d, netip.AddrPortFrom(a, planes[i].port), planes[i].protocol))
+			}
+		}
+	}
+	return flows
+}
+
+// runningLab is a lab that can be asked, such as an *engine.Client.
+type runningLab interface {
+	Probe(ctx context.Context, flows []flow.Flow) ([]flow.Seen, error)
+	Read(ctx context.Context) (have, want *plan.Plan, err error)
+}
+
+// sameAs refuses to compare a lab with a file from which it was not made.
+func (u *ui) sameAs(ctx context.Context, running runningLab, p *plan.Plan, path string) error {
+	if running == nil {
+		return nil
+	}
+	_, want, err := running.Read(ctx)
+	if err != nil {
+		return broken(err, "see: netlab status")
+	}
+	if !plan.Diff(want, p).Empty() {
+		return usage(fmt.Errorf("the lab is not as %s says", path), "make it so: netlab up "+path+", or give the same --var here")
+	}
+	return nil
+}
+
+// observeReach dials all cells at once, and once more those that are not as expected:
+// neighbours that meet for the first time may lose a packet.
+func observeReach(ctx context.Context, lab runningLab, tables []reports.Reachability, dialers []topology.Dialer, planes []plane) error {
+	flows := flowsOf(tables, dialers, planes)
+	var cells []*reports.Cell
+	for i := range tables {
+		for _, row := range tables[i].Cells {
+			for k := range row {
+				cells = append(cells, &row[k])
+			}
+		}
+	}
+	for again := range 2 {
+		var some []flow.Flow
+		var places []int
+		for i, c := range cells {
+			c.Judge()
+			if again == 0 || c.Disagrees {
+				some, places = append(some, flows[i]), append(places, i)
+			}
+		}
+		seen, err := lab.Probe(ctx, some)
+		if err != nil {
+			return err
+		}
+		for i, place := range places {
+			cells[place].Observed = []flow.Outcome{seen[i].Outcome}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/engine"
+)
+
+// reachable finds what the argument means: a lab that runs, which can be dialed and has
+// its scenario, else a scenario, which can be followed on paper only.
+func (u *ui) reachable(ctx context.Context, args []string) (path string, lab runningLab, err error) {
+	running, err := engine.List()
+	if err != nil {
+		return "", nil, broken(err, "make sure that you may read "+engine.StateDir())
+	}
+	name := ""
+	if len(args) > 0 {
+		name = labName(args[0])
+	} else if name, err = theLab(nil); err != nil {
+		return "", nil, err
+	}
+	if !slices.Contains(running, name) {
+		path, err = theScenario(args)
+		return path, nil, err
+	}
+	client, info, err := connect(ctx, []string{name})
+	if err != nil {
+		return "", nil, err
+	}
+	return info.File, client, nil
+}

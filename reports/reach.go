@@ -1,0 +1,221 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// Reachability is who can reach whom on one port over one protocol: a truth table.
+type Reachability struct {
+	Protocol flow.Protocol `json:"protocol"`
+	Port     uint16        `json:"port"`
+	From     []string      `json:"from"`
+	To       []string      `json:"to"`
+	Cells    [][]Cell      `json:"cells"` // by From, then To
+}
+
+// Cell is how connections from one to another end. Each field lists the outcomes that
+// can happen, where chance decides several; empty: nobody asked.
+type Cell struct {
+	Expected  []flow.Outcome `json:"expected"`            // by what services and policies mean
+	Predicted []flow.Outcome `json:"predicted"`           // by the rules, on paper
+	Observed  []flow.Outcome `json:"observed,omitempty"`  // with packets
+	Because   string         `json:"because,omitempty"`   // why it is denied, in words
+	Disagrees bool           `json:"disagrees,omitempty"` // the three are not the same
+}
+
+// Judge fills in whether the opinions differ. What was observed is one of the outcomes
+// that are possible.
+func (c *Cell) Judge() {
+	c.Disagrees = !sameOutcomes(c.Expected, c.Predicted)
+	for _, o := range c.Observed {
+		c.Disagrees = c.Disagrees || !containsOutcome(c.Predicted, o) || !containsOutcome(c.Expected, o)
+	}
+}
+
+func sameOutcomes(a, b []flow.Outcome) bool {
+	for _, o := range a {
+		if !containsOutcome(b, o) {
+			return false
+		}
+	}
+	for _, o := range b {
+		if !containsOutcome(a, o) {
+			return false
+		}
+	}
+	return true
+}
+
+func containsOutcome(list []flow.Outcome, o flow.Outcome) bool {
+	for _, x := range list {
+		if x == o {
+			return true
+		}
+	}
+	return false
+}
+
+// outcomeSigns are how outcomes look in a table.
+var outcomeSigns = []struct {
+	outcome flow.Outcome
+	sign    string
+	words   string
+}{
+	{flow.Connected, ".", "connected"}, {flow.Timeout, "X", "timeout"}, {flow.Refused, "R", "refused"},
+	{flow.Unreachable, "U", "unreachable"}, {flow.Reset, "r", "reset"}, {flow.Failed, "!", "the probe broke"},
+}
+
+func sign(outcomes []flow.Outcome) string {
+	var b strings.Builder
+	for _, s := range outcomeSigns {
+		if containsOutcome(outcomes, s.outcome) {
+			b.WriteString(s.sign)
+		}
+	}
+	return b.String()
+}
+
+// text is the cell in the table: one sign where all agree, else the sign of each that
+// was asked.
+func (c Cell) text() string {
+	if !c.Disagrees {
+		return sign(c.Expected)
+	}
+	parts := []string{sign(c.Expected), sign(c.Predicted)}
+	if len(c.Observed) > 0 {
+		parts = append(parts, sign(c.Observed))
+	}
+	return strings.Join(parts, "/")
+}
+
+// ReachTables renders truth tables, a row for each dialer and a column for each target.
+// Below come the cells on which the opinions differ, and their number is returned.
+func ReachTables(tables []Reachability, colour bool) (text string, differences int) {
+	m := matrix{paint: plain}
+	if colour {
+		m.paint = ansi
+	}
+	for _, t := range tables {
+		m.reachability(t)
+	}
+	var used []string
+	observed := false
+	for _, s := range outcomeSigns {
+		for _, t := range tables {
+			if t.has(func(c Cell) bool {
+				return containsOutcome(c.Expected, s.outcome) || containsOutcome(c.Predicted, s.outcome) || containsOutcome(c.Observed, s.outcome)
+			}) {
+				used = append(used, s.sign+" "+s.words)
+				break
+			}
+		}
+	}
+	for _, t := range tables {
+		observed = observed || t.has(func(c Cell) bool { return len(c.Observed) > 0 })
+		for i, row := range t.Cells {
+			for k, c := range row {
+				if c.Disagrees {
+					differences++
+					m.line(m.paint(bad, fmt.Sprintf("≠ %s to %s, %s %d: %s", t.From[i], t.To[k], t.Protocol, t.Port, c.words())))
+				}
+			}
+		}
+	}
+	m.line(m.paint(quiet, strings.Join(used, "   ")))
+	switch {
+	case differences == 1:
+		m.line(m.paint(bad, "1 cell differs"))
+	case differences > 1:
+		m.line(m.paint(bad, fmt.Sprintf("%d cells differ", differences)))
+	case observed:
+		m.line("meaning, rules and packets agree")
+	default:
+		m.line("meaning and rules agree; nothing was sent")
+	}
+	return m.text.String(), differences
+}
+
+func (t Reachability) has(f func(Cell) bool) bool {
+	for _, row := range t.Cells {
+		for _, c := range row {
+			if f(c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c Cell) words() string {
+	parts := []string{"expected " + outcomeWords(c.Expected), "predicted " + outcomeWords(c.Predicted)}
+	if len(c.Observed) > 0 {
+		parts = append(parts, "observed "+outcomeWords(c.Observed))
+	}
+	if c.Because != "" {
+		parts = append(parts, c.Because)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func outcomeWords(list []flow.Outcome) string {
+	var words []string
+	for _, o := range list {
+		words = append(words, string(o))
+	}
+	return strings.Join(words, " or ")
+}
+
+// reachability writes one table.
+func (m *matrix) reachability(t Reachability) {
+	m.line(m.paint(title, fmt.Sprintf("%s %d", t.Protocol, t.Port)))
+	first := 0
+	for _, f := range t.From {
+		first = max(first, utf8.RuneCountInString(f))
+	}
+	widths := make([]int, len(t.To))
+	head := strings.Repeat(" ", first)
+	for k, to := range t.To {
+		widths[k] = utf8.RuneCountInString(to)
+		for i := range t.From {
+			widths[k] = max(widths[k], len(t.Cells[i][k].text()))
+		}
+		head += "  " + to + strings.Repeat(" ", widths[k]-utf8.RuneCountInString(to))
+	}
+	m.line(m.paint(quiet, strings.TrimRight(head, " ")))
+	for i, f := range t.From {
+		line := f + strings.Repeat(" ", first-utf8.RuneCountInString(f))
+		for k, c := range t.Cells[i] {
+			look := odd
+			switch {
+			case c.Disagrees:
+				look = bad
+			case len(c.Expected) == 1 && c.Expected[0] == flow.Connected:
+				look = good
+			}
+			text := c.text()
+			line += "  " + m.paint(look, text) + strings.Repeat(" ", widths[k]-len(text))
+		}
+		m.line(line)
+	}
+	m.line("")
+}
+
+// ReachJSON renders truth tables as an indented JSON array.
+func ReachJSON(tables []Reachability) ([]byte, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	if tables == nil {
+		tables = []Reachability{}
+	}
+	if err := e.Encode(tables); err != nil {
+		return nil, fmt.Errorf("render JSON: %w", err)
+	}
+	return text.Bytes(), nil
+}
