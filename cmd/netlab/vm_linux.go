@@ -47,7 +47,7 @@ rights, and leaves nothing behind but a kernel in the cache.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	f.register(c)
-	c.AddCommand(vmExecCommand(u, f), vmShellCommand(u, f), vmCleanCommand(u))
+	c.AddCommand(vmExecCommand(u, f), vmGoTestCommand(u, f), vmShellCommand(u, f), vmCleanCommand(u))
 	for _, sub := range c.Commands() {
 		guard(&ui{}, sub) // without --timeout, which is the limit of the command inside
 	}
@@ -61,15 +61,20 @@ func vmExecCommand(u *ui, f *vmFlags) *cobra.Command {
 		Use:   "exec -- CMD…",
 		Short: "Run a command in a fresh machine, and exit with its status",
 		Long: `Boot a machine, run a command in it as root, and exit with its status. The machine has
-netlab, the usual tools of this machine, and the files that --file names, at the same places.
-What --collect names comes back.`,
+netlab, the usual tools of this machine, the command's own file, and the files that --file
+names, at the same places. What --collect names comes back.`,
 		Example: `  netlab vm exec -- netlab doctor
   netlab vm exec --file scenarios -- netlab test scenarios
-  netlab vm exec --file ./suite.test --collect /out -- ./suite.test -test.v`,
+  netlab vm exec --collect /out/trace.pcap -- ./my-program`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			job := vm.Job{Argv: args, TTY: tty}
-			return u.inMachine(c.Context(), f, job, vm.Boot{Files: files, Collect: collect})
+			boot := vm.Boot{Files: files, Collect: collect}
+			if program, err := filepath.Abs(args[0]); err == nil && strings.Contains(args[0], "/") {
+				if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
+					boot.Programs = []string{program}
+				}
+			}
+			return u.inMachine(c.Context(), f, vm.Job{Argv: args, TTY: tty}, boot)
 		},
 	}
 	c.Flags().SetInterspersed(false)

@@ -186,7 +186,12 @@ func addPath(t *tree, name string) []string {
 	return nil
 }
 
-// addFolder adds a file, or a folder with all that is in it and can be read.
+// largeFile is the size from which on a file, in bytes, is left out of a folder:
+// programs and archives that lie about, which nobody named.
+const largeFile = 4 << 20
+
+// addFolder adds a file, or a folder with all that is in it and can be read, but
+// large files and repositories.
 func addFolder(t *tree, name string) error {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -209,6 +214,8 @@ func addFolder(t *tree, name string) error {
 		case errors.Is(err, fs.ErrNotExist): // gone meanwhile
 		case err != nil:
 			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
 		case d.IsDir():
 			t.dir(at, uint32(info.Mode().Perm()))
 		case info.Mode()&fs.ModeSymlink != 0:
@@ -217,7 +224,7 @@ func addFolder(t *tree, name string) error {
 				return err
 			}
 			t.link(at, target)
-		case info.Mode().IsRegular():
+		case info.Mode().IsRegular() && (p == real || info.Size() <= largeFile):
 			t.file(at, info.Mode(), p)
 		}
 		return nil

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/datapath/vm"
+)
+
+// vmGoTestCommand runs a compiled test in a machine: what go test -exec wants.
+func vmGoTestCommand(u *ui, f *vmFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "go-test TEST [ARG…]",
+		Short: "Run a compiled Go test in a fresh machine",
+		Long: `Boot a machine with the files of the Go module around the working directory, and run a
+compiled test there, as root and in this directory. Profiles come back.`,
+		Example: `  go test -exec 'netlab vm go-test' ./datapath/kernel -run TestApply -v
+  go test -c ./datapath/kernel && netlab vm go-test ./kernel.test -test.v`,
+		Args:               cobra.MinimumNArgs(1),
+		DisableFlagParsing: true, // all flags are the test's
+		RunE: func(c *cobra.Command, args []string) error {
+			if args[0] == "-h" || args[0] == "--help" {
+				return c.Help()
+			}
+			test, err := filepath.Abs(args[0])
+			if err != nil {
+				return usage(err, "name a test that go test -c has made")
+			}
+			root, err := moduleRoot()
+			if err != nil {
+				return usage(err, "change to a folder of the module under test")
+			}
+			job := vm.Job{Argv: append([]string{test}, args[1:]...)}
+			boot := vm.Boot{Files: []string{root}, Programs: []string{test}, Collect: profiles(args[1:])}
+			for _, p := range boot.Collect {
+				if info, err := os.Stat(p); err == nil && info.IsDir() {
+					boot.Files = append(boot.Files, p) // the test expects that it is there
+				}
+			}
+			return u.inMachine(c.Context(), f, job, boot)
+		},
+	}
+}
+
+// moduleRoot is the folder of go.mod above the working directory.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return dir, nil // no module: this folder
+		}
+	}
+}
+
+var profileFlag = regexp.MustCompile(`^--?test\.(?:coverprofile|cpuprofile|memprofile|blockprofile|mutexprofile|trace|outputdir|gocoverdir)=(.+)$`)
+
+// profiles are the files that flags of a test ask for.
+func profiles(args []string) []string {
+	var list []string
+	for _, a := range args {
+		if m := profileFlag.FindStringSubmatch(a); m != nil && strings.TrimSpace(m[1]) != "" {
+			list = append(list, m[1])
+		}
+	}
+	return list
+}
