@@ -5,6 +5,7 @@ import (
 	"github.com/netlab/netlab/datapath/podnet/hostgw"
 	"github.com/netlab/netlab/datapath/podnet/vxlan"
 	"github.com/netlab/netlab/datapath/policy"
+	"github.com/netlab/netlab/datapath/policy/calico"
 	"github.com/netlab/netlab/datapath/policy/kuberouter"
 	"github.com/netlab/netlab/datapath/policy/legacy"
 	"github.com/netlab/netlab/datapath/service"
@@ -25,5 +26,5 @@ func Backends() []service.Backend {
 
 // Styles returns the styles of network policies, the default first.
 func Styles() []policy.Style {
-	return []policy.Style{kuberouter.Style{}, legacy.Style{}}
+	return []policy.Style{kuberouter.Style{}, calico.Style{}, legacy.Style{}}
 }
