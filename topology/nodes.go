@@ -38,7 +38,9 @@ func (r *resolver) resolveNodes() {
 			n.MAC = macFor(macEther, n.Addrs[0])
 			n.VTEPMAC = macFor(macVTEP, n.Addrs[0])
 		}
-		n.Routes = r.routes(fmt.Sprintf("node %q", n.Name), owners[n].Routes, n.PodCIDRs)
+		who := fmt.Sprintf("node %q", n.Name)
+		n.Routes = r.routes(who, owners[n].Routes, n.PodCIDRs)
+		n.Link = r.link(who, owners[n].Link)
 	}
 }
 
@@ -174,6 +176,7 @@ func (r *resolver) resolveClients() {
 		}
 		c.Routes = r.routes(who, s.Routes, nil)
 		c.Ports = r.ports(who, s.Ports, s.Origin)
+		c.Link = r.link(who, s.Link)
 		r.listeners(map[listenKey]listener{}, who, c.Netns(), c.Ports)
 	}
 }

@@ -89,6 +89,7 @@ func (r *resolver) resolvePods() {
 	})
 	r.podAddresses(pods)
 	r.podLinks(pods)
+	r.links(pods)
 	r.podListeners()
 }
 

@@ -16,7 +16,7 @@ type Policies struct {
 type Policy struct {
 	Name      string
 	Namespace string
-	Pods      []*Pod // that it is about: never on the host's network
+	Pods      []*Pod // that it is about, by namespace and name: never on the host's network
 	Ingress   Direction
 	Egress    Direction
 	Origin    Origin
@@ -44,7 +44,7 @@ type ClusterPolicy struct {
 	Name     string
 	Tier     PolicyTier
 	Priority int
-	Pods     []*Pod
+	Pods     []*Pod // as of a Policy
 	Ingress  []PolicyRule
 	Egress   []PolicyRule
 	Origin   Origin
@@ -74,7 +74,7 @@ type PolicyRule struct {
 // PolicyPeer is one peer of a rule: pods that selectors chose, perhaps none, or a
 // block of addresses.
 type PolicyPeer struct {
-	Pods   []*Pod       // never on the host's network; terminated ones are not there
+	Pods   []*Pod       // by namespace and name; never on the host's network
 	Block  netip.Prefix // valid: a block of addresses, pods or not
 	Except []netip.Prefix
 	Origin Origin

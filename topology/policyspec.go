@@ -43,13 +43,14 @@ type PolicyRuleSpec struct {
 	Origin Origin
 }
 
-// PeerSpec is one from, to or subject block.
+// PeerSpec is one from, to or subject block. What was written and is wrong has an
+// Origin and is not Set.
 type PeerSpec struct {
 	PodSelector       SelectorSpec
 	NamespaceSelector SelectorSpec
 	Block             Opt[netip.Prefix] // ip_block
 	Except            []Opt[netip.Prefix]
-	Networks          []Opt[netip.Prefix] // of a cluster policy
+	Networks          Opt[[]netip.Prefix] // of an egress rule of a cluster policy
 	Origin            Origin
 }
 
@@ -64,9 +65,9 @@ type SelectorSpec struct {
 
 // ExpressionSpec is one of the match_expressions of a selector.
 type ExpressionSpec struct {
-	Key      string
+	Key      Opt[string]
 	Operator Opt[string] // In, NotIn, Exists, DoesNotExist
-	Values   []string
+	Values   Opt[[]string]
 	Origin   Origin
 }
 

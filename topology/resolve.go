@@ -29,6 +29,7 @@ func Resolve(spec *Spec) (*Lab, Problems) {
 	r.resolvePods()
 	r.resolveServices()
 	r.sort()
+	r.resolvePolicies()
 	r.Sort()
 	return r.lab, r.Problems
 }
