@@ -139,6 +139,48 @@ towards nodes.
 		})},
 	},
 }, {
+	name: "ipvs",
+	about: `Proxy mode ipvs, strict ARP: every kind of address, both policies, source ranges,
+affinity, weights, and a service that nobody serves.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1)},
+		Proxy: topology.ProxySpec{Mode: set("ipvs"), Origin: at(3),
+			IPVS: topology.IPVSSpec{Scheduler: set("wrr"), StrictARP: set(true), Origin: at(4)}},
+		Nodes:   nodes("node1", "node2"),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+		Services: []topology.ServiceSpec{balanced("local", func(s *topology.ServiceSpec) {
+			s.ExternalTrafficPolicy, s.InternalTrafficPolicy = set("Local"), set("Local")
+			s.Ports[0].NodePort = set(30080)
+			s.ExternalIPs = set([]netip.Addr{netip.MustParseAddr("203.0.113.6")})
+		}), balanced("ranges", func(s *topology.ServiceSpec) {
+			s.SourceRanges, s.SessionAffinity = set([]string{"192.168.0.128/25"}), set("ClientIP")
+			s.ExternalIPs = set([]netip.Addr{netip.MustParseAddr("203.0.113.7")})
+			s.Ports[0].NodePort = set(30081)
+		}), service("weighted", func(s *topology.ServiceSpec) {
+			s.Selector = nil
+			s.Endpoints = []topology.EndpointSpec{{Pod: set("web-0"), Weight: set(3), Origin: at(50)}, {Pod: set("web-1"), Weight: set(0), Origin: at(51)}}
+		}), service("empty", func(s *topology.ServiceSpec) { s.Selector = map[string]string{"app": "none"} })},
+	},
+}, {
+	name: "ipvs-dual-stack",
+	about: `Proxy mode ipvs in both IP families, addresses as local routes, SCTP.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1),
+			PodCIDRs: set([]netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")})},
+		Proxy: topology.ProxySpec{Mode: set("ipvs"), DetectLocal: set("none"), Origin: at(3),
+			IPVS: topology.IPVSSpec{Scheduler: set("mh"), Addresses: set("local_routes"), Origin: at(4)}},
+		Nodes: nodes("node1"),
+		Pods:  []topology.PodSpec{pod("web", 0, "node1")},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
+			s.IPFamilyPolicy, s.Type = set("RequireDualStack"), set("NodePort")
+			s.Ports[0].NodePort = set(30080)
+			s.Ports = append(s.Ports, topology.ServicePortSpec{Name: "sctp", Port: set(9), TargetPort: set("8080"), Protocol: set("sctp"), NodePort: set(30009), Origin: at(32)})
+		})},
+	},
+}, {
 	name: "no-proxy",
 	about: `Nobody programs services: only the pod network is there.
 `,

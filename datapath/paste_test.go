@@ -27,6 +27,9 @@ func TestThePlansTextBuildsTheLab(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			p := compile(t, l.spec)
+			if slices.Contains(plan.Requires(p), plan.FeatureIPVS) {
+				t.Skip("ip_vs is not to be had in a user namespace; the suite reads such labs back as root")
+			}
 			got := paste(t, string(p.Text())+saveCommands(p))
 			want := savedRules(p)
 			slices.Sort(got)
