@@ -39,17 +39,7 @@ every combination. A file may have a matrix block of its own; the flag replaces 
 			return u.test(c.Context(), orHere(args), o)
 		},
 	}
-	o.flags.register(c)
-	f := c.Flags()
-	f.BoolVar(&o.keep, "keep", false, "leave the labs running")
-	f.StringArrayVar(&o.focus, "focus", nil, "only expectations that match the `REGEXP` (repeatable)")
-	f.StringVar(&o.junit, "junit", "", "write a JUnit report to `FILE`")
-	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
-	f.BoolVar(&o.json, "json", false, "print the results as JSON")
-	f.StringArrayVar(&o.matrix, "matrix", nil, "run every combination of `AXIS=VALUE,…` (network, proxy, policies, ip_families; repeatable)")
-	f.IntVar(&o.parallel, "parallel", 0, "labs at once (0: four per core)")
-	f.StringVar(&o.partition, "partition", "", "only part `i/N` of the scenarios, for CI jobs side by side")
-	f.BoolVar(&o.pause, "pause-on-fail", false, "keep a lab whose expectation failed until you press Enter")
+	o.register(c)
 	return c
 }
 
@@ -65,6 +55,20 @@ type testOptions struct {
 	axes      []scenarios.Axis
 	parallel  int
 	partition string
+}
+
+func (o *testOptions) register(c *cobra.Command) {
+	o.flags.register(c)
+	f := c.Flags()
+	f.BoolVar(&o.keep, "keep", false, "leave the labs running")
+	f.StringArrayVar(&o.focus, "focus", nil, "only expectations that match the `REGEXP` (repeatable)")
+	f.StringVar(&o.junit, "junit", "", "write a JUnit report to `FILE`")
+	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
+	f.BoolVar(&o.json, "json", false, "print the results as JSON")
+	f.StringArrayVar(&o.matrix, "matrix", nil, "run every combination of `AXIS=VALUE,…` (network, proxy, policies, ip_families; repeatable)")
+	f.IntVar(&o.parallel, "parallel", 0, "labs at once (0: four per core)")
+	f.StringVar(&o.partition, "partition", "", "only part `i/N` of the scenarios, for CI jobs side by side")
+	f.BoolVar(&o.pause, "pause-on-fail", false, "keep a lab whose expectation failed until you press Enter")
 }
 
 func (u *ui) test(ctx context.Context, args []string, o testOptions) error {

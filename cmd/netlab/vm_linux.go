@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
+	"sync"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/netlab/netlab/datapath/vm"
 )
@@ -47,7 +43,7 @@ rights, and leaves nothing behind but a kernel in the cache.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	f.register(c)
-	c.AddCommand(vmExecCommand(u, f), vmGoTestCommand(u, f), vmShellCommand(u, f), vmCleanCommand(u))
+	c.AddCommand(vmTestCommand(u, f), vmUpCommand(u, f), vmExecCommand(u, f), vmShellCommand(u, f), vmGoTestCommand(u, f), vmCleanCommand(u))
 	for _, sub := range c.Commands() {
 		guard(&ui{}, sub) // without --timeout, which is the limit of the command inside
 	}
@@ -83,22 +79,6 @@ names, at the same places. What --collect names comes back.`,
 	c.Flags().StringArrayVar(&files, "file", nil, "bring this `FILE` or folder along (repeatable)")
 	c.Flags().StringArrayVar(&collect, "collect", nil, "bring this `FILE` or folder back (repeatable)")
 	return c
-}
-
-func vmShellCommand(u *ui, f *vmFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "shell",
-		Short: "Open a shell in a fresh machine",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return u.inMachine(c.Context(), f, shellJob(), vm.Boot{})
-		},
-	}
-}
-
-// shellJob is a shell on the user's terminal.
-func shellJob() vm.Job {
-	return vm.Job{Argv: []string{"sh", "-c", "exec $(command -v bash || echo sh)"}, TTY: true, Env: []string{"PS1=[vm] \\w # "}}
 }
 
 func vmCleanCommand(u *ui) *cobra.Command {
@@ -137,32 +117,24 @@ func (u *ui) inMachine(ctx context.Context, f *vmFlags, job vm.Job, boot vm.Boot
 	if boot.Collect, err = absolutes(boot.Collect); err != nil {
 		return usage(err, "name files")
 	}
-	if len(boot.Collect) > 0 && boot.Artifacts == "" {
-		boot.Artifacts = "/"
-	}
-	streams := vm.Streams{Out: u.out, Err: u.errs}
+	booted := sync.OnceFunc(u.working("booting a virtual machine"))
+	defer booted()
+	streams := vm.Streams{Out: u.out, Err: u.errs, Ready: func(vm.Ready) { booted() }}
 	if job.TTY {
-		restore, err := u.lendTerminal(&job, &streams)
+		end, err := u.atTerminal(&job, &streams)
 		if err != nil {
 			return err
 		}
-		defer restore()
-		ctx = context.WithoutCancel(ctx) // keys are the guest's business
-	} else {
-		done := u.working("booting a virtual machine")
-		ready := make(chan struct{})
-		streams.Ready = func(time.Duration) { close(ready); done() }
-		defer func() {
-			select {
-			case <-ready:
-			default:
-				done()
-			}
-		}()
+		defer end()
 	}
 	boot.Jobs = []vm.Job{job}
-	machine := vm.Machine{MemoryMiB: f.memory, CPUs: f.cpus, Kernel: kernel}
+	kvm, err := vm.ChooseKVM(ctx, kernel)
+	if err != nil {
+		return vmFailed(ctx, err)
+	}
+	machine := vm.Machine{MemoryMiB: f.memory, CPUs: f.cpus, Kernel: kernel, KVM: kvm}
 	result, err := vm.Run(ctx, machine, boot, streams)
+	booted()
 	return u.vmEnded(ctx, result, err)
 }
 
@@ -248,48 +220,4 @@ func absolutes(names []string) ([]string, error) {
 		list = append(list, abs)
 	}
 	return list, nil
-}
-
-// lendTerminal gives the job the user's terminal: keys go in raw, and the size
-// follows.
-func (u *ui) lendTerminal(job *vm.Job, streams *vm.Streams) (restore func(), err error) {
-	if !isTerminal(os.Stdin) {
-		return nil, usage(errors.New("standard input is not a terminal"), "run a command: netlab vm exec -- CMD…")
-	}
-	fd := int(os.Stdin.Fd())
-	size := func() vm.Size {
-		cols, rows, err := term.GetSize(fd)
-		if err != nil {
-			return vm.Size{Rows: 24, Cols: 80}
-		}
-		return vm.Size{Rows: uint16(rows), Cols: uint16(cols)}
-	}
-	now := size()
-	job.Rows, job.Cols = now.Rows, now.Cols
-	before, err := term.MakeRaw(fd)
-	if err != nil {
-		return nil, broken(err, "run it on a terminal")
-	}
-	signals, sizes, ended := make(chan os.Signal, 1), make(chan vm.Size, 1), make(chan struct{})
-	signal.Notify(signals, syscall.SIGWINCH)
-	go func() {
-		for {
-			select {
-			case <-signals:
-				select {
-				case sizes <- size():
-				default:
-				}
-			case <-ended:
-				return
-			}
-		}
-	}()
-	streams.In, streams.Resized = os.Stdin, sizes
-	return func() {
-		signal.Stop(signals)
-		close(ended)
-		_ = term.Restore(fd, before)
-		fmt.Fprintln(os.Stderr)
-	}, nil
 }

@@ -99,3 +99,43 @@ func unpackFile(root *os.Root, name string, content io.Reader) error {
 	}
 	return f.Close()
 }
+
+// bringBack copies what was unpacked below a folder to the places that it had.
+func bringBack(dir string, names []string) error {
+	for _, name := range names {
+		err := filepath.WalkDir(filepath.Join(dir, name), func(p string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // the guest did not make it
+			}
+			if err != nil {
+				return err
+			}
+			to := strings.TrimPrefix(p, dir)
+			if d.IsDir() {
+				return os.MkdirAll(to, 0o777)
+			}
+			return copyFile(to, p)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}

@@ -51,8 +51,7 @@ func (r *running) listen(dir string) error {
 
 // serve starts to drain all channels.
 func (r *running) serve() {
-	for _, p := range ports() {
-		l := r.listeners[p]
+	for p, l := range r.listeners {
 		r.workers.Go(func() {
 			conn, err := l.Accept()
 			if err != nil {
@@ -141,7 +140,7 @@ func (r *running) fail(err error) {
 
 func (r *running) artifacts(conn net.Conn) {
 	from := counter{r, portArtifacts, conn}
-	if r.boot.Artifacts != "" {
+	if len(r.boot.Collect) > 0 {
 		if err := unpack(from, r.boot.Artifacts); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			r.fail(fmt.Errorf("files of the guest: %w", err))
 		}
@@ -171,7 +170,7 @@ func (r *running) control(conn net.Conn) {
 			r.result.Ready = time.Since(r.started)
 			r.mu.Unlock()
 			if r.streams.Ready != nil {
-				r.streams.Ready(r.result.Ready)
+				r.streams.Ready(Ready{r.result.Ready})
 			}
 			if r.streams.Resized != nil {
 				go r.resize(tell, ended)

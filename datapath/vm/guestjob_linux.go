@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,8 +21,9 @@ func (g *guest) do(j Job) Outcome {
 	started := time.Now()
 	outcome := Outcome{Name: j.Name}
 	cmd, done, err := g.command(j)
+	shown := func() {}
 	if err == nil {
-		err = g.start(cmd, j)
+		shown, err = g.start(cmd, j)
 	}
 	if err != nil {
 		fmt.Fprintf(g.streams[portErr], "%s: %v\n", j.Argv[0], err)
@@ -39,6 +41,7 @@ func (g *guest) do(j Job) Outcome {
 	outcome.Killed = <-killed
 	// What the command left running would hold its output and the next job's time.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	shown()
 	done()
 	outcome.Took, outcome.Code = time.Since(started), exitCode(cmd, err)
 	if outcome.Killed {
@@ -79,10 +82,11 @@ func (g *guest) command(j Job) (cmd *exec.Cmd, done func(), err error) {
 	return cmd, done, nil
 }
 
-// start starts a job, on a terminal where it wants one.
-func (g *guest) start(cmd *exec.Cmd, j Job) error {
+// start starts a job, on a terminal where it wants one. shown is to be called after
+// it has ended; it returns when all that it printed was passed on.
+func (g *guest) start(cmd *exec.Cmd, j Job) (shown func(), err error) {
 	if !j.TTY {
-		return cmd.Start()
+		return func() {}, cmd.Start()
 	}
 	// A terminal makes a session, and so a process group, of its own.
 	cmd.SysProcAttr = nil
@@ -90,16 +94,18 @@ func (g *guest) start(cmd *exec.Cmd, j Job) error {
 	terminal := g.streams[portTerminal]
 	master, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: j.Rows, Cols: j.Cols})
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var copied sync.WaitGroup
+	copied.Go(func() { _, _ = io.Copy(terminal, master) }) // ends when nobody has the other side open
+	// The machine ends with this job, and these with it.
 	go func() { _, _ = io.Copy(master, terminal.file) }()
-	go func() { _, _ = io.Copy(terminal, master) }()
 	go func() {
 		for size := range g.size {
 			_ = pty.Setsize(master, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
 		}
 	}()
-	return nil
+	return copied.Wait, nil
 }
 
 // watch ends a process group that takes longer than its limit, and reports whether

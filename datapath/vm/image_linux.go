@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +42,11 @@ func image(k Kernel, b Boot) (*tree, error) {
 			return nil, err
 		}
 	}
+	for _, c := range b.Collect {
+		if parent := filepath.Dir(c); !t.has(parent) {
+			t.dir(parent, 0o755)
+		}
+	}
 	needed, err := hostLibraries().closure(append(programs, exe))
 	if err != nil {
 		return nil, err
@@ -65,7 +69,6 @@ func skeleton(t *tree) {
 	}
 	t.dir("/tmp", 0o1777)
 	t.dir("/var/tmp", 0o1777)
-	// Before the devices are mounted, init has nothing to speak to.
 	t.text("/etc/passwd", 0o644, []byte(accounts))
 	t.text("/etc/group", 0o644, []byte(groups))
 	t.text("/etc/hosts", 0o644, []byte("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 netlab-vm\n"))
@@ -261,17 +264,4 @@ func probeImage() (*tree, error) {
 		addPath(t, lib)
 	}
 	return t, nil
-}
-
-// size is how many bytes of content a tree has.
-func (t *tree) size() int64 {
-	var sum int64
-	for _, name := range slices.Sorted(maps.Keys(t.entries)) {
-		e := t.entries[name]
-		sum += int64(len(e.text))
-		if info, err := os.Stat(e.source); e.source != "" && err == nil {
-			sum += info.Size()
-		}
-	}
-	return sum
 }

@@ -13,8 +13,8 @@ type Boot struct {
 	Programs []string
 	// Collect are files and folders of the guest that come back. Absolute paths.
 	Collect []string
-	// Artifacts is the folder of this machine below which they come back, at the
-	// path that they had. Empty: they do not.
+	// Artifacts is the folder of this machine below which they come back; empty: to
+	// the places that they had.
 	Artifacts string
 }
 

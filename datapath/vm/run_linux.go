@@ -20,10 +20,13 @@ type Streams struct {
 	In       io.Reader
 	Out      io.Writer
 	Err      io.Writer
-	Resized  <-chan Size         // of the user's terminal
-	Progress func(o Outcome)     // called after each job; may be nil
-	Ready    func(time.Duration) // called before the first; may be nil
+	Resized  <-chan Size     // of the user's terminal
+	Ready    func(Ready)     // called before the first job; may be nil
+	Progress func(o Outcome) // called after each; may be nil
 }
+
+// Ready says how long it took until the first job could begin, from power on.
+type Ready struct{ After time.Duration }
 
 // Size is that of a terminal.
 type Size struct{ Rows, Cols uint16 }
@@ -65,6 +68,10 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	if err := writeImage(t, initrd); err != nil {
 		return Result{}, err
 	}
+	home := b.Artifacts
+	if home == "" {
+		b.Artifacts = filepath.Join(dir, "files")
+	}
 	r := &running{boot: b, streams: s, result: Result{Jobs: make([]Outcome, 0, len(b.Jobs))}}
 	if err := r.listen(dir); err != nil {
 		return Result{}, err
@@ -87,6 +94,9 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	err = r.boots(ctx, cmd)
 	console, _ := os.ReadFile(filepath.Join(dir, "console"))
 	r.result.Console = printable(console)
+	if err == nil && home == "" {
+		err = bringBack(b.Artifacts, b.Collect)
+	}
 	return r.result, err
 }
 

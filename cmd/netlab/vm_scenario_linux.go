@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/netlab/netlab/datapath/vm"
+	"github.com/netlab/netlab/scenarios"
+)
+
+// vmTestCommand is the command test with all its flags, done in a machine.
+func vmTestCommand(u *ui, f *vmFlags) *cobra.Command {
+	var o testOptions
+	c := &cobra.Command{
+		Use:   "test [FILE…]",
+		Short: "Prove every expectation in a machine with a full kernel",
+		Long: `Do what netlab test does, with the same flags, in a virtual machine. Mistakes in files are
+told before it boots. Reports come back to the files that the flags name.`,
+		Example: `  netlab vm test scenarios/ipvs-cluster-ip.hcl
+  netlab vm test --junit report.xml scenarios/`,
+		RunE: func(c *cobra.Command, args []string) error {
+			files, err := o.axesOf(args)
+			if err != nil {
+				return err
+			}
+			if o.keep || o.pause {
+				return usage(errors.New("the labs of a machine end with it, so that none can be kept"), "look around in one: netlab vm up FILE")
+			}
+			w, err := u.bring(orHere(files), o.flags, func(quiet *ui) error {
+				_, err := quiet.testLabs(orHere(files), o)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			for _, report := range []string{o.junit, o.html} {
+				if report == "" {
+					continue
+				}
+				if info, err := os.Stat(filepath.Dir(report)); err != nil || !info.IsDir() {
+					return usage(fmt.Errorf("no folder %s for a report", filepath.Dir(report)), "name a file in a folder that exists")
+				}
+				w.boot.Collect = append(w.boot.Collect, report)
+			}
+			w.job.Argv = slices.Concat([]string{"netlab", "test"}, u.flagsInside(c), []string{"--"}, orHere(args))
+			return u.inMachine(c.Context(), f, w.job, w.boot)
+		},
+	}
+	o.register(c)
+	return c
+}
+
+// vmUpCommand is a machine with a lab in it, and a shell.
+func vmUpCommand(u *ui, f *vmFlags) *cobra.Command {
+	var flags scenarioFlags
+	c := &cobra.Command{
+		Use:   "up [FILE]",
+		Short: "Bring a lab up in a machine, and open a shell there",
+		Long: `Boot a machine, build the lab in it, and open a shell there, where netlab ps, exec, rules
+and all other verbs find it. The end of the shell is the end of both. Standard input may be a
+script: netlab vm up FILE <script.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := theScenario(args)
+			if err != nil {
+				return err
+			}
+			w, err := u.bring([]string{path}, flags, func(quiet *ui) error {
+				_, _, err := quiet.compile(path, flags)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			up := slices.Concat([]string{"netlab", "up"}, u.flagsInside(c), []string{"--", path})
+			shell, err := u.shellJob()
+			if err != nil {
+				return err
+			}
+			if len(w.job.Stdin) > 0 {
+				shell.Stdin = w.job.Stdin
+			}
+			shell.Argv = slices.Concat([]string{"sh", "-c", `"$@" && ` + openShell, "sh"}, up)
+			return u.inMachine(c.Context(), f, shell, w.boot)
+		},
+	}
+	flags.register(c)
+	return c
+}
+
+func vmShellCommand(u *ui, f *vmFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "shell",
+		Short: "Open a shell in a fresh machine",
+		Long:  `Boot a machine and open a shell in it. Standard input may be a script: netlab vm shell <script.`,
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			job, err := u.shellJob()
+			if err != nil {
+				return err
+			}
+			return u.inMachine(c.Context(), f, job, vm.Boot{})
+		},
+	}
+}
+
+// openShell opens the best shell that the machine has.
+const openShell = `if command -v bash >/dev/null; then exec bash --norc; else exec sh; fi`
+
+// shellJob is a shell on the user's terminal, or one that reads a script.
+func (u *ui) shellJob() (vm.Job, error) {
+	job := vm.Job{Argv: []string{"sh", "-c", openShell}, Env: []string{`PS1=[vm] \w # `}, TTY: isTerminal(u.in)}
+	if job.TTY {
+		return job, nil
+	}
+	script, err := io.ReadAll(u.in)
+	if err != nil {
+		return job, broken(err, "give a script on standard input")
+	}
+	job.Stdin = script
+	return job, nil
+}
+
+// luggage is a job with the files that it needs.
+type luggage struct {
+	job  vm.Job
+	boot vm.Boot
+}
+
+// bring checks scenarios here, where a mistake costs no boot, and collects their
+// files for the machine.
+func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (luggage, error) {
+	var w luggage
+	if slices.Contains(paths, "-") {
+		text, err := io.ReadAll(u.in)
+		if err != nil {
+			return w, usage(err, "give a scenario on standard input")
+		}
+		w.job.Stdin = text
+	}
+	// The machine repeats the warnings; here, only mistakes are told.
+	var said bytes.Buffer
+	quiet := newUI(bytes.NewReader(w.job.Stdin), io.Discard, &said)
+	if err := check(quiet); err != nil {
+		_, _ = said.WriteTo(u.errs)
+		return w, err
+	}
+	found, err := scenarios.Find(paths)
+	if err != nil {
+		return w, usage(err, "name a scenario file")
+	}
+	for _, path := range append(found, flags.varFiles...) {
+		w.boot.Files = append(w.boot.Files, belonging(path)...)
+	}
+	slices.Sort(w.boot.Files)
+	w.boot.Files = slices.Compact(w.boot.Files)
+	return w, nil
+}
+
+// belonging are the files that are read with one: those beside it that set variables
+// by themselves, and of a folder all parts.
+func belonging(path string) []string {
+	if path == "-" {
+		return glob(".", "*.auto.vars.hcl*")
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return glob(path, "*.hcl", "*.hcl.json")
+	}
+	return append(glob(filepath.Dir(path), "*.auto.vars.hcl*"), path)
+}
+
+func glob(dir string, patterns ...string) []string {
+	entries, _ := os.ReadDir(dir) // what cannot be listed has been complained of
+	var list []string
+	for _, e := range entries {
+		for _, p := range patterns {
+			if ok, _ := filepath.Match(p, e.Name()); ok && !e.IsDir() {
+				list = append(list, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return list
+}
+
+// flagsInside are the flags that the user gave, but those of the machine.
+func (u *ui) flagsInside(c *cobra.Command) []string {
+	var list []string
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if c.Parent().PersistentFlags().Lookup(f.Name) != nil || f.Name == "timeout" {
+			return
+		}
+		if many, ok := f.Value.(pflag.SliceValue); ok {
+			for _, v := range many.GetSlice() {
+				list = append(list, "--"+f.Name+"="+v)
+			}
+			return
+		}
+		list = append(list, "--"+f.Name+"="+f.Value.String())
+	})
+	return list
+}
+
+// atTerminal lends the job the user's terminal from the moment when the machine is
+// ready; before that, keys are still the user's.
+func (u *ui) atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error) {
+	t, err := newLentTerminal()
+	if err != nil {
+		return nil, err
+	}
+	size := t.size()
+	job.Rows, job.Cols = size.Rows, size.Cols
+	streams.In, streams.Resized = os.Stdin, t.sizes
+	before := streams.Ready
+	streams.Ready = func(v vm.Ready) { before(v); t.lend() }
+	return t.giveBack, nil
+}
