@@ -85,6 +85,17 @@ func forward(target plan.Target, matches ...plan.Match) func(a, r, b *plan.Netns
 	return func(_, r, _ *plan.Netns) { rules(r, "filter", "FORWARD", rule(target, matches...)) }
 }
 
+// bridged moves b to the bridge of a, where rules of r drop.
+func bridged(matches ...plan.Match) func(a, r, b *plan.Netns) {
+	return func(_, r, b *plan.Netns) {
+		r.Links[3].Master = "a"
+		b.Addrs[0].Prefix = netip.MustParsePrefix("10.0.1.3/24")
+		b.Routes[0].Via = netip.MustParseAddr("10.0.1.1")
+		setSysctl(r, "net.bridge.bridge-nf-call-iptables", "1")
+		rules(r, "filter", "FORWARD", rule(plan.Drop{}, matches...))
+	}
+}
+
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
 func rows() []row {
@@ -114,6 +125,37 @@ func rows() []row {
 		{name: "REJECT with a reset", change: forward(plan.Reject{With: "tcp-reset"}, isTCP), want: "refused"},
 		{name: "DROP", change: forward(plan.Drop{}), want: "timeout"},
 		{name: "DROP of one port", change: forward(plan.Drop{}, isTCP, plan.DPort{Port: 81}), want: "b from a"},
+		{name: "DROP of a range of ports", change: forward(plan.Drop{}, isTCP, plan.DPorts{First: 79, Last: 80}), want: "timeout"},
+		{name: "DROP of another range of ports", change: forward(plan.Drop{}, isTCP, plan.DPorts{First: 81, Last: 90}), want: "b from a"},
+		{name: "DROP of a list of ports", change: forward(plan.Drop{}, isTCP, plan.MultiPort{Ports: "22,70:80,443"}), want: "timeout"},
+		{name: "DROP of other ports in a list", change: forward(plan.Drop{}, isTCP, plan.MultiPort{Ports: "22,70:79,443"}), want: "b from a"},
+		{name: "what is within a limit", change: forward(plan.Drop{}, plan.Limit{Rate: "10/min"}), want: "timeout"},
+		{name: "a note in the log", change: forward(plan.NFLog{Group: 100, Prefix: "seen"}), want: "b from a"},
+		{name: "a port of a bridge, routed", change: forward(plan.Drop{}, plan.Physdev{In: "pa"}), want: "timeout"},
+		{name: "another port of a bridge, routed", change: forward(plan.Drop{}, plan.Physdev{In: "pb"}, plan.CTState{States: []string{"NEW"}}), want: "b from a"},
+		{name: "what is routed is not bridged", change: forward(plan.Drop{}, plan.Physdev{Bridged: true}), want: "b from a"},
+		{name: "what is bridged", change: bridged(plan.Physdev{Bridged: true}), to: "10.0.1.3:80", want: "timeout"},
+		{name: "from a port of a bridge to another", change: bridged(plan.Physdev{In: "pa", Out: "p+", Bridged: true}), to: "10.0.1.3:80", want: "timeout"},
+		{name: "from another port of a bridge", change: bridged(plan.Physdev{In: "pb"}, plan.CTState{States: []string{"NEW"}}), to: "10.0.1.3:80", want: "b from a"},
+		{name: "to another port of a bridge", change: bridged(plan.Physdev{Out: "pa", Bridged: true}, plan.CTState{States: []string{"NEW"}}), to: "10.0.1.3:80", want: "b from a"},
+		{name: "an ICMP type that gets in", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "INPUT", rule(plan.Accept{}, plan.Proto{Name: "icmp"}, plan.ICMPType{Type: 3, Code: 3}), rule(plan.Drop{}))
+		}, want: "refused"},
+		{name: "another ICMP code", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "INPUT", rule(plan.Accept{}, plan.Proto{Name: "icmp"}, plan.ICMPType{Type: 3, Code: 1}), rule(plan.Drop{}))
+		}, want: "timeout"},
+		{name: "an ICMP type with any code", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "INPUT", rule(plan.Drop{}, plan.Proto{Name: "icmp"}, plan.ICMPType{Type: 3, AnyCode: true}))
+		}, want: "timeout"},
+		{name: "a jump without a way back", change: func(_, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(plan.Jump{Chain: "OWN"}), rule(plan.Reject{}))
+			rules(r, "filter", "OWN", rule(plan.Goto{Chain: "AWAY"}), rule(plan.Drop{}))
+			rules(r, "filter", "AWAY", rule(plan.Return{}))
+		}, want: "refused"},
+		{name: "marks that are set", change: func(_, r, _ *plan.Netns) {
+			rules(r, "mangle", "PREROUTING", rule(plan.OrMark{Bits: 7}), rule(plan.SetMark{Mask: 2}), rule(plan.SetMark{Value: 8, Mask: 12}))
+			rules(r, "filter", "FORWARD", rule(plan.Drop{}, plan.Mark{Value: 9, Not: true}))
+		}, want: "b from a"},
 		{name: "DROP by link", change: forward(plan.Drop{}, plan.InIf{Name: "a"}, plan.OutIf{Name: "b"}), want: "timeout"},
 		{name: "DROP by another link", change: forward(plan.Drop{}, plan.InIf{Name: "b"}, plan.CTState{States: []string{"NEW"}}), want: "b from a"},
 		{name: "DROP of answers", change: forward(plan.Drop{}, answers), want: "timeout"},
