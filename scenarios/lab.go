@@ -160,7 +160,7 @@ func (l *loader) evalNodes() {
 		c := l.read(b, nodeSchema(), b.scope)
 		l.spec.Nodes = append(l.spec.Nodes, topology.NodeSpec{
 			Name: b.label, Origin: b.origin(), Labels: l.labels(c.attrs["labels"], b.scope),
-			Zone: l.text(c.attrs["zone"], b.scope), Address: l.address(c.attrs["address"], b.scope),
+			Zone: l.text(c.attrs["zone"], b.scope), Address: l.address(c.attrs["address"], b.scope), Link: l.link(c, b.scope),
 		})
 		i := len(l.spec.Nodes) - 1
 		l.late = append(l.late, func() { l.spec.Nodes[i].Routes = l.routes(c.attrs["routes"], b.scope) })
@@ -173,7 +173,7 @@ func (l *loader) evalClients() {
 		l.declareDynamic(b)
 		c := l.read(b, clientSchema(), b.scope)
 		l.spec.Clients = append(l.spec.Clients, topology.ClientSpec{
-			Name: b.label, Origin: b.origin(), Address: l.address(c.attrs["address"], b.scope), Ports: l.ports(c, b.scope),
+			Name: b.label, Origin: b.origin(), Address: l.address(c.attrs["address"], b.scope), Ports: l.ports(c, b.scope), Link: l.link(c, b.scope),
 		})
 		i := len(l.spec.Clients) - 1
 		l.late = append(l.late, func() {

@@ -109,7 +109,7 @@ const (
 	stageNamespaces
 	stagePods
 	stageServices
-	stageLate // what does not change an address: commands, routes
+	stageLate // what does not change an address: commands, routes, policies
 	stageExpects
 )
 
@@ -176,6 +176,7 @@ func (l *loader) evaluate(opts Options) {
 	l.enter(stageNetwork)
 	l.evalNetwork()
 	l.evalProxy()
+	l.evalPolicyOptions()
 	l.vary(opts.Variation)
 	l.enter(stageNodes)
 	l.evalNodes()
@@ -191,7 +192,7 @@ func (l *loader) evaluate(opts Options) {
 	for _, f := range l.late {
 		f()
 	}
-	l.changed()
+	l.evalPolicies()
 	l.lab()
 	l.collector.problems(l.problems)
 	l.enter(stageExpects)

@@ -94,7 +94,7 @@ func (l *loader) evalInstance(b *block, key string, index int, inner scope) {
 		Node: l.name(c.attrs["node"], "node", sc), Namespace: l.name(c.attrs["namespace"], "namespace", sc),
 		Address: l.address(c.attrs["address"], sc), Labels: l.labels(c.attrs["labels"], sc),
 		HostNetwork: l.boolean(c.attrs["host_network"], sc), Ready: l.boolean(c.attrs["ready"], sc),
-		Terminating: l.boolean(c.attrs["terminating"], sc), Ports: l.ports(c, sc),
+		Terminating: l.boolean(c.attrs["terminating"], sc), Ports: l.ports(c, sc), Link: l.link(c, sc),
 	})
 	i := len(l.spec.Pods) - 1
 	if c.attrs["command"] == nil && c.attrs["env"] == nil {

@@ -29,9 +29,10 @@ func named(labeled bool, names ...string) []nested {
 // The blocks at the top of a file, and what each may hold.
 func fileSchema() schema {
 	return schema{
-		kind:          "scenario",
-		blocks:        append(named(false, "netlab", "locals", "network", "proxy", "matrix"), named(true, "variable", "node", "client", "namespace", "pod", "service", "expect")...),
-		plannedBlocks: append(named(false, "policies"), named(true, "policy", "cluster_policy", "ingress", "step")...),
+		kind: "scenario",
+		blocks: append(named(false, "netlab", "locals", "network", "proxy", "policies", "matrix"),
+			named(true, "variable", "node", "client", "namespace", "pod", "service", "policy", "cluster_policy", "expect")...),
+		plannedBlocks: named(true, "ingress", "step"),
 	}
 }
 
@@ -80,11 +81,11 @@ func ipvsSchema() schema {
 func iptablesSchema() schema { return schema{kind: "iptables block", attrs: []string{"layout"}} }
 
 func nodeSchema() schema {
-	return schema{kind: "node", attrs: []string{"labels", "zone", "address", "routes"}, plannedBlocks: named(false, "link")}
+	return schema{kind: "node", attrs: []string{"labels", "zone", "address", "routes"}, blocks: named(false, "link")}
 }
 
 func clientSchema() schema {
-	return schema{kind: "client", attrs: []string{"address", "routes", "gateway"}, blocks: named(true, "port"), plannedBlocks: named(false, "link")}
+	return schema{kind: "client", attrs: []string{"address", "routes", "gateway"}, blocks: append(named(true, "port"), named(false, "link")...)}
 }
 
 func namespaceSchema() schema { return schema{kind: "namespace", attrs: []string{"labels"}} }
@@ -95,7 +96,7 @@ func podSchema() schema {
 		attrs: []string{"node", "namespace", "labels", "count", "for_each", "address", "host_network", "ready", "terminating",
 			"command", "env"},
 		plannedAttrs: []string{"host_port", "dns"},
-		blocks:       named(true, "port"),
+		blocks:       append(named(true, "port"), named(false, "link")...),
 	}
 }
 
@@ -132,11 +133,15 @@ func endpointSchema() schema {
 func hintsSchema() schema { return schema{kind: "hints block", attrs: []string{"zones", "nodes"}} }
 
 func selectorSchema() schema {
-	return schema{kind: "selector", attrs: []string{"match_labels"}, plannedBlocks: named(false, "match_expressions")}
+	return schema{kind: "selector of a service", attrs: []string{"match_labels"}}
 }
 
 func servicePortSchema() schema {
 	return schema{kind: "service port", attrs: []string{"port", "target_port", "node_port", "protocol"}, plannedAttrs: []string{"app_protocol"}}
+}
+
+func linkSchema() schema {
+	return schema{kind: "link", attrs: []string{"delay", "jitter", "loss", "rate", "mtu"}}
 }
 
 func expectSchema() schema {

@@ -128,6 +128,9 @@ func (j *journeys) visit(n *Node, p packet) {
 // address of the link that leads there, and only what leaves the node's own stack
 // passes where that happens, so not what it delivers to itself from others.
 func (j *journeys) forward(n *Node, p packet, masquerade bool) {
+	if j.barred(n, p) {
+		return
+	}
 	local := j.lab.holds(n, p.dst)
 	if !local || p.self {
 		if masquerade || j.lab.podNetworkMasquerades(n, p.src, p.dst) {

@@ -20,7 +20,7 @@ func (r *resolver) resolvePolicies() {
 	s, o := &r.spec.PolicyOptions, &r.lab.PolicyOptions
 	styles := PolicyStyles()
 	o.Style = r.enum(s.Style, "policy style", styles[0], styles, nil)
-	o.Deny = r.enum(s.Deny, "way to deny", "drop", []string{"drop", "reject"}, nil)
+	o.Deny = r.enum(s.Deny, "way to deny", "drop", []string{"drop", denyReject}, nil)
 	o.Live = r.enum(s.Live, "way with live connections", "keep", []string{"keep", "cut"}, nil)
 	o.HostEgress = r.enum(s.HostEgress, "way of host egress", "allow", []string{"allow", "enforce"}, nil) == "enforce"
 	o.Origin = s.Origin

@@ -148,6 +148,9 @@ func (j *journeys) proxied(n *Node, u *use, p packet) bool {
 // load balancer then tries elsewhere. What a process of the node sends to a cluster
 // IP does not even leave, which sockets of datagrams hear of at once.
 func (j *journeys) turnAway(n *Node, u *use, p packet, refuse bool) {
+	if j.barred(n, p) {
+		return
+	}
 	switch {
 	case p.self && j.protocol == UDP && u.kind == atClusterIP:
 		j.silence(true)
