@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ import (
 // Rules of a namespace are loaded while later namespaces are being made.
 func (k *Kernel) change(ctx context.Context, changes plan.Changes, want *plan.Plan) error {
 	rules := newLoader(ctx)
-	w := &work{k: k, want: index(want), made: map[plan.Peer]bool{}, rules: rules}
+	w := &work{k: k, plan: want, want: index(want), made: map[plan.Peer]bool{}, rules: rules}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, n := range changes.Create {
 			if err := ctx.Err(); err != nil {
@@ -42,7 +43,7 @@ func (k *Kernel) change(ctx context.Context, changes plan.Changes, want *plan.Pl
 	if err := errors.Join(err, rules.wait()); err != nil {
 		return err
 	}
-	if err := k.forget(changes.Edit); err != nil {
+	if err := k.thread.Run(func(h netns.Here) error { return w.settle(h, changes.Edit) }); err != nil {
 		return err
 	}
 	for _, name := range changes.Remove {
@@ -88,6 +89,7 @@ func index(p *plan.Plan) links {
 // work is one run of change.
 type work struct {
 	k     *Kernel
+	plan  *plan.Plan // that is applied
 	want  links
 	made  map[plan.Peer]bool // veth ends that this run has made
 	rules *loader
@@ -115,6 +117,9 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 	if s.sock, err = openRtnl(w.k.memory); err != nil {
 		return err
 	}
+	if err := w.needIPVS(&n); err != nil {
+		return err
+	}
 	late, err := w.sysctls(n.Sysctls, true)
 	if err != nil {
 		return err
@@ -125,8 +130,17 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 	if _, err := w.sysctls(late, false); err != nil {
 		return err
 	}
+	if err := w.growSets(s, &plan.Edit{Add: n}); err != nil {
+		return err
+	}
 	if tables := plan.Edits(n.Tables); len(tables) > 0 {
 		w.rules.load(n.Name, s, tables)
+	}
+	if len(n.Virtual) > 0 {
+		s.virtual = true
+		if err := s.editVirtual(&plan.Edit{Add: n}); err != nil {
+			return err
+		}
 	}
 	if n.Kind == plan.Pod {
 		s.sock.close() // nothing will be made through it, and there may be thousands
@@ -166,7 +180,11 @@ func (w *work) fill(s *space, n plan.Netns) error {
 	if err != nil {
 		return err
 	}
-	return s.sock.do(append(batch, items...))
+	shaping, err := s.shape(n.Qdiscs)
+	if err != nil {
+		return err
+	}
+	return s.sock.do(slices.Concat(batch, items, shaping))
 }
 
 // device is what makes a link which is not a veth.
@@ -178,6 +196,8 @@ func (w *work) device(s *space, l linkAt) ([]message, error) {
 			bridgeAdd(e, ipText("link add dev %s type bridge", l.Name)),
 			linkChange(e, ipText("link set dev %s mtu %d", l.Name, l.MTU)),
 		}, nil
+	case plan.Dummy:
+		return []message{dummyAdd(e, ipText("link add dev %s type dummy", l.Name))}, nil
 	case plan.VXLAN:
 		dev, err := s.indexOf(l.VXLAN.Dev)
 		if err != nil {
@@ -279,9 +299,39 @@ func (s *space) items(n plan.Netns, kinds [4]int, flags int, verb string) ([]mes
 		msgs = append(msgs, fdbMessage(kinds[2], flags, f, on(f.Link), ipText("fdb %s %x dev %s dst %s", verb, f.MAC, f.Link, f.Dst)))
 	}
 	for _, r := range n.Routes {
-		msgs = append(msgs, routeMessage(kinds[3], flags, r, on(r.Dev), ipText("route %s %s via %s dev %s", verb, r.To, r.Via, r.Dev)))
+		says := ipText("route %s %s via %s dev %s", verb, r.To, r.Via, r.Dev)
+		if r.Local {
+			says = ipText("route %s local %s dev %s", verb, r.To, r.Dev)
+		}
+		msgs = append(msgs, routeMessage(kinds[3], flags, r, on(r.Dev), says))
 	}
 	return msgs, missing
+}
+
+// shape are the messages that make qdiscs.
+func (s *space) shape(list []plan.Qdisc) ([]message, error) {
+	var msgs []message
+	for i := range list {
+		index, err := s.indexOf(list[i].Link)
+		if err != nil {
+			return nil, err
+		}
+		s.qdiscs = true
+		msgs = append(msgs, qdiscAdd(&list[i], index)...)
+	}
+	return msgs, nil
+}
+
+// unshape are the messages that take qdiscs away; links that are gone took theirs
+// along.
+func (s *space) unshape(list []plan.Qdisc) []message {
+	var msgs []message
+	for i := range list {
+		if index, err := s.indexOf(list[i].Link); err == nil {
+			msgs = append(msgs, qdiscDel(&list[i], index))
+		}
+	}
+	return msgs
 }
 
 // sysctls writes settings. Those of a link that is not there yet are returned

@@ -28,6 +28,9 @@ func (w *work) edit(h netns.Here, e plan.Edit) error {
 	if err := w.editLinks(s, e); err != nil {
 		return err
 	}
+	if err := w.needIPVS(&e.Add); err != nil {
+		return err
+	}
 	if _, err := w.sysctls(append(e.Add.Sysctls, e.Change.Sysctls...), false); err != nil {
 		return err
 	}
@@ -40,6 +43,12 @@ func (w *work) edit(h netns.Here, e plan.Edit) error {
 		if err := s.sock.do(batch); err != nil {
 			return err
 		}
+	}
+	if err := w.reshape(s, &e); err != nil {
+		return err
+	}
+	if err := w.growSets(s, &e); err != nil {
+		return err
 	}
 	if len(e.Tables) > 0 {
 		w.rules.load(e.Netns, s, e.Tables)
@@ -60,6 +69,17 @@ func (w *work) edit(h netns.Here, e plan.Edit) error {
 	remove.Agents = append(remove.Agents, e.Change.Agents...)
 	remove.Execs = append(remove.Execs, e.Change.Execs...)
 	return w.k.hooks.Enter(h, e.Netns, add, remove)
+}
+
+// reshape makes the qdiscs of links. One that differs is made anew: what is in its
+// queue is lost, as it is when somebody replaces it by hand.
+func (w *work) reshape(s *space, e *plan.Edit) error {
+	batch := s.unshape(append(e.Delete.Qdiscs, e.Change.Qdiscs...))
+	made, err := s.shape(append(e.Change.Qdiscs, e.Add.Qdiscs...))
+	if err != nil {
+		return err
+	}
+	return s.sock.do(append(batch, made...))
 }
 
 // editLinks makes missing links, and changes those that differ. A link that is

@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-iptables/iptables"
-	"github.com/moby/ipvs"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
@@ -65,7 +65,8 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureWireGuard:        device(&netlink.Wireguard{LinkAttrs: named("try0")}),
 		plan.FeatureIPIP:             device(&netlink.Iptun{LinkAttrs: named("try0")}),
 		plan.FeatureTun:              tun,
-		plan.FeatureNetem:            netem,
+		plan.FeatureNetem:            shaped(plan.Qdisc{Delay: time.Millisecond}),
+		plan.FeatureTBF:              shaped(plan.Qdisc{Rate: 1_000_000}),
 		plan.FeatureBrNetfilter:      setting("net.bridge.bridge-nf-call-iptables"),
 		plan.FeatureConntrack:        conntrack,
 		plan.FeatureSCTP:             sctp,
@@ -82,6 +83,12 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureMatchStatistic:   restores(false, "filter", "-A INPUT -m statistic --mode random --probability 0.5"),
 		plan.FeatureMatchRecent:      restores(false, "filter", "-A INPUT -m recent --name try --rcheck --seconds 1 --reap"),
 		plan.FeatureMatchSCTP:        restores(false, "filter", "-A INPUT -p sctp -m sctp --dport 1"),
+		plan.FeatureMatchSet:         matchSet,
+		plan.FeatureMatchMultiPort:   restores(false, "filter", "-A INPUT -p tcp -m tcp -m multiport --dports 80,443"),
+		plan.FeatureMatchPhysdev:     restores(false, "filter", "-A FORWARD -m physdev --physdev-is-bridged"),
+		plan.FeatureMatchLimit:       restores(false, "filter", "-A INPUT -m limit --limit 10/min"),
+		plan.FeatureMatchIPVS:        restores(false, "filter", "-A INPUT -m ipvs --vproto tcp --vaddr 192.0.2.1 --vport 80"),
+		plan.FeatureTargetNFLog:      restores(false, "filter", "-A INPUT -j NFLOG --nflog-group 100"),
 		plan.FeatureTargetMark:       restores(false, "mangle", "-A INPUT -j MARK --or-mark 0x1"),
 		plan.FeatureTargetDNAT:       restores(false, "nat", "-A PREROUTING -p tcp -m tcp -j DNAT --to-destination 192.0.2.1:80"),
 		plan.FeatureTargetMasquerade: restores(false, "nat", "-A POSTROUTING -j MASQUERADE --random-fully"),
@@ -107,24 +114,17 @@ func device(link netlink.Link) attempt {
 	}
 }
 
-// netem tries to put a delay on a veth.
-func netem(ctx context.Context, ns *netns.NS) error {
-	link := &netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}
-	if err := device(link)(ctx, ns); err != nil {
-		return err
+// shaped tries to delay or to slow down the loopback device of the scratch namespace.
+func shaped(q plan.Qdisc) attempt {
+	return func(context.Context, *netns.NS) error {
+		s, err := openRtnl(newScratch())
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		q.Link = "lo"
+		return s.do(qdiscAdd(&q, 1))
 	}
-	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
-	if err != nil {
-		return err
-	}
-	defer handle.Close()
-	made, err := handle.LinkByName("try0")
-	if err != nil {
-		return err
-	}
-	return handle.QdiscAdd(netlink.NewNetem(netlink.QdiscAttrs{
-		LinkIndex: made.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT,
-	}, netlink.NetemQdiscAttrs{Latency: 1000}))
 }
 
 func tun(context.Context, *netns.NS) error {
@@ -176,32 +176,28 @@ func sctp(context.Context, *netns.NS) error {
 	return unix.Close(fd)
 }
 
+// ipset tries to make a set.
 func ipset(context.Context, *netns.NS) error {
-	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
+	s, err := openNetlink(unix.NETLINK_NETFILTER, newScratch())
 	if err != nil {
 		return err
 	}
-	defer handle.Close()
-	return handle.IpsetCreate("try", "hash:ip", netlink.IpsetCreateOptions{})
+	defer s.close()
+	return s.do([]message{setCreate(&plan.Set{Name: "try", Type: plan.HashIP})})
 }
 
-// virtualServer asks for the family first: the library would run modprobe on the
-// host when it is not there.
+// matchSet tries a rule that asks a set.
+func matchSet(ctx context.Context, ns *netns.NS) error {
+	if err := ipset(ctx, ns); err != nil {
+		return err
+	}
+	return restores(false, "filter", "-A INPUT -m set --match-set try src")(ctx, ns)
+}
+
+// virtualServer asks for the virtual servers that there are, which a user namespace
+// may not on many kernels. It loads the module as using it would.
 func virtualServer(context.Context, *netns.NS) error {
-	families, err := netlink.NewHandle(unix.NETLINK_GENERIC)
-	if err != nil {
-		return err
-	}
-	defer families.Close()
-	if _, err := families.GenlFamilyGet("IPVS"); err != nil {
-		return err
-	}
-	handle, err := ipvs.New("")
-	if err != nil {
-		return err
-	}
-	defer handle.Close()
-	_, err = handle.GetServices()
+	_, err := readVirtual(nil)
 	return err
 }
 

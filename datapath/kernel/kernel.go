@@ -43,6 +43,10 @@ type space struct {
 	kind plan.Kind
 	// rules is for nodes: what Apply need not list again.
 	rules ruleset
+	// What was ever made here has to be looked for; the rest is not worth asking every
+	// namespace about.
+	sets, virtual, qdiscs bool
+	leaving               departures
 	// During an Apply: an open socket, and the indexes of links as far as known.
 	sock  *rtnl
 	index map[string]int

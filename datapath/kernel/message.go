@@ -56,6 +56,16 @@ func vethAdd(near, far end, fd int, says func() string) message {
 	return m.of(req)
 }
 
+// dummyAdd creates a dummy and raises it. The kernel makes it without ARP.
+func dummyAdd(e end, says func() string) message {
+	req, m := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, says)
+	linkHeader(req, e, true)
+	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
+	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("dummy"))
+	req.AddData(info)
+	return m.of(req)
+}
+
 // bridgeAdd creates a bridge and raises it. Its size is set by a message of its own
 // (linkChange): the kernel keeps only a size that was set, not one that the bridge
 // was created with, once the last port leaves.
@@ -223,6 +233,12 @@ func routeMessage(kind, flags int, r plan.Route, index int, says func() string) 
 		}
 	} else {
 		body.Scope = unix.RT_SCOPE_NOWHERE
+	}
+	if r.Local {
+		body.Table, body.Type = unix.RT_TABLE_LOCAL, unix.RTN_LOCAL
+		if kind == unix.RTM_NEWROUTE {
+			body.Scope = unix.RT_SCOPE_HOST
+		}
 	}
 	if r.OnLink {
 		body.Flags |= unix.RTNH_F_ONLINK

@@ -107,6 +107,9 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	if err := r.sysctls(want, &n); err != nil {
 		return n, err
 	}
+	if err := r.filters(handle, names, s, want, &n); err != nil {
+		return n, err
+	}
 	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
 		r.known[name] = true
 	}
@@ -231,12 +234,18 @@ func addrs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 }
 
 func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	list, err := handle.RouteList(nil, netlink.FAMILY_ALL)
+	list, err := handle.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
 	if err != nil {
 		return fmt.Errorf("routes: %w", err)
 	}
 	for _, r := range list {
-		if r.Protocol == unix.RTPROT_KERNEL || r.Table != unix.RT_TABLE_MAIN || r.Type != unix.RTN_UNICAST {
+		switch {
+		case r.Protocol == unix.RTPROT_KERNEL:
+			continue
+		case r.Table == unix.RT_TABLE_LOCAL && r.Type == unix.RTN_LOCAL:
+			n.Routes = append(n.Routes, plan.Route{To: prefix(r.Dst), Dev: names[r.LinkIndex], Local: true})
+			continue
+		case r.Table != unix.RT_TABLE_MAIN || r.Type != unix.RTN_UNICAST:
 			continue
 		}
 		route := plan.Route{Dev: names[r.LinkIndex], OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
@@ -302,6 +311,30 @@ func fdb(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 		f := plan.FDB{Link: names[e.LinkIndex], Dst: dst.Unmap()}
 		copy(f.MAC[:], e.HardwareAddr)
 		n.FDB = append(n.FDB, f)
+	}
+	return nil
+}
+
+// filters reads what happens to packets beyond routing and rules: qdiscs, sets and
+// virtual servers, where there could be any.
+func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
+	if want == nil {
+		want = &plan.Netns{}
+	}
+	if s.qdiscs || len(want.Qdiscs) > 0 {
+		if err := qdiscs(handle, names, n); err != nil {
+			return err
+		}
+	}
+	if s.sets || len(want.Sets) > 0 {
+		if n.Sets, err = readSets(); err != nil {
+			return err
+		}
+	}
+	if s.virtual || len(want.Virtual) > 0 {
+		if n.Virtual, err = readVirtual(s.leaving); err != nil {
+			return err
+		}
 	}
 	return nil
 }

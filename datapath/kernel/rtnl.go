@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rtnl is a routing netlink socket of the namespace in which it was opened.
+// rtnl is a netlink socket, for routing unless said otherwise, of the namespace in
+// which it was opened.
 // Messages are sent in batches: one system call for many, one for their answers.
 // The kernel handles them in order, so a batch costs as many round trips through
 // its locks but few through the system call boundary.
@@ -27,8 +28,11 @@ type scratch struct{ in, out []byte }
 func newScratch() *scratch { return &scratch{in: make([]byte, 32<<10), out: make([]byte, 0, maxBatch)} }
 
 // openRtnl opens a socket in the network namespace of the calling thread.
-func openRtnl(memory *scratch) (*rtnl, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+func openRtnl(memory *scratch) (*rtnl, error) { return openNetlink(unix.NETLINK_ROUTE, memory) }
+
+// openNetlink is openRtnl for any family of netlink.
+func openNetlink(family int, memory *scratch) (*rtnl, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, family)
 	if err != nil {
 		return nil, fmt.Errorf("netlink socket: %w", err)
 	}
@@ -48,6 +52,7 @@ type message struct {
 	data   []byte // netlink header included; length, flags and type set
 	says   func() string
 	excuse []unix.Errno
+	words  func(unix.Errno) string // for numbers that are no error of the system; may be nil
 }
 
 // maxBatch bounds the bytes of one send, and with it the answers that queue up
@@ -121,6 +126,11 @@ func (m message) refusal(r syscall.NetlinkMessage) error {
 	for _, e := range m.excuse {
 		if errno == e {
 			return nil
+		}
+	}
+	if m.words != nil {
+		if words := m.words(errno); words != "" {
+			return fmt.Errorf("%s: %s", m.says(), words)
 		}
 	}
 	if words := extack(r); words != "" {

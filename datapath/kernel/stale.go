@@ -11,31 +11,17 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// forget deletes the connection tracking entries of UDP services that lead
-// nowhere now (see plan.UDPService). It runs after the new rules are loaded, so that
-// the next datagram of a flow meets them.
-func (k *Kernel) forget(edits []plan.Edit) error {
-	return k.thread.Run(func(h netns.Here) error {
-		for _, e := range edits {
-			if len(e.Tables) == 0 || len(e.UDP) == 0 {
-				continue
-			}
-			if err := h.Enter(k.spaces[e.Netns].ns); err != nil {
-				return err
-			}
-			if err := forgetHere(e.UDP); err != nil {
-				return fmt.Errorf("%s: conntrack -D -p udp: %w", e.Netns, err)
-			}
-		}
+// forgetStale deletes the connection tracking entries of UDP services that lead
+// nowhere now (see plan.UDPService), and of those that policies deny now (see plan.Cut),
+// in the calling thread's namespace. It runs after the new rules are loaded, so that the
+// next packet of a flow meets them.
+func forgetStale(services []plan.UDPService, cuts []plan.Cut) error {
+	if len(services)+len(cuts) == 0 {
 		return nil
-	})
-}
-
-func forgetHere(services []plan.UDPService) error {
+	}
 	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 	if err != nil {
 		return err
@@ -43,17 +29,23 @@ func forgetHere(services []plan.UDPService) error {
 	defer handle.Close()
 	var failed error
 	for _, ipv6 := range []bool{false, true} {
-		stale := newStaleFilter(services, ipv6)
-		if stale == nil {
+		var filters []netlink.CustomConntrackFilter
+		if f := newStaleFilter(services, ipv6); f != nil {
+			filters = append(filters, f)
+		}
+		if f := newCutFilter(cuts, ipv6); f != nil {
+			filters = append(filters, f)
+		}
+		if len(filters) == 0 {
 			continue
 		}
 		family := netlink.InetFamily(unix.AF_INET)
 		if ipv6 {
 			family = unix.AF_INET6
 		}
-		_, err := handle.ConntrackDeleteFilters(netlink.ConntrackTable, family, stale)
+		_, err := handle.ConntrackDeleteFilters(netlink.ConntrackTable, family, filters...)
 		if err != nil && !errors.Is(err, unix.ENOENT) { // gone by itself meanwhile
-			failed = errors.Join(failed, err)
+			failed = errors.Join(failed, fmt.Errorf("conntrack -D: %w", err))
 		}
 	}
 	return failed

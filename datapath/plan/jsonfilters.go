@@ -69,16 +69,13 @@ func (n *Netns) jsonFilters(out *jsonNetns) {
 }
 
 func (s *Set) json() jsonSet {
-	out := jsonSet{Name: s.Name, Type: s.Type, Members: make([]string, 0, len(s.Entries)), Origin: s.Origin.String()}
+	out := jsonSet{Name: s.Name, Type: s.Type, Members: s.Members(), Origin: s.Origin.String()}
 	switch {
 	case s.Type == BitmapPort:
 	case s.IPv6:
 		out.Family = "inet6"
 	default:
 		out.Family = "inet"
-	}
-	for _, e := range s.Entries {
-		out.Members = append(out.Members, string(s.Type.appendEntry(nil, e)))
 	}
 	return out
 }

@@ -95,6 +95,15 @@ func compareEntries(a, b SetEntry) int {
 	return comparePrefix(a.Second, b.Second)
 }
 
+// Members returns the members as ipset save prints them.
+func (s *Set) Members() []string {
+	list := make([]string, 0, len(s.Entries))
+	for _, e := range s.Entries {
+		list = append(list, string(s.Type.appendEntry(nil, e)))
+	}
+	return list
+}
+
 // appendEntry appends a member as ipset save prints it.
 func (t SetType) appendEntry(b []byte, e SetEntry) []byte {
 	if t == BitmapPort {

@@ -1,0 +1,130 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Handles of the two qdiscs that a link can have, and netem's only class.
+const (
+	outerQdisc = 1 << 16
+	netemClass = 1<<16 | 1
+	innerQdisc = 10 << 16
+)
+
+// tick is the unit of time of qdiscs (PSCHED_SHIFT in include/net/pkt_sched.h).
+const tick = 64 * time.Nanosecond
+
+// Attribute numbers that nl does not name (include/uapi/linux/pkt_sched.h).
+const (
+	netemLatency64 = 10
+	netemJitter64  = 11
+	netemLimit     = 10_000 // packets on the way; the default of 1000 is 10 Mbit/s at a second
+)
+
+// qdiscAdd makes the qdiscs of a link, the outer one first.
+func qdiscAdd(q *plan.Qdisc, index int) []message {
+	var msgs []message
+	handle, parent := uint32(outerQdisc), uint32(netlink.HANDLE_ROOT)
+	if q.Impairs() {
+		req, m := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, tcText("qdisc add dev %s root netem", q.Link))
+		req.AddData(qdiscHeader(index, handle, parent))
+		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("netem")))
+		req.AddData(netemOptions(q))
+		msgs = append(msgs, m.of(req))
+		handle, parent = innerQdisc, netemClass
+	}
+	if q.Rate > 0 {
+		req, m := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, tcText("qdisc add dev %s tbf rate %dbit", q.Link, q.Rate))
+		req.AddData(qdiscHeader(index, handle, parent))
+		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("tbf")))
+		req.AddData(tbfOptions(q))
+		msgs = append(msgs, m.of(req))
+	}
+	return msgs
+}
+
+// qdiscDel puts the link's usual qdisc back.
+func qdiscDel(q *plan.Qdisc, index int) message {
+	req, m := request(unix.RTM_DELQDISC, 0, tcText("qdisc delete dev %s root", q.Link))
+	req.AddData(qdiscHeader(index, 0, netlink.HANDLE_ROOT))
+	m.excuse = []unix.Errno{unix.ENOENT, unix.EINVAL, unix.ENODEV}
+	return m.of(req)
+}
+
+func qdiscHeader(index int, handle, parent uint32) *nl.TcMsg {
+	return &nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: handle, Parent: parent}
+}
+
+// netemOptions gives times in nanoseconds; the ticks in the header are for kernels
+// before 4.15.
+func netemOptions(q *plan.Qdisc) *nl.RtAttr {
+	loss := uint32(min(math.Round(q.Loss*math.MaxUint32), math.MaxUint32))
+	opt := nl.TcNetemQopt{Latency: ticks(q.Delay), Limit: netemLimit, Loss: loss, Jitter: ticks(q.Jitter)}
+	options := nl.NewRtAttr(nl.TCA_OPTIONS, opt.Serialize())
+	options.AddRtAttr(netemLatency64, nl.Uint64Attr(uint64(q.Delay)))
+	options.AddRtAttr(netemJitter64, nl.Uint64Attr(uint64(q.Jitter)))
+	return options
+}
+
+func tbfOptions(q *plan.Qdisc) *nl.RtAttr {
+	rate := q.Rate / 8
+	opt := nl.TcTbfQopt{Limit: q.Limit(), Buffer: ticks(time.Duration(float64(q.Burst()) / float64(rate) * float64(time.Second)))}
+	opt.Rate.Rate = uint32(min(rate, math.MaxUint32))
+	opt.Rate.Linklayer = nl.LINKLAYER_ETHERNET
+	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
+	options.AddRtAttr(nl.TCA_TBF_PARMS, opt.Serialize())
+	options.AddRtAttr(nl.TCA_TBF_BURST, nl.Uint32Attr(q.Burst()))
+	if rate > math.MaxUint32 {
+		options.AddRtAttr(nl.TCA_TBF_RATE64, nl.Uint64Attr(rate))
+	}
+	return options
+}
+
+func ticks(d time.Duration) uint32 { return uint32(min(d/tick, math.MaxUint32)) }
+
+func tcText(format string, args ...any) func() string {
+	return func() string { return "tc " + fmt.Sprintf(format, args...) }
+}
+
+// qdiscs reads what was made by qdiscAdd, and whatever else shapes a link's packets.
+func qdiscs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
+	list, err := handle.QdiscList(nil)
+	if err != nil {
+		return fmt.Errorf("qdiscs: %w", err)
+	}
+	found := map[string]*plan.Qdisc{}
+	at := func(index int) *plan.Qdisc {
+		link := names[index]
+		if found[link] == nil {
+			found[link] = &plan.Qdisc{Link: link}
+		}
+		return found[link]
+	}
+	for _, q := range list {
+		index := q.Attrs().LinkIndex
+		switch q := q.(type) {
+		case *netlink.Netem:
+			x := at(index)
+			x.Delay, x.Jitter = time.Duration(q.Latency)*tick, time.Duration(q.Jitter)*tick
+			x.Loss = float64(q.Loss) / math.MaxUint32
+		case *netlink.Tbf:
+			at(index).Rate = q.Rate * 8
+		}
+	}
+	for _, l := range n.Links {
+		if q := found[l.Name]; q != nil {
+			n.Qdiscs = append(n.Qdiscs, *q)
+		}
+	}
+	return nil
+}
