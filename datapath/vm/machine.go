@@ -3,6 +3,7 @@ package vm
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Machine says how large a virtual machine is, and how it is run.
@@ -11,6 +12,9 @@ type Machine struct {
 	CPUs      int
 	Kernel    Kernel
 	KVM       bool // else the processor is emulated
+	// Patience is how long it may take to come up and to go, beside its jobs. 0: a
+	// minute. It counts only where every job has a limit.
+	Patience time.Duration
 }
 
 // Kernel is a kernel that a machine can boot.

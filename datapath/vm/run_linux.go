@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		return Result{}, err
 	}
 	defer r.close()
-	limit := bootPatience
+	limit := cmp.Or(m.Patience, bootPatience)
 	for _, j := range b.Jobs {
 		if j.Limit == 0 {
 			limit = 0
