@@ -79,7 +79,12 @@ func (u *ui) explain(o explainOptions) error {
 		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
 	f := flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second}
-	return u.printPrediction(walk.New(p).Walk(f), o)
+	prediction := walk.New(p).Walk(f)
+	if err := u.printPrediction(prediction, o); err != nil || o.json || o.mermaid {
+		return err
+	}
+	u.printPolicies(s.Lab, prediction)
+	return nil
 }
 
 func (u *ui) printPrediction(p walk.Prediction, o explainOptions) error {
