@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// without skips a test that needs something which this kernel lacks.
+// requires skips a test that needs something which this kernel lacks.
 func requires(t testing.TB, features ...plan.Feature) {
 	t.Helper()
 	for f, err := range Missing(context.Background(), features) {
@@ -184,15 +185,15 @@ func TestDamagedFiltersAreDriftAndRepaired(t *testing.T) {
 	}
 }
 
-// connect makes a TCP connection from the wire to the pod and keeps it.
-func trackedConnections(t *testing.T, k *Kernel) int {
+// tracked lists the pings that node n1 tracks.
+func tracked(t *testing.T, k *Kernel) []*netlink.ConntrackFlow {
 	t.Helper()
 	var flows []*netlink.ConntrackFlow
 	in(t, k, "node.n1", func(h *netlink.Handle) (err error) {
-		flows, err = h.ConntrackTableList(netlink.ConntrackTable, 2)
+		flows, err = h.ConntrackTableList(netlink.ConntrackTable, unix.AF_INET)
 		return err
 	})
-	return len(flows)
+	return slices.DeleteFunc(flows, func(f *netlink.ConntrackFlow) bool { return f.Forward.Protocol != unix.IPPROTO_ICMP })
 }
 
 func TestConnectionsThatPoliciesDenyAreCut(t *testing.T) {
@@ -251,7 +252,7 @@ func TestCutsEndConnectionsWhenRulesChange(t *testing.T) {
 	}
 	output(t, k, "wire", "ip", "route", "add", "10.244.11.0/24", "via", "192.168.0.11")
 	output(t, k, "wire", "ping", "-c1", "-W5", "10.244.11.2")
-	if n := trackedConnections(t, k); n == 0 {
+	if len(tracked(t, k)) == 0 {
 		t.Fatal("the ping is not tracked")
 	}
 	for _, allowed = range []bool{true, false} {
@@ -260,8 +261,8 @@ func TestCutsEndConnectionsWhenRulesChange(t *testing.T) {
 		if _, err := k.Apply(context.Background(), want); err != nil {
 			t.Fatal(err)
 		}
-		if n := trackedConnections(t, k); (n > 0) != allowed {
-			t.Errorf("allowed %v: %d connections are tracked", allowed, n)
+		if flows := tracked(t, k); (len(flows) > 0) != allowed {
+			t.Errorf("allowed %v: tracked are %v", allowed, flows)
 		}
 		output(t, k, "wire", "ip", "route", "replace", "10.244.11.0/24", "via", "192.168.0.11")
 	}
