@@ -28,16 +28,24 @@ func TestScenarios(t *testing.T) {
 	}
 	var labs []*suite.Lab
 	for _, path := range paths {
-		s, diags := scenarios.Load(path, scenarios.Options{})
-		if diags.HasErrors() {
-			t.Fatalf("%s: %s", path, diags.JSON())
+		for _, v := range scenarios.Variations(load(t, path, nil).Matrix) {
+			s := load(t, path, v)
+			p, err := datapath.Compile(s.Lab)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			labs = append(labs, &suite.Lab{Path: path, Scenario: s, Plan: p})
 		}
-		p, err := datapath.Compile(s.Lab)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		labs = append(labs, &suite.Lab{Path: path, Scenario: s, Plan: p})
 	}
 	suite.New(labs, suite.Options{Thorough: true}).Specs()
 	ginkgo.RunSpecs(t, "scenarios")
+}
+
+func load(t *testing.T, path string, v scenarios.Variation) *scenarios.Scenario {
+	t.Helper()
+	s, diags := scenarios.Load(path, scenarios.Options{Variation: v})
+	if diags.HasErrors() {
+		t.Fatalf("%s: %s", path, diags.JSON())
+	}
+	return s
 }
