@@ -72,7 +72,7 @@ func TestFiltersAreWrittenInTheWordsOfTheirTools(t *testing.T) {
 			"add KUBE-CLUSTER-IP 10.96.0.2,udp:53\n" +
 			"create KUBE-NODE-PORT-TCP bitmap:port range 0-65535\n" +
 			"add KUBE-NODE-PORT-TCP 30080\nEOF\n",
-		"ip netns exec node.a ipvsadm -R <<'EOF'\n" +
+		"sed '/^#/d' <<'EOF' | ip netns exec node.a ipvsadm -R\n" +
 			"# a.hcl:12 service default/web\n" +
 			"-A -t 10.96.0.1:80 -s rr -p 10800\n" +
 			"-a -t 10.96.0.1:80 -r 10.244.1.2:8080 -m -w 1\n" +

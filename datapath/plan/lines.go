@@ -157,7 +157,7 @@ func (w *textWriter) shrinkSets(e *Edit) {
 }
 
 func (w *textWriter) editVirtual(e *Edit) {
-	w.input("ipvsadm -R", func() {
+	w.inputUncommented("ipvsadm -R", func() {
 		for i := range e.Add.Virtual {
 			w.from(e.Add.Virtual[i].Origin)
 			w.b = e.Add.Virtual[i].appendAll(w.b)

@@ -148,7 +148,7 @@ func (w *textWriter) sets(list []Set) {
 
 // virtual writes the input of one ipvsadm -R.
 func (w *textWriter) virtual(list []VirtualServer) {
-	w.input("ipvsadm -R", func() {
+	w.inputUncommented("ipvsadm -R", func() {
 		for i := range list {
 			w.from(list[i].Origin)
 			w.b = list[i].appendAll(w.b)
@@ -159,9 +159,18 @@ func (w *textWriter) virtual(list []VirtualServer) {
 // input writes a program's run in the namespace and, as a here-document, what body
 // writes. Where that is nothing, so is the whole.
 func (w *textWriter) input(program string, body func()) {
+	w.feed("ip netns exec "+w.netns+" "+program+" <<'EOF'", body)
+}
+
+// inputUncommented is for programs that take no comments.
+func (w *textWriter) inputUncommented(program string, body func()) {
+	w.feed("sed '/^#/d' <<'EOF' | ip netns exec "+w.netns+" "+program, body)
+}
+
+func (w *textWriter) feed(command string, body func()) {
 	before, origin := len(w.b), w.origin
 	w.origin = Origin{}
-	w.linef("ip netns exec %s %s <<'EOF'", w.netns, program)
+	w.linef("%s", command)
 	start := len(w.b)
 	if body(); len(w.b) == start {
 		w.b, w.origin = w.b[:before], origin
