@@ -88,9 +88,14 @@ func caseOf(r Result) junitCase {
 		c.Failure = &junitFailure{Message: firstFailure(r), Type: "disagreement", Text: failureText(r)}
 	}
 	var out []string
+	if r.Table != nil {
+		table := matrix{paint: plain}
+		table.reachability(*r.Table)
+		out = append(out, strings.TrimSpace(table.text.String()))
+	}
 	if w := widths([]Result{r}); w != nil {
 		out = append(out, pad(columns[:], w))
-		for _, row := range r.Rows {
+		for _, row := range r.shown() {
 			out = append(out, pad(row.cells(), w))
 		}
 	}

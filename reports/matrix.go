@@ -77,7 +77,10 @@ func (m *matrix) result(r Result, widths []int) {
 	default:
 		m.line(m.paint(bad, "✗ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
 	}
-	for _, row := range r.Rows {
+	if r.Table != nil {
+		m.indented(*r.Table)
+	}
+	for _, row := range r.shown() {
 		mark := m.paint(good, "✓")
 		switch {
 		case row.Disagrees:
@@ -95,6 +98,32 @@ func (m *matrix) result(r Result, widths []int) {
 	}
 	for _, w := range r.Warnings {
 		m.line(m.paint(odd, "  ! "+printable(w)))
+	}
+}
+
+// maxShown is how many wrong rows are shown below a truth table.
+const maxShown = 20
+
+// shown are the rows with a line of their own: below a truth table the wrong ones.
+func (r Result) shown() []Row {
+	if r.Table == nil {
+		return r.Rows
+	}
+	var out []Row
+	for _, row := range r.Rows {
+		if row.wrong() && len(out) < maxShown {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// indented writes a truth table below its result.
+func (m *matrix) indented(t Reachability) {
+	inner := matrix{paint: m.paint}
+	inner.reachability(t)
+	for line := range strings.SplitSeq(strings.TrimSpace(inner.text.String()), "\n") {
+		m.line("    " + line)
 	}
 }
 
@@ -127,7 +156,7 @@ func (r Row) cells() []string {
 func widths(results []Result) []int {
 	var w []int
 	for _, r := range results {
-		for _, row := range r.Rows {
+		for _, row := range r.shown() {
 			if w == nil {
 				for _, c := range columns {
 					w = append(w, utf8.RuneCountInString(c))

@@ -55,8 +55,10 @@ type Result struct {
 	Reason    string        // why it was skipped, such as a feature that the kernel lacks
 	Duration  time.Duration // wall time, retries included
 	Rows      []Row
-	Failure   string // what failed beside the rows, such as a lab that could not be built
-	Warnings  []string
+	// Table is a claim about all pairs of Rows at once; nil: each row is shown.
+	Table    *Reachability
+	Failure  string // what failed beside the rows, such as a lab that could not be built
+	Warnings []string
 }
 
 // Row is what one dialer saw of one target.

@@ -54,8 +54,9 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 	}
 	from, fromOK := l.dialers(c.attrs["from"], b.scope)
 	toOK := l.targets(e, c, namespacesOf(from), b.scope)
+	table := c.attrs["allow"] != nil
 	for _, name := range []string{"answer", "source", "sticky"} {
-		if a := c.attrs[name]; a != nil && e.Outcome != flow.Connected && !l.isNull(a, b.scope) {
+		if a := c.attrs[name]; a != nil && !table && e.Outcome != flow.Connected && !l.isNull(a, b.scope) {
 			l.errorf(a.NameRange, "Nobody answers there", "With outcome %q nobody answers, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, name, name)
 		}
 	}
@@ -70,6 +71,7 @@ func (l *loader) evalExpect(b *block, c *content) *expect.Reach {
 		l.errorf(b.labelRange, "Too many pairs", "This expectation tries %d pairs. Try at most %d.", len(e.From)*len(e.To), maxPairs)
 		return nil
 	}
+	e.Allow = l.allow(e, c, from, namespacesOf(from), b.scope)
 	e.Sticky = l.boolean(c.attrs["sticky"], b.scope).Value
 	if sb := c.named("spread"); e.Sticky && len(sb) > 0 {
 		l.errorf(sb[0].kindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")

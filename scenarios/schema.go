@@ -146,9 +146,10 @@ func linkSchema() schema {
 
 func expectSchema() schema {
 	return schema{
-		kind:         "expect",
-		attrs:        []string{"from", "to", "port", "protocol", "outcome", "answer", "source", "within", "retry", "count", "sticky", "mtu"},
-		plannedAttrs: []string{"allow", "denied", "path", "not_through", "keep"},
+		kind: "expect",
+		attrs: []string{"from", "to", "port", "protocol", "outcome", "answer", "source", "within", "retry", "count", "sticky", "mtu",
+			"allow", "denied"},
+		plannedAttrs: []string{"path", "not_through", "keep"},
 		blocks:       named(false, "spread", "http", "latency", "throughput"),
 	}
 }

@@ -28,10 +28,8 @@ func (l *loader) targets(e *expect.Reach, c *content, namespaces []string, sc sc
 	if !ok {
 		return false
 	}
-	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: protocol, dns: e.Outcome == flow.DNS, namespaces: namespaces}
-	if p := c.attrs["port"]; p != nil {
-		r.port, r.portAt = l.targetPort(p, sc).Value, p.Expr.Range()
-	}
+	r := l.targetReader(e, c, a, namespaces, sc)
+	r.protocol = protocol
 	for _, o := range objectsIn(v) {
 		t, p, ok := r.read(o)
 		if !ok {
@@ -57,6 +55,15 @@ func (l *loader) targets(e *expect.Reach, c *content, namespaces []string, sc sc
 		e.Protocol = flow.TCP
 	}
 	return true
+}
+
+// targetReader prepares to read targets from an attribute.
+func (l *loader) targetReader(e *expect.Reach, c *content, a *hcl.Attribute, namespaces []string, sc scope) *targetReader {
+	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, namespaces: namespaces}
+	if p := c.attrs["port"]; p != nil {
+		r.port, r.portAt = l.targetPort(p, sc).Value, p.Expr.Range()
+	}
+	return r
 }
 
 // targetReader reads the elements of to.

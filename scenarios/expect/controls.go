@@ -16,8 +16,8 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 	l := listeners{lab: lab}
 	proved := map[listener]bool{}
 	for _, r := range all {
-		if r.outcome() == flow.Connected {
-			for _, t := range r.To {
+		for to, t := range r.To {
+			if r.some(to, func(o flow.Outcome) bool { return o == flow.Connected }) {
 				for _, at := range l.of(t, r.protocol(), r.Answers) {
 					proved[at] = true
 				}
@@ -26,10 +26,10 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 	}
 	var warnings []topology.Problem
 	for _, r := range all {
-		if r.outcome() != flow.Timeout {
-			continue
-		}
-		for _, t := range r.To {
+		for to, t := range r.To {
+			if !r.some(to, func(o flow.Outcome) bool { return o == flow.Timeout }) {
+				continue
+			}
 			if slices.ContainsFunc(l.of(t, r.protocol(), nil), func(at listener) bool { return proved[at] }) {
 				continue
 			}
@@ -43,6 +43,20 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 		}
 	}
 	return warnings
+}
+
+// some reports whether f holds for how the connections of some dialer to a target are
+// to end.
+func (r *Reach) some(to int, f func(flow.Outcome) bool) bool {
+	if r.Allow == nil {
+		return f(r.outcome())
+	}
+	for from := range r.From {
+		if f(r.outcomeOf(from, to)) {
+			return true
+		}
+	}
+	return false
 }
 
 // listener is what a target leads to: an address, or a port of a service, which

@@ -27,13 +27,16 @@ func (r *Reach) Judge(seen []flow.Seen) Verdict {
 	for from := range r.From {
 		for to := range r.To {
 			p := Pair{Who: r.From[from].Name, To: r.To[to].Name, Wanted: r.wantedOf(from)}
+			if r.Allow != nil {
+				p.Wanted = string(r.outcomeOf(from, to))
+			}
 			if r.To[to].NotFound {
-				r.judgeNotFound(&p)
+				r.judgeNotFound(&p, r.outcomeOf(from, to))
 			} else {
 				for i := range n {
 					p.Flows = append(p.Flows, next+i)
 				}
-				r.judgePair(&p, from, seen[next:next+n])
+				r.judgePair(&p, from, r.outcomeOf(from, to), seen[next:next+n])
 				r.measurePair(&p, to, seen[next:next+n], references)
 				for i := range references {
 					p.References = append(p.References, dials+i)
@@ -48,13 +51,13 @@ func (r *Reach) Judge(seen []flow.Seen) Verdict {
 }
 
 // judgeNotFound judges a target whose name did not resolve: nothing was dialed.
-func (r *Reach) judgeNotFound(p *Pair) {
-	p.OK = r.outcome() == flow.DNS
+func (r *Reach) judgeNotFound(p *Pair, want flow.Outcome) {
+	p.OK = want == flow.DNS
 	p.Outcomes = []reports.Outcomes{{Outcome: flow.DNS, Count: 1}}
 	p.Observed = "dns: the name " + p.To + " did not resolve"
 }
 
-func (r *Reach) judgePair(p *Pair, from int, seen []flow.Seen) {
+func (r *Reach) judgePair(p *Pair, from int, want flow.Outcome, seen []flow.Seen) {
 	t := count(seen)
 	p.Outcomes, p.Sources, p.Answers = t.outcomes, t.sources, t.answers
 	wrong := r.wrongSources(from, seen)
@@ -64,7 +67,7 @@ func (r *Reach) judgePair(p *Pair, from int, seen []flow.Seen) {
 	wrong = append(wrong, r.wrongResponses(seen)...)
 	p.OK = len(wrong) == 0
 	for _, o := range t.outcomes {
-		p.OK = p.OK && o.Outcome == r.outcome()
+		p.OK = p.OK && o.Outcome == want
 	}
 	p.Observed = strings.Join(append([]string{t.String()}, wrong...), "; ")
 }

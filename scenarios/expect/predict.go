@@ -30,12 +30,12 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 		for to := range r.To {
 			f := Forecast{Who: r.From[from].Name, To: r.To[to].Name}
 			if r.To[to].NotFound {
-				if r.outcome() != flow.DNS {
+				if r.outcomeOf(from, to) != flow.DNS {
 					f.Wrong = []string{"the name " + f.To + " does not resolve"}
 				}
 			} else {
 				f.Prediction = r.walk(w, from, to)
-				f.Wrong = r.wrongForecast(from, f.Prediction)
+				f.Wrong = r.wrongForecast(from, r.outcomeOf(from, to), f.Prediction)
 			}
 			all = append(all, f)
 		}
@@ -59,13 +59,13 @@ func (r *Reach) walk(w *walk.World, from, to int) walk.Prediction {
 
 // wrongForecast judges a prediction as Judge judges what is seen, but exactly:
 // chances are known.
-func (r *Reach) wrongForecast(from int, p walk.Prediction) []string {
+func (r *Reach) wrongForecast(from int, want flow.Outcome, p walk.Prediction) []string {
 	var wrong []string
 	whole := 0.0
 	for _, e := range p.Ends() {
 		end := e.Value
 		switch {
-		case end.Outcome != r.outcome():
+		case end.Outcome != want:
 			wrong = append(wrong, fmt.Sprintf("%s, %.1f %%", end, 100*e.Probability))
 			continue
 		case end.Outcome != flow.Connected:
@@ -79,7 +79,7 @@ func (r *Reach) wrongForecast(from int, p walk.Prediction) []string {
 			wrong = append(wrong, fmt.Sprintf("%s is not an allowed source", end.Source))
 		}
 	}
-	if r.outcome() == flow.Connected && whole > 0 {
+	if want == flow.Connected && whole > 0 {
 		wrong = append(wrong, r.wrongChances(p, whole)...)
 	}
 	return wrong

@@ -23,6 +23,9 @@ type Reach struct {
 	To       []Target
 	Protocol flow.Protocol
 	Outcome  flow.Outcome
+	// Allow says of each pair whether it connects, instead of Outcome, and without
+	// Answers, Sources, Spread and Sticky; nil: all end alike.
+	Allow *Allow
 	// Answers are the agents one of which answers each connection, and each of
 	// which answers some connection of every pair; nil: anybody answers.
 	Answers []string
@@ -275,7 +278,14 @@ func (r *Reach) Describe() string {
 	for _, t := range r.To {
 		to = append(to, t.Name)
 	}
-	return fmt.Sprintf("%s to %s over %s: %s", list(from, "and"), list(to, "and"), r.spoken(), r.wantedOf(-1))
+	return fmt.Sprintf("%s to %s over %s: %s", list(from, "and"), list(to, "and"), r.spoken(), r.claim())
+}
+
+func (r *Reach) claim() string {
+	if r.Allow != nil {
+		return r.Allow.wanted()
+	}
+	return r.wantedOf(-1)
 }
 
 // spoken is what the connections speak, in words.

@@ -65,6 +65,8 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 	result := x.result(e)
 	started := time.Now()
 	flows := e.Flows()
+	forecasts := make(chan []expect.Forecast, 1)
+	go func() { forecasts <- e.Predict(x.paper) }() // while silence is waited for
 	seen, err := dial(ctx, lab, e, flows)
 	var verdict expect.Verdict
 	for pause := between; err == nil; pause *= 2 {
@@ -81,6 +83,7 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 		}
 	}
 	result.Duration = time.Since(started)
+	predicted := <-forecasts
 	if err != nil {
 		result.Status, result.Failure = reports.Failed, fmt.Sprintf("the probe broke: %v", err)
 		return result
@@ -91,9 +94,10 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 		result.Status = reports.Failed
 		x.addRules(result.Rows, verdict, flows)
 	}
-	if x.predict(e, result.Rows, verdict, seen) {
+	if compare(predicted, result.Rows, verdict, seen) {
 		result.Status = reports.Disagreed
 	}
+	result.Table = e.Table(verdict, predicted)
 	return result
 }
 
@@ -113,11 +117,17 @@ func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows [
 	return nil
 }
 
+// maxTold is for how many pairs of an expectation rules are told: finding them takes
+// a walk through all.
+const maxTold = 20
+
 // addRules tells, for each pair that failed, which rules its packets should have
 // met.
 func (x *run) addRules(rows []reports.Row, v expect.Verdict, flows []flow.Flow) {
+	told := 0
 	for i, pair := range v.Pairs {
-		if !pair.OK && len(pair.Flows) > 0 {
+		if !pair.OK && len(pair.Flows) > 0 && told < maxTold {
+			told++
 			rows[i].Rules = RulesFor(x.lab.Plan, flows[pair.Flows[0]])
 		}
 	}

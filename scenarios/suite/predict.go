@@ -12,11 +12,10 @@ import (
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
-// predict follows the flows of every pair through the plan on paper, notes in the
-// rows what can come of them, and reports whether something else was observed.
-// Probes that broke were no observation.
-func (x *run) predict(e *expect.Reach, rows []reports.Row, v expect.Verdict, seen []flow.Seen) (disagreed bool) {
-	for i, forecast := range e.Predict(x.paper) {
+// compare notes in the rows what can come of the flows of every pair on paper, and
+// reports whether something else was observed. Probes that broke were no observation.
+func compare(forecasts []expect.Forecast, rows []reports.Row, v expect.Verdict, seen []flow.Seen) (disagreed bool) {
+	for i, forecast := range forecasts {
 		if len(v.Pairs[i].Flows) == 0 {
 			continue
 		}
