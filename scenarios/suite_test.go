@@ -3,13 +3,17 @@
 package scenarios_test
 
 import (
+	"flag"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/onsi/ginkgo/v2"
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios"
 	"github.com/netlab/netlab/scenarios/suite"
 )
@@ -26,6 +30,7 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wanted := subtests(t)
 	var labs []*suite.Lab
 	for _, path := range paths {
 		for _, v := range scenarios.Variations(load(t, path, nil).Matrix) {
