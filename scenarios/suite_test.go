@@ -30,7 +30,6 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted := subtests(t)
 	var labs []*suite.Lab
 	for _, path := range paths {
 		for _, v := range scenarios.Variations(load(t, path, nil).Matrix) {
@@ -39,11 +38,62 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
-			labs = append(labs, &suite.Lab{Path: path, Scenario: s, Plan: p})
+			if wanted(t, s.Name, v.String()) {
+				labs = append(labs, &suite.Lab{Path: path, Scenario: s, Plan: p})
+			}
 		}
 	}
-	suite.New(labs, suite.Options{Thorough: true}).Specs()
+	runner := suite.New(labs, suite.Options{Thorough: true})
+	runner.Specs()
 	ginkgo.RunSpecs(t, "scenarios")
+	report := runner.Report()
+	for _, lab := range labs {
+		t.Run(lab.Scenario.Name, func(t *testing.T) {
+			if v := lab.Scenario.Variation.String(); v != "" {
+				t.Run(v, func(t *testing.T) { tell(t, lab, report) })
+				return
+			}
+			tell(t, lab, report)
+		})
+	}
+}
+
+// wanted reports whether go test -run asks for a scenario, and a variation of it:
+// TestScenarios/local-policy builds no other.
+func wanted(t *testing.T, names ...string) bool {
+	t.Helper()
+	levels := strings.Split(flag.Lookup("test.run").Value.String(), "/")
+	for i, name := range names {
+		if i+1 >= len(levels) || name == "" {
+			return true
+		}
+		ok, err := regexp.MatchString(levels[i+1], strings.ReplaceAll(name, " ", "_"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// tell ends the test of a lab as its specs did, with the reason where the kernel lacks
+// something: by it, the tests for a virtual machine are chosen.
+func tell(t *testing.T, lab *suite.Lab, report reports.Report) {
+	reason := ""
+	for _, r := range report.Results {
+		switch {
+		case r.Scenario != lab.Scenario.Name || r.Variation != lab.Scenario.Variation.String():
+		case r.Status == reports.Failed || r.Status == reports.Disagreed:
+			t.Errorf("%s: see its spec", r.Name)
+		case r.Status == reports.Skipped:
+			reason = r.Reason
+		}
+	}
+	if reason != "" && !t.Failed() {
+		t.Skip(reason)
+	}
 }
 
 func load(t *testing.T, path string, v scenarios.Variation) *scenarios.Scenario {

@@ -72,7 +72,9 @@ func New(labs []*Lab, o Options) *Runner {
 		o.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
 	r := &Runner{options: o}
+	scale := timeScale()
 	for _, lab := range labs {
+		lab = patient(lab, scale)
 		x := &run{lab: lab, up: make(chan struct{}), down: make(chan struct{}), paper: walk.New(lab.Plan)}
 		for range lab.Scenario.Expects {
 			x.done = append(x.done, make(chan struct{}))
