@@ -23,16 +23,9 @@ type enforced struct {
 func enforcedOn(lab *topology.Lab, b *walk.Branch) []enforced {
 	var out []enforced
 	for _, node := range lab.Nodes {
-		i := slices.IndexFunc(b.Steps, func(s walk.Step) bool { return s.Netns == node.Netns() && s.Leg == walk.Request })
-		if i < 0 {
+		p, passed := inForward(b, node.Netns())
+		if !passed {
 			continue
-		}
-		p := b.Steps[i].Packet
-		for _, s := range b.Steps[i:] {
-			if s.Leg != walk.Request || s.Netns != node.Netns() || s.Hook == "POSTROUTING" || s.Tunnel > 0 {
-				break
-			}
-			p = s.Packet
 		}
 		from, to := lab.PolicyEndAt(p.Src.Addr()), lab.PolicyEndAt(p.Dst.Addr())
 		e := enforced{node: node, packet: p, egress: own(from, node), ingress: own(to, node),
@@ -42,6 +35,21 @@ func enforcedOn(lab *topology.Lab, b *walk.Branch) []enforced {
 		}
 	}
 	return out
+}
+
+// inForward is the first packet of a conversation as the filter of a namespace sees it:
+// behind PREROUTING, before POSTROUTING, and not inside of a tunnel.
+func inForward(b *walk.Branch, netns string) (p walk.Packet, passed bool) {
+	for _, s := range b.Steps {
+		switch {
+		case s.Leg != walk.Request || s.Netns != netns || s.Tunnel > 0:
+		case s.Hook == "POSTROUTING":
+			return p, passed
+		default:
+			p, passed = s.Packet, true
+		}
+	}
+	return p, passed
 }
 
 // own is the pod of an end if the node has it, and it has a network of its own.
