@@ -175,9 +175,10 @@ func connections(p walk.Prediction) int {
 	return 60
 }
 
-// TestKernelAgreesOnRows asks the kernel what TestRows asks on paper.
+// TestKernelAgreesOnRows asks the kernel what TestRows, TestSets and TestVirtualServers
+// ask on paper.
 func TestKernelAgreesOnRows(t *testing.T) {
-	for _, r := range rows() {
+	for _, r := range slices.Concat(rows(), setRows(), virtualRows()) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			p := r.plan()

@@ -108,7 +108,8 @@ func virtualRows() []row {
 		{name: "an address that is not local", change: func(_, r, _ *plan.Netns) {
 			virtual(r, vip, "rr", "10.0.2.2:80")
 			r.Links, r.Addrs = r.Links[:len(r.Links)-1], r.Addrs[:len(r.Addrs)-1]
-		}, to: vip, want: "unreachable"},
+			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.2.2"), Dev: "b"})
+		}, to: vip, want: "timeout"}, // b is no router
 		{name: "several", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr", "10.0.2.1:80", "10.0.2.2:80") }, to: vip, want: "b from a, r from a"},
 	}
 }
