@@ -12,7 +12,7 @@ import (
 // A comparison that nothing fails is worth nothing: each of these mistakes in the
 // rules of random labs has to be noticed.
 func TestMistakesInRulesAreNoticed(t *testing.T) {
-	const enough = 60 // labs
+	const enough = 110 // labs
 	var labs []*built
 	for seed := range uint64(enough) {
 		b, err := randomScript(seed + 1).build(t)
@@ -33,6 +33,14 @@ func TestMistakesInRulesAreNoticed(t *testing.T) {
 	leadsTo := func(prefix string) func(plan.Rule) bool {
 		return func(r plan.Rule) bool { j, ok := r.Target.(plan.Jump); return ok && strings.HasPrefix(j.Chain, prefix) }
 	}
+	asks := func(set string) func(plan.Rule) bool {
+		return func(r plan.Rule) bool {
+			return slices.ContainsFunc(r.Matches, func(m plan.Match) bool { s, ok := m.(plan.MatchSet); return ok && s.Set == set })
+		}
+	}
+	both := func(a, b func(plan.Rule) bool) func(plan.Rule) bool {
+		return func(r plan.Rule) bool { return a(r) && b(r) }
+	}
 	for name, wrong := range map[string]mistake{
 		"no masquerade of endpoints that reach themselves": in("KUBE-SEP-", marks),
 		"no masquerade of external traffic":                in("KUBE-EXT-", marks),
@@ -49,7 +57,20 @@ func TestMistakesInRulesAreNoticed(t *testing.T) {
 		"masquerade of pods to pods":                       in("FLANNEL-POSTRTG", returns),
 		"no external services in INPUT":                    in("INPUT", leadsTo("KUBE-EXTERNAL-SERVICES")),
 		"no external services in FORWARD":                  in("FORWARD", leadsTo("KUBE-EXTERNAL-SERVICES")),
-		"no services in OUTPUT":                            in("OUTPUT", every),
+		"no services in OUTPUT":                            in("OUTPUT", leadsTo("KUBE-SERVICES")),
+
+		"ipvs: no masquerade of endpoints that reach themselves": in("KUBE-POSTROUTING", asks("KUBE-LOOP-BACK")),
+		"ipvs: no masquerade to cluster IPs":                     in("KUBE-SERVICES", both(marks, asks("KUBE-CLUSTER-IP"))),
+		"ipvs: no masquerade to external IPs":                    in("KUBE-SERVICES", both(marks, asks("KUBE-EXTERNAL-IP"))),
+		"ipvs: no masquerade to load balancers":                  in("KUBE-LOAD-BALANCER", marks),
+		"ipvs: policy Local means nothing to load balancers":     in("KUBE-LOAD-BALANCER", returns),
+		"ipvs: no masquerade to node ports":                      in("KUBE-NODE-PORT", marks),
+		"ipvs: policy Local means nothing to node ports":         in("KUBE-NODE-PORT", returns),
+		"ipvs: no source ranges":                                 in("KUBE-PROXY-FIREWALL", asks("KUBE-LOAD-BALANCER-FW")),
+		"ipvs: source ranges let nobody in":                      in("KUBE-SOURCE-RANGES-FIREWALL", returns),
+		"ipvs: source ranges do not keep the node out":           in("KUBE-IPVS-OUT-FILTER", every),
+		"ipvs: the host's ports are at every address":            in("KUBE-IPVS-FILTER", rejects),
+		"ipvs: no address has its ports":                         in("KUBE-IPVS-FILTER", returns),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
