@@ -197,7 +197,9 @@ func matchSet(ctx context.Context, ns *netns.NS) error {
 // virtualServer asks for the virtual servers that there are, which a user namespace
 // may not on many kernels. It loads the module as using it would.
 func virtualServer(context.Context, *netns.NS) error {
-	_, err := readVirtual(nil)
+	proc := procfs{fd: -1}
+	defer proc.close()
+	_, err := readVirtual(&proc, nil)
 	return err
 }
 

@@ -332,7 +332,7 @@ func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space,
 		}
 	}
 	if s.virtual || len(want.Virtual) > 0 {
-		if n.Virtual, err = readVirtual(s.leaving); err != nil {
+		if n.Virtual, err = readVirtual(&r.k.proc, s.leaving); err != nil {
 			return err
 		}
 	}

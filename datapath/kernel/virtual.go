@@ -213,12 +213,16 @@ func (d *director) remove(list []plan.VirtualServer) error {
 
 // list reads the virtual servers of the namespace. Those in leaving, which only wait
 // for their last connection, are left out.
-func (d *director) list(leaving departures) ([]plan.VirtualServer, error) {
+func (d *director) list(proc *procfs, leaving departures) ([]plan.VirtualServer, error) {
 	var services []*ipvs.Service
 	err := d.ask("-Sn", nil, nil, func() (err error) {
 		services, err = d.handle.GetServices()
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	reals, err := proc.reals()
 	if err != nil {
 		return nil, err
 	}
@@ -228,11 +232,7 @@ func (d *director) list(leaving departures) ([]plan.VirtualServer, error) {
 			continue // of somebody else: plans have none
 		}
 		v := virtualOf(s)
-		reals, err := d.destinations(s)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range reals {
+		for _, r := range reals[virtualKey{v.Addr, v.Proto}] {
 			at := departure{v.Addr, v.Proto, realAddr(r)}
 			if _, gone := leaving[at]; gone && r.Weight == 0 {
 				continue
@@ -253,11 +253,11 @@ func (d *director) destinations(s *ipvs.Service) (list []*ipvs.Destination, err 
 }
 
 // readVirtual lists the virtual servers of the calling thread's namespace.
-func readVirtual(leaving departures) ([]plan.VirtualServer, error) {
+func readVirtual(proc *procfs, leaving departures) ([]plan.VirtualServer, error) {
 	d, err := openDirector()
 	if err != nil {
 		return nil, err
 	}
 	defer d.close()
-	return d.list(leaving)
+	return d.list(proc, leaving)
 }
