@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -60,7 +61,7 @@ func (g *guest) command(j Job) (cmd *exec.Cmd, done func(), err error) {
 		return nil, nil, err
 	}
 	cmd = exec.CommandContext(context.Background(), j.Argv[0], j.Argv[1:]...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(j.Env, "PWD="+dir)...)
+	cmd.Dir, cmd.Env = dir, slices.Concat(os.Environ(), g.orders.Env, j.Env, []string{"PWD=" + dir})
 	cmd.Stdout, cmd.Stderr = io.Writer(g.streams[portOut]), io.Writer(g.streams[portErr])
 	cmd.WaitDelay = time.Second // for what others hold open
 	if len(j.Stdin) > 0 {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // self is where the guest has this program.
@@ -17,7 +16,7 @@ const self = "/usr/bin/netlab"
 
 // image plans the guest's file system: this program as init, tools with their
 // libraries, modules, and what the boot asks for.
-func image(k Kernel, b Boot) (*tree, error) {
+func image(m Machine, b Boot) (*tree, error) {
 	t := newTree()
 	exe, err := os.Executable()
 	if err != nil {
@@ -26,7 +25,7 @@ func image(k Kernel, b Boot) (*tree, error) {
 	t.file(self, 0o755, exe)
 	t.link("/init", strings.TrimPrefix(self, "/"))
 	skeleton(t)
-	loads, err := addModules(t, k)
+	loads, err := addModules(t, m.Kernel)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +53,7 @@ func image(k Kernel, b Boot) (*tree, error) {
 	for _, lib := range needed {
 		addPath(t, lib)
 	}
-	text, err := json.Marshal(orders{Jobs: b.Jobs, Collect: b.Collect, Modules: loads, Clock: time.Now()})
+	text, err := json.Marshal(orders{Jobs: b.Jobs, Collect: b.Collect, Env: m.environ(), Modules: loads})
 	if err != nil {
 		return nil, err
 	}

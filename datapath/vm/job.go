@@ -99,7 +99,7 @@ type orders struct {
 	Jobs    []Job
 	Collect []string
 	Modules []string // to load before anything else runs
-	Clock   time.Time
+	Env     []string // of every job
 }
 
 const ordersFile = "/.netlab.json"

@@ -55,6 +55,19 @@ const (
 	probeAlive = "netlab: the kernel came up"
 )
 
+// slowness tells programs in an emulated machine how much longer they should wait for
+// what takes no time elsewhere. Single system calls take 40 times as long there; a
+// deadline of a second has room for that, unless much happens at once.
+const slowness = "NLAB_TIME_SCALE=2.5"
+
+// environ are the variables that every job of a machine has.
+func (m Machine) environ() []string {
+	if m.KVM {
+		return nil
+	}
+	return []string{slowness}
+}
+
 // emulator is the QEMU of a processor, by Go's name of it.
 type emulator struct {
 	program string

@@ -61,7 +61,7 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		return Result{}, err
 	}
 	defer os.RemoveAll(dir)
-	t, err := image(m.Kernel, b)
+	t, err := image(m, b)
 	if err != nil {
 		return Result{}, err
 	}

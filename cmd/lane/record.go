@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Test is how one test ended.
+type Test struct {
+	Package string  `json:"package"` // import path
+	Name    string  `json:"name"`    // with those around it: TestA/b
+	Status  status  `json:"status"`
+	Seconds float64 `json:"seconds"`
+	Output  string  `json:"output,omitempty"` // unless it passed
+}
+
+// status is how a test ended, in the words of go test -json.
+type status string
+
+const (
+	passed  status = "pass"
+	failed  status = "fail"
+	skipped status = "skip"
+)
+
+// lacking is what every reason says that a kernel gives for a test to be skipped, with
+// the features that it has not: "this machine lacks what the lab needs: ip_vs (why)".
+var lacking = regexp.MustCompile(`this (?:machine|kernel) lacks(.*)`)
+
+// lacks reports whether the test was skipped for something that this kernel has not.
+func (t Test) lacks() bool { return t.Status == skipped && lacking.MatchString(t.Output) }
+
+// features are the names of what the kernel has not.
+func (t Test) features() []string {
+	m := lacking.FindStringSubmatch(t.Output)
+	if m == nil {
+		return nil
+	}
+	var names []string
+	for _, f := range plan.AllFeatures() {
+		begins := strings.HasPrefix(m[1], " "+string(f)+":")
+		if begins || strings.Contains(m[1], ": "+string(f)+" (") || strings.Contains(m[1], "), "+string(f)+" (") {
+			names = append(names, string(f))
+		}
+	}
+	return names
+}
+
+// testEvent is a line of go test -json (go doc test2json).
+type testEvent struct {
+	Action  string
+	Package string
+	Test    string
+	Elapsed float64
+	Output  string
+}
+
+// follow reads the events of go test -json. Each test is passed on when it has ended;
+// a package ends as a test without a name, with what was printed outside of tests.
+func follow(r io.Reader, ended func(Test)) error {
+	printed := map[[2]string]*strings.Builder{}
+	for lines := bufio.NewReader(r); ; {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		var e testEvent
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("go test -json: %w: %s", err, line)
+		}
+		key := [2]string{e.Package, e.Test}
+		if printed[key] == nil {
+			printed[key] = &strings.Builder{}
+		}
+		switch e.Action {
+		case "output", "build-output":
+			printed[key].WriteString(e.Output)
+		case string(passed), string(failed), string(skipped):
+			t := Test{Package: e.Package, Name: e.Test, Status: status(e.Action), Seconds: e.Elapsed}
+			if t.Status != passed || t.Name == "" {
+				t.Output = printed[key].String()
+			}
+			delete(printed, key)
+			ended(t)
+		}
+	}
+}
+
+var verdictLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+\.\d+)s\)$`)
+
+// parseLog reads what a test binary prints with -test.v: a test's own lines stand
+// between the line that names it and its verdict, or after the verdict, further in.
+func parseLog(pkg, log string) []Test {
+	var list []Test
+	var since strings.Builder
+	for line := range strings.Lines(log) {
+		text := strings.TrimRight(line, "\r\n")
+		m := verdictLine.FindStringSubmatch(text)
+		switch {
+		case m != nil:
+			t := Test{Package: pkg, Name: m[2], Status: status(strings.ToLower(m[1]))}
+			_, _ = fmt.Sscan(m[3], &t.Seconds)
+			if t.Status != passed {
+				t.Output = since.String()
+			}
+			list = append(list, t)
+			since.Reset()
+		case strings.HasPrefix(text, "=== "):
+			if strings.HasPrefix(text, "=== RUN") {
+				since.Reset()
+			}
+		default:
+			since.WriteString(line)
+		}
+	}
+	return list
+}
