@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -31,11 +32,13 @@ func inspectCommand(u *ui) *cobra.Command {
 			if err != nil {
 				return broken(err, "remove it: netlab down "+info.Name)
 			}
-			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have)}
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Leaving: info.Leaving}
 			if asJSON {
 				return u.json(v)
 			}
-			return u.inspect(v)
+			err = u.inspect(v)
+			u.printLeaving(v.Leaving)
+			return err
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -48,7 +51,8 @@ type view struct {
 	File  string `json:"file"`
 	State string `json:"state"`
 	inventory
-	Interfaces map[string][]interfaceRecord `json:"interfaces"` // by network namespace
+	Interfaces map[string][]interfaceRecord `json:"interfaces"`        // by network namespace
+	Leaving    []engine.Leaving             `json:"leaving,omitempty"` // real servers with a last connection
 }
 
 // interfaceRecord is one interface as the kernel has it now.

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -12,7 +13,8 @@ func statusCommand(u *ui) *cobra.Command {
 		Use:   "status [LAB]",
 		Short: "Say what in the kernel has drifted from the plan",
 		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
-1 when something is missing, different or extra.`,
+1 when something is missing, different or extra. Real servers of IPVS that left the plan and
+wait for the end of their last connection are listed, and are no drift.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -29,9 +31,14 @@ func statusCommand(u *ui) *cobra.Command {
 				if drift == nil {
 					drift = []string{}
 				}
-				err = u.json(map[string]any{"lab": info.Name, "drift": drift})
+				leaving := info.Leaving
+				if leaving == nil {
+					leaving = []engine.Leaving{}
+				}
+				err = u.json(map[string]any{"lab": info.Name, "drift": drift, "leaving": leaving})
 			} else {
 				u.printDrift(info.Name, relative(info.File), drift)
+				u.printLeaving(info.Leaving)
 			}
 			if err == nil && len(drift) > 0 {
 				err = told(exitFailed)
@@ -41,6 +48,14 @@ func statusCommand(u *ui) *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// printLeaving names real servers that are no drift: they wait for their last connection.
+func (u *ui) printLeaving(list []engine.Leaving) {
+	for _, l := range list {
+		u.print("%s: real server %s of %s %s is leaving: %s, %d closing\n", l.Netns, l.Real, l.Proto, l.Virtual,
+			plural(l.Active, "connection"), l.Inactive)
+	}
 }
 
 func (u *ui) printDrift(name, file string, drift []string) {

@@ -97,6 +97,7 @@ func runEngine() error {
 		go e.listen(l)
 	}
 	go reap(ctx)
+	go e.retire(ctx)
 	<-ctx.Done()
 	e.shutdown()
 	return nil

@@ -25,6 +25,19 @@ type Info struct {
 	State   string // running, or changing while an Apply is under way
 	Started time.Time
 	RSS     int64 // resident memory of the engine, in bytes
+	// Leaving are the real servers of virtual servers that left the plan and wait for
+	// the end of their last connection; unknown while the lab is changing.
+	Leaving []Leaving
+}
+
+// Leaving is a real server of weight 0 that is deleted when its connections are over.
+type Leaving struct {
+	Netns    string `json:"netns"`
+	Virtual  string `json:"virtual"` // address and port
+	Proto    string `json:"protocol"`
+	Real     string `json:"real"` // address and port
+	Active   int    `json:"active"`
+	Inactive int    `json:"inactive"` // connections that are closing; both when last looked at, every minute
 }
 
 // Applied is the result of an Apply.

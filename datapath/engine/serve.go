@@ -47,11 +47,13 @@ type engine struct {
 	kernel *kernel.Kernel
 	proven map[plan.Feature]bool
 
+	reapEvery time.Duration
+
 	inside inside
 }
 
 func newEngine(f *folder) (*engine, error) {
-	e := &engine{folder: f, started: time.Now(), proven: map[plan.Feature]bool{}}
+	e := &engine{folder: f, started: time.Now(), proven: map[plan.Feature]bool{}, reapEvery: reapInterval}
 	e.working, e.giveUp = context.WithCancelCause(context.Background())
 	e.meta.Store(&Meta{})
 	server, err := probe.NewServer()
@@ -161,7 +163,7 @@ func (e *engine) answer(ctx context.Context, req request, maker bool) (reply, er
 
 // info takes no lock: it tells that the engine is alive.
 func (e *engine) info() reply {
-	i := Info{State: "running", Started: e.started, RSS: residentMemory()}
+	i := Info{State: "running", Started: e.started, RSS: residentMemory(), Leaving: e.leaving()}
 	if e.changing.Load() {
 		i.State = "changing"
 	}

@@ -235,6 +235,7 @@ func (d *director) list(proc *procfs, leaving departures) ([]plan.VirtualServer,
 		for _, r := range reals[virtualKey{v.Addr, v.Proto}] {
 			at := departure{v.Addr, v.Proto, realAddr(r)}
 			if _, gone := leaving[at]; gone && r.Weight == 0 {
+				leaving[at] = connections{r.ActiveConnections, r.InactiveConnections}
 				continue
 			}
 			v.Real = append(v.Real, plan.RealServer{Addr: at.real, Weight: r.Weight})
