@@ -35,6 +35,7 @@ var importTable = []importRow{
 	{"datapath/service/servicetest", []string{"topology", "datapath/..."}, nil, "the exam runs plans, it does not read scenarios"},
 	{"datapath/service/*", []string{"topology", "datapath/plan", "datapath/service"}, nil, "backends do not know each other: what they share is in service"},
 	{"datapath/policy", []string{"topology", "datapath/plan"}, nil, "a policy style returns data; it cannot touch the kernel"},
+	{"datapath/policy/policytest", []string{"topology", "datapath/..."}, nil, "the exam runs plans, it does not read scenarios"},
 	{"datapath/policy/*", []string{"topology", "datapath/plan", "datapath/policy"}, nil, "styles do not know each other: what they share is in policy"},
 	{"datapath", []string{"topology", "datapath/plan", "datapath/podnet/...", "datapath/service/...", "datapath/policy/..."}, nil, "compiling is pure: every machine compiles the same plan"},
 	{"datapath/netns", nil, []string{"github.com/vishvananda/netns", "golang.org/x/sys/..."}, "the only place that locks threads stays small"},

@@ -1,0 +1,53 @@
+package policytest
+
+import (
+	"os"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/engine"
+)
+
+func TestMain(m *testing.M) {
+	engine.Main() // this program is also the engine of the labs under test
+	os.Exit(m.Run())
+}
+
+// kernelSetups are the labs in which styles are asked in namespaces: each case in one
+// of them, in the first all. A refusal comes at once where a drop takes patience.
+func kernelSetups(style string) []Setup {
+	list := []Setup{
+		{Name: "vxlan, reject", Full: true, Mode: "vxlan", Deny: "reject"},
+		{Name: "vxlan", Full: true, Mode: "vxlan", Deny: "drop"},
+		{Name: "host-gw", Full: true, Mode: "host-gw", Deny: "drop"},
+		{Name: "IPv6, reject", Full: true, Mode: "host-gw", Deny: "reject", IPv6: true},
+	}
+	for i := range list {
+		list[i].Style = style
+	}
+	return list
+}
+
+// Each case is an update of the lab of the one before.
+func TestStylesInNamespaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	for _, style := range datapath.Styles() {
+		for k, s := range kernelSetups(style.Name()) {
+			t.Run(style.Name()+"/"+s.Name, func(t *testing.T) {
+				r := enter(t, &s)
+				lab := start(t)
+				for i, c := range Cases() {
+					if !asked(s.Style, &c) || k > 0 && i%3 != k-1 {
+						continue
+					}
+					j := r.judge(t, &c, s.planes(i))
+					apply(t, lab, j.plan)
+					right := r.rightEnds(j)
+					r.report(t, j, right, kernel(t, lab, j.questions, right))
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package policytest
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// An exam that everybody passes is worth nothing: each of these mistakes in a plan of
+// style kube-router has to be noticed. The first four are faults that real ones had.
+func TestFaultsAreNoticed(t *testing.T) {
+	section := func(c *plan.Chain) bool {
+		return strings.HasPrefix(c.Name, "KUBE-NWPLCY-IN-") || strings.HasPrefix(c.Name, "KUBE-NWPLCY-EG-")
+	}
+	pod := func(c *plan.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-POD-FW-") }
+	top := func(c *plan.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-ROUTER-") }
+	jumps := func(r *plan.Rule, prefix string) bool {
+		j, ok := r.Target.(plan.Jump)
+		return ok && strings.HasPrefix(j.Chain, prefix)
+	}
+	drop := func(r *plan.Rule) { *r = plan.Rule{} }
+	for _, row := range []struct {
+		name  string
+		cases []Case
+		wrong func(c *plan.Chain, r *plan.Rule)
+	}{
+		{"a terminal ACCEPT in the policy's chain (kube-router issue 916)", unions(), func(c *plan.Chain, r *plan.Rule) {
+			if _, marks := r.Target.(plan.OrMark); section(c) && marks {
+				r.Target = plan.Accept{}
+			}
+		}},
+		{"policies are asked in both directions", unions(), func(c *plan.Chain, r *plan.Rule) {
+			if pod(c) && jumps(r, "KUBE-NWPLCY-") {
+				r.Matches = slices.DeleteFunc(slices.Clone(r.Matches), isEnd)
+			}
+		}},
+		{"what the node itself sends is denied", defaults(), func(c *plan.Chain, r *plan.Rule) {
+			if pod(c) && slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.AddrType); return ok }) {
+				drop(r)
+			}
+		}},
+		{"known connections do not pass", unions(), func(c *plan.Chain, r *plan.Rule) {
+			if _, ok := r.Target.(plan.Accept); ok && c.Name == "KUBE-NWPLCY-COMMON" {
+				drop(r)
+			}
+		}},
+		{"a pod does not reach itself", defaults(), func(c *plan.Chain, r *plan.Rule) {
+			if pod(c) && slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.Src); return ok }) &&
+				slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.Dst); return ok }) {
+				drop(r)
+			}
+		}},
+		{"a direction without policies is closed", defaults(), func(c *plan.Chain, r *plan.Rule) {
+			if pod(c) && jumps(r, "KUBE-NWPLCY-DEFAULT") {
+				drop(r)
+			}
+		}},
+		{"egress is not asked", defaults(), func(c *plan.Chain, r *plan.Rule) {
+			if top(c) && slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.Src); return ok }) {
+				drop(r)
+			}
+		}},
+		{"the mark of one pod is left for the next", unions(), func(c *plan.Chain, r *plan.Rule) {
+			if _, clears := r.Target.(plan.SetMark); pod(c) && clears {
+				drop(r)
+			}
+		}},
+		{"protocols are not asked", portCases(), func(c *plan.Chain, r *plan.Rule) {
+			if section(c) {
+				r.Matches = slices.DeleteFunc(slices.Clone(r.Matches), func(m plan.Match) bool { _, ok := m.(plan.Proto); return ok })
+			}
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			noticed := 0
+			for _, s := range []Setup{{Style: "kube-router", Mode: "vxlan", Deny: "drop"}} {
+				r := enter(t, &s)
+				for i, c := range row.cases {
+					j := r.judge(t, &c, s.planes(i))
+					damage(j.plan, row.wrong)
+					if len(j.compare(r.rightEnds(j), paper(j.plan, j.questions))) > 0 {
+						noticed++
+					}
+				}
+			}
+			if noticed == 0 {
+				t.Errorf("none of %d cases notices", len(row.cases))
+			}
+			t.Logf("%d of %d cases notice", noticed, len(row.cases))
+		})
+	}
+}
+
+func isEnd(m plan.Match) bool {
+	switch m.(type) {
+	case plan.Src, plan.Dst:
+		return true
+	}
+	return false
+}
+
+// damage changes the rules of the filter tables of nodes.
+func damage(p *plan.Plan, f func(*plan.Chain, *plan.Rule)) {
+	for i := range p.Netns {
+		for j := range p.Netns[i].Tables {
+			if p.Netns[i].Kind != plan.Node || p.Netns[i].Tables[j].Name != "filter" {
+				continue
+			}
+			for k := range p.Netns[i].Tables[j].Chains {
+				c := &p.Netns[i].Tables[j].Chains[k]
+				for l := range c.Rules {
+					f(c, &c.Rules[l])
+				}
+			}
+		}
+	}
+}
+
+// One set for all blocks of a rule, with members that do not match: an exception takes
+// addresses from every wider block of the rule.
+func TestSharedExceptionsAreNoticed(t *testing.T) {
+	for _, style := range datapath.Styles() {
+		s := Setup{Style: style.Name(), Mode: "vxlan", Deny: "drop"}
+		r := enter(t, &s)
+		noticed := 0
+		for i, c := range blocks() {
+			j := r.judge(t, &c, s.planes(i))
+			for _, p := range j.lab.Policies {
+				shareExceptions(p.Ingress.Rules)
+				shareExceptions(p.Egress.Rules)
+			}
+			p, err := datapath.Compile(j.lab)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(j.compare(r.rightEnds(j), paper(p, j.questions))) > 0 {
+				noticed++
+			}
+		}
+		if noticed == 0 {
+			t.Errorf("%s: no case notices", style.Name())
+		}
+		t.Logf("%s: %d cases notice", style.Name(), noticed)
+	}
+}
+
+func shareExceptions(rules []topology.PolicyRule) {
+	for i := range rules {
+		var all []netip.Prefix
+		for _, p := range rules[i].Peers {
+			all = append(all, p.Except...)
+		}
+		for k := range rules[i].Peers {
+			p := &rules[i].Peers[k]
+			for _, e := range all {
+				if p.Block.IsValid() && e.Bits() > p.Block.Bits() && p.Block.Contains(e.Addr()) && !slices.Contains(p.Except, e) {
+					p.Except = append(slices.Clone(p.Except), e)
+				}
+			}
+		}
+	}
+}
+
+// Connection tracking begins with the first rule that asks for it. Where that is a
+// rule of the first policy, connections from before are unknown, and cut by it.
+func TestNodesTrackConnectionsBeforeThereIsAPolicy(t *testing.T) {
+	for _, mode := range []string{"vxlan", "host-gw"} {
+		s := Setup{Style: "kube-router", Mode: mode, Deny: "drop", IPv6: true}
+		spec := s.spec()
+		spec.Proxy.Mode, spec.Services = set("none"), nil
+		p, err := datapath.Compile(resolve(t, &spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Netns {
+			n := &p.Netns[i]
+			if n.Kind != plan.Node {
+				continue
+			}
+			for _, ipv6 := range []bool{false, true} {
+				if !tracks(n, ipv6) {
+					t.Errorf("%s: %s: IPv6 %v: no rule needs connection tracking", mode, n.Name, ipv6)
+				}
+			}
+			for _, key := range []string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"} {
+				if !slices.Contains(n.Sysctls, plan.Sysctl{Key: key, Value: "1"}) {
+					t.Errorf("%s: %s: bridged packets would pass by the policies: %s is not 1", mode, n.Name, key)
+				}
+			}
+			untrack(n)
+			if tracks(n, false) {
+				t.Error("connections are tracked without a rule")
+			}
+		}
+	}
+}
+
+// tracks reports whether some rule of a namespace needs connection tracking.
+func tracks(n *plan.Netns, ipv6 bool) bool {
+	for _, t := range n.Tables {
+		for _, c := range t.Chains {
+			for _, r := range c.Rules {
+				state := slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.CTState); return ok })
+				if t.IPv6 == ipv6 && (state || t.Name == "nat") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// untrack takes away what makes the kernel track connections.
+func untrack(n *plan.Netns) {
+	n.Tables = slices.DeleteFunc(n.Tables, func(t plan.Table) bool { return t.Name == "nat" })
+	for i := range n.Tables {
+		for j := range n.Tables[i].Chains {
+			c := &n.Tables[i].Chains[j]
+			c.Rules = slices.DeleteFunc(c.Rules, func(r plan.Rule) bool {
+				return slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.CTState); return ok })
+			})
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package policytest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// start starts an empty lab, which ends with the test. The test program's TestMain has
+// to call engine.Main.
+func start(t testing.TB) *engine.Client {
+	t.Helper()
+	lab, err := engine.Start(t.Context(), "")
+	skipUnsupported(t, err)
+	t.Cleanup(func() {
+		if err := lab.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return lab
+}
+
+func apply(t testing.TB, lab *engine.Client, p *plan.Plan) {
+	t.Helper()
+	_, err := lab.Apply(t.Context(), p, engine.Meta{}, false)
+	skipUnsupported(t, err)
+}
+
+func skipUnsupported(t testing.TB, err error) {
+	t.Helper()
+	var lacks *engine.UnsupportedError
+	if errors.As(err, &lacks) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kernel connects for real, all at once. Whatever is unlike the right answer is tried
+// again with more patience: on a busy machine an answer may come late, and what was
+// denied may have found a connection of the same ports from before. A connection that
+// is denied by dropping costs its patience once, for all together.
+func kernel(t testing.TB, lab *engine.Client, questions []question, right []flow.End) []flow.End {
+	t.Helper()
+	ends := make([]flow.End, len(questions))
+	var open []int
+	for i := range questions {
+		open = append(open, i)
+	}
+	for _, patience := range []time.Duration{400 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second} {
+		flows := make([]flow.Flow, 0, len(open))
+		for _, i := range open {
+			f := questions[i].flow
+			f.Within = patience
+			flows = append(flows, f)
+		}
+		seen, err := lab.Probe(t.Context(), flows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wrong []int
+		for k, i := range open {
+			ends[i] = seen[k].End()
+			if ends[i].Outcome != right[i].Outcome || ends[i].Answer != right[i].Answer {
+				wrong = append(wrong, i)
+			}
+		}
+		if open = wrong; len(open) == 0 {
+			break
+		}
+	}
+	return ends
+}

@@ -1,0 +1,225 @@
+package policytest
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// Setup is a lab in which the cases are asked: pods a, b and c in each of three
+// namespaces, so that every kind of pair is on one node and on two.
+//
+//	node1: x/a x/c y/b z/a z/c --+-- node2: x/b y/a y/c z/b
+//	                             |
+//	                          outside
+//
+// Each node has a pod on its network, which is the node. The service y/web leads to
+// y/b. outside routes pods to their nodes.
+type Setup struct {
+	Name  string
+	Style string
+	Mode  string // network mode
+	Deny  string
+	IPv6  bool // questions are about IPv6, in a lab of both families
+	Full  bool // every case is asked on all protocols and ports
+	SCTP  bool // questions are about SCTP, too, which not every kernel speaks
+}
+
+func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
+
+func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
+
+// places are the pods and their nodes.
+func places() []struct {
+	pod  string
+	node int
+} {
+	return []struct {
+		pod  string
+		node int
+	}{{"x/a", 1}, {"x/b", 2}, {"x/c", 1}, {"y/a", 2}, {"y/b", 1}, {"y/c", 2}, {"z/a", 1}, {"z/b", 2}, {"z/c", 1}}
+}
+
+// ports are those of a pod. Their names say different things on c, and z/c has none.
+func (s *Setup) ports(pod string) []topology.PortSpec {
+	names := []string{"web", "alt"}
+	switch pod {
+	case "x/c", "y/c":
+		names = []string{"alt", "web"}
+	case "z/c":
+		names = []string{"", ""}
+	}
+	list := []topology.PortSpec{
+		{Name: names[0], Port: set(80)}, {Name: names[1], Port: set(81)},
+		{Name: "dns", Port: set(80), Protocol: set("udp")}, {Name: "ntp", Port: set(81), Protocol: set("udp")},
+	}
+	if s.SCTP {
+		list = append(list, topology.PortSpec{Name: "sig", Port: set(80), Protocol: set("sctp")})
+	}
+	return list
+}
+
+// spec is the lab without policies.
+func (s *Setup) spec() topology.Spec {
+	spec := topology.Spec{
+		Network: topology.NetworkSpec{Mode: set(s.Mode)},
+		Nodes: []topology.NodeSpec{{Name: "node1", Address: set(netip.MustParseAddr("192.168.0.11"))},
+			{Name: "node2", Address: set(netip.MustParseAddr("192.168.0.12"))}},
+		Clients:       []topology.ClientSpec{{Name: "outside", Ports: s.ports("")}},
+		PolicyOptions: topology.PoliciesSpec{Style: set(s.Style), Deny: set(s.Deny)},
+	}
+	if s.IPv6 {
+		spec.Network.Families = set("dual")
+	}
+	for _, n := range []string{"x", "y", "z"} {
+		spec.Namespaces = append(spec.Namespaces, topology.NamespaceSpec{Name: n, Labels: map[string]string{"ns": n, "letter": n}})
+	}
+	delete(spec.Namespaces[2].Labels, "letter")
+	for _, p := range places() {
+		ns, name, _ := strings.Cut(p.pod, "/")
+		labels := map[string]string{"pod": name, "ns": ns}
+		if name == "a" {
+			labels["first"] = "yes"
+		}
+		spec.Pods = append(spec.Pods, topology.PodSpec{Block: name, Namespace: set(ns), Node: set("node" + string(rune('0'+p.node))),
+			Labels: labels, Ports: s.ports(p.pod)})
+	}
+	for _, n := range []string{"1", "2"} {
+		spec.Pods = append(spec.Pods, topology.PodSpec{Block: "host" + n, Namespace: set("x"), Node: set("node" + n), HostNetwork: set(true),
+			Labels: map[string]string{"pod": "a", "ns": "x"}, Ports: s.ports("")})
+	}
+	for i, policy := range []string{"Cluster", "Local"} {
+		svc := topology.ServiceSpec{Name: []string{"web", "web-local"}[i], Namespace: set("y"), Type: set("NodePort"), Selector: map[string]string{"pod": "b"},
+			ExternalTrafficPolicy: set(policy), Ports: []topology.ServicePortSpec{{Name: "http", Port: set(8080), TargetPort: set("80"), NodePort: set(30080 + i)}}}
+		if s.IPv6 {
+			svc.IPFamilyPolicy = set("RequireDualStack")
+		}
+		spec.Services = append(spec.Services, svc)
+	}
+	return spec
+}
+
+// room is a setup whose addresses are known.
+type room struct {
+	*Setup
+	base *topology.Lab // without policies
+	ends map[string]*end
+}
+
+// enter resolves the lab without policies.
+func enter(t testing.TB, s *Setup) *room {
+	t.Helper()
+	spec := s.spec()
+	r := &room{Setup: s, base: resolve(t, &spec)}
+	r.ends = r.allEnds()
+	return r
+}
+
+// open compiles the lab with the policies of a case.
+func (r *room) open(t testing.TB, c *Case) (*topology.Spec, *topology.Lab, *plan.Plan) {
+	t.Helper()
+	spec := r.spec()
+	for _, say := range c.Say {
+		say(r, &spec)
+	}
+	lab := resolve(t, &spec)
+	p, err := datapath.Compile(lab)
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	return &spec, lab, p
+}
+
+// resolve resolves a lab and gives outside a way to the pods.
+func resolve(t testing.TB, spec *topology.Spec) *topology.Lab {
+	t.Helper()
+	lab, problems := topology.Resolve(spec)
+	for _, p := range problems {
+		if !p.Warning {
+			t.Fatalf("%s: %s", p.Summary, p.Detail)
+		}
+	}
+	for _, n := range lab.Nodes {
+		for _, cidr := range n.PodCIDRs {
+			lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: cidr, Via: pick(n.Addrs, cidr.Addr().Is6())})
+		}
+	}
+	return lab
+}
+
+// pick returns the address of a family.
+func pick(list []netip.Addr, ipv6 bool) netip.Addr {
+	i := slices.IndexFunc(list, func(a netip.Addr) bool { return a.Is6() == ipv6 })
+	if i < 0 {
+		return netip.Addr{}
+	}
+	return list[i]
+}
+
+// egress is the address of node n towards pods of another: the first of the link
+// that leads there, which is what masquerade writes.
+func (r *room) egress(n, to int) netip.Addr {
+	var pods netip.Addr
+	for _, cidr := range r.base.Nodes[n-1].PodCIDRs {
+		if cidr.Addr().Is6() == r.IPv6 {
+			pods = cidr.Masked().Addr()
+		}
+	}
+	switch {
+	case n == to:
+		return pods.Next() // the bridge
+	case r.Mode == "vxlan":
+		return pods // the tunnel
+	}
+	return pick(r.base.Nodes[n-1].Addrs, r.IPv6)
+}
+
+// block returns a block of addresses by a name: of a pod, a node, outside, "pods",
+// "pods of node1", "wire", "all", "other family", or as it is.
+func (r *room) block(name string) netip.Prefix {
+	ofFamily := func(list []netip.Prefix) netip.Prefix {
+		for _, p := range list {
+			if p.Addr().Is6() == r.IPv6 {
+				return p
+			}
+		}
+		return netip.Prefix{}
+	}
+	name, wider, _ := strings.Cut(name, " wider by ")
+	var out netip.Prefix
+	switch name {
+	case "pods":
+		out = ofFamily(r.base.Network.PodCIDRs)
+	case "wire":
+		out = ofFamily(r.base.Network.NodeCIDRs)
+	case "services":
+		out = ofFamily(r.base.Network.ServiceCIDRs)
+	case "pods of node1", "pods of node2":
+		out = ofFamily(r.base.Nodes[name[len(name)-1]-'1'].PodCIDRs)
+	case "all":
+		out = prefix("0.0.0.0/0")
+		if r.IPv6 {
+			out = prefix("::/0")
+		}
+	case "other family":
+		out = prefix("::/0")
+		if r.IPv6 {
+			out = prefix("0.0.0.0/0")
+		}
+	default:
+		e := r.ends[name]
+		if e == nil {
+			panic("policytest: no block " + name)
+		}
+		out = netip.PrefixFrom(e.addr, e.addr.BitLen())
+	}
+	if wider != "" {
+		out = netip.PrefixFrom(out.Addr(), out.Bits()-int(wider[0]-'0')).Masked()
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package policytest
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/topology"
+)
+
+// end is who can dial or be dialed.
+type end struct {
+	name  string // x/a, node1, outside
+	netns string
+	agent string // as who it answers
+	node  int    // 0: outside
+	pod   bool
+	addr  netip.Addr
+}
+
+// allEnds are all ends of the lab by name.
+func (r *room) allEnds() map[string]*end {
+	ends := map[string]*end{}
+	for _, p := range r.base.Pods {
+		node := int(p.Node.Name[len(p.Node.Name)-1] - '0')
+		e := &end{name: p.Namespace + "/" + p.Name, netns: p.Netns(), agent: p.AgentName(), node: node, pod: true, addr: pick(p.Addrs, r.IPv6)}
+		if p.HostNetwork {
+			e.name, e.pod = p.Node.Name, false
+		}
+		ends[e.name] = e
+	}
+	c := r.base.Clients[0]
+	ends[c.Name] = &end{name: c.Name, netns: c.Netns(), agent: c.Name, addr: pick(c.Addrs, r.IPv6)}
+	return ends
+}
+
+// order is the order of ends in tables.
+func order() []string {
+	return []string{"x/a", "x/b", "x/c", "y/a", "y/b", "y/c", "z/a", "z/b", "z/c", "node1", "node2", "outside"}
+}
+
+// plane is a protocol and a port on which all ends answer.
+type plane struct {
+	protocol flow.Protocol
+	port     uint16
+}
+
+// planes are all protocols and ports. What differs by them differs in every lab, so
+// that the others get two of them in turns.
+func (s *Setup) planes(turn int) []plane {
+	list := []plane{{flow.TCP, 80}, {flow.TCP, 81}, {flow.UDP, 80}, {flow.UDP, 81}}
+	if s.SCTP {
+		list = append(list, plane{flow.SCTP, 80})
+	}
+	if s.Full {
+		return list
+	}
+	return []plane{list[turn%2], list[2+turn%(len(list)-2)]}
+}
+
+// question asks whether a connection is made, and what the sides see of it.
+type question struct {
+	name string
+	from *end
+	to   *end // who answers
+	flow flow.Flow
+	port int // of who answers
+	// asEgress is the destination that the dialer's side sees, asIngress the source
+	// that the other side sees; nil: the end itself.
+	asEgress, asIngress *far
+	egressPort          int // that the dialer's side sees; 0: port
+}
+
+// questions are the table: all pairs on some planes, and the ways by services.
+func (r *room) questions(planes []plane) []question {
+	var list []question
+	for _, from := range order() {
+		for _, to := range order() {
+			f, t := r.ends[from], r.ends[to]
+			if f == t && !f.pod {
+				continue
+			}
+			for _, p := range planes {
+				q := question{name: from + " to " + to, from: f, to: t, port: int(p.port),
+					flow: flow.Flow{From: f.netns, To: netip.AddrPortFrom(t.addr, p.port), Protocol: p.protocol}}
+				if f.node != 0 && !f.pod && t.pod && t.node != f.node {
+					q.asIngress = &far{addr: r.egress(f.node, t.node)}
+				}
+				list = append(list, q)
+			}
+		}
+	}
+	return append(list, r.serviceQuestions()...)
+}
+
+// serviceQuestions go by y/web and y/web-local, behind which is y/b on node1.
+func (r *room) serviceQuestions() []question {
+	var list []question
+	b := r.ends["y/b"]
+	ask := func(name, from string, to netip.Addr, port uint16) *question {
+		list = append(list, question{name: from + " to " + name, from: r.ends[from], to: b, port: 80,
+			flow: flow.Flow{From: r.ends[from].netns, To: netip.AddrPortFrom(to, port), Protocol: flow.TCP}})
+		return &list[len(list)-1]
+	}
+	i := slices.IndexFunc(r.base.Services, func(s *topology.Service) bool { return s.Name == "web" })
+	ip := pick(r.base.Services[i].ClusterIPs, r.IPv6)
+	for _, from := range order() {
+		switch e := r.ends[from]; {
+		case e.pod:
+			ask("the cluster IP of y/b", from, ip, 8080)
+		case e.node == 2:
+			ask("the cluster IP of y/b", from, ip, 8080).asIngress = &far{addr: r.egress(2, 1)}
+		case e.node == 1:
+			ask("the cluster IP of y/b", from, ip, 8080)
+		}
+	}
+	node1, node2 := r.ends["node1"].addr, r.ends["node2"].addr
+	masqueraded := &far{addr: r.egress(2, 1)}
+	// The node of the pod filters before it masquerades, another after.
+	ask("node1:30080, policy Cluster", "outside", node1, 30080)
+	ask("node2:30080, policy Cluster", "outside", node2, 30080).asIngress = masqueraded
+	ask("node1:30081, policy Local", "outside", node1, 30081)
+	ask("node1:30080, policy Cluster", "x/a", node1, 30080)
+	ask("node2:30080, policy Cluster", "x/b", node2, 30080).asIngress = masqueraded
+	q := ask("node2:30080, policy Cluster", "x/a", node2, 30080)
+	q.asIngress, q.asEgress, q.egressPort = masqueraded, &far{addr: node2}, 30080
+	return list
+}
+
+// right reports whether the connection shall be made.
+func (r *room) right(j *judge, q *question) bool {
+	if q.from == q.to && q.from.pod {
+		return true
+	}
+	specOf := func(e *end) *topology.PodSpec {
+		if !e.pod {
+			return nil
+		}
+		ns, name, _ := strings.Cut(e.name, "/")
+		i := slices.IndexFunc(j.spec.Pods, func(p topology.PodSpec) bool { return p.Namespace.Value == ns && p.Name() == name })
+		return &j.spec.Pods[i]
+	}
+	source, target := specOf(q.from), specOf(q.to)
+	if source != nil {
+		exempt := !q.to.pod && q.to.node == q.from.node && j.spec.PolicyOptions.HostEgress.Value != "enforce"
+		seen, w := far{q.to.addr, target}, wire{string(q.flow.Protocol), q.port, target}
+		if q.asEgress != nil {
+			seen, w.port, w.target = *q.asEgress, q.egressPort, nil
+		}
+		if !exempt && !j.allows(source, true, seen, w) {
+			return false
+		}
+	}
+	if target == nil {
+		return true
+	}
+	ownNode := !q.from.pod && q.from.node == q.to.node
+	seen := far{q.from.addr, source}
+	if q.asIngress != nil {
+		seen = *q.asIngress
+	}
+	return ownNode || j.allows(target, false, seen, wire{string(q.flow.Protocol), q.port, target})
+}

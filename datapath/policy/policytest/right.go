@@ -1,0 +1,177 @@
+package policytest
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/netlab/netlab/topology"
+)
+
+// judge says what policies mean, from their text alone: what is right does not come
+// from what the styles get to see.
+type judge struct{ spec *topology.Spec }
+
+// far is the other end of a connection as the packet shows it to one side.
+type far struct {
+	addr netip.Addr
+	pod  *topology.PodSpec // nil: none that selectors know
+}
+
+// wire is what both sides of a connection see.
+type wire struct {
+	protocol string
+	port     int
+	target   *topology.PodSpec // the destination, for ports by name
+}
+
+// allows reports whether one side of a pod lets a connection pass: what the Admin
+// tier does not settle, network policies decide if any isolates the pod, and else the
+// Baseline tier.
+func (j *judge) allows(pod *topology.PodSpec, egress bool, other far, w wire) bool {
+	switch j.tier("Admin", pod, egress, other, w) {
+	case "Accept":
+		return true
+	case "Deny":
+		return false
+	}
+	isolated := false
+	for i := range j.spec.Policies {
+		p := &j.spec.Policies[i]
+		if p.Namespace.Value != pod.Namespace.Value || !selects(p.PodSelector, pod.Labels) || !isolates(p, egress) {
+			continue
+		}
+		isolated = true
+		rules := p.Ingress
+		if egress {
+			rules = p.Egress
+		}
+		for k := range rules {
+			if j.matches(&rules[k], p.Namespace.Value, egress, other, w) {
+				return true
+			}
+		}
+	}
+	return !isolated && j.tier("Baseline", pod, egress, other, w) != "Deny"
+}
+
+// isolates follows the defaults of policyTypes.
+func isolates(p *topology.PolicySpec, egress bool) bool {
+	if p.PolicyTypes.Set && len(p.PolicyTypes.Value) > 0 {
+		return slices.Contains(p.PolicyTypes.Value, map[bool]string{false: "Ingress", true: "Egress"}[egress])
+	}
+	return !egress || len(p.Egress) > 0
+}
+
+// tier is the action of the first rule that matches.
+func (j *judge) tier(name string, pod *topology.PodSpec, egress bool, other far, w wire) string {
+	list := slices.DeleteFunc(slices.Clone(j.spec.ClusterPolicies), func(p topology.ClusterPolicySpec) bool { return p.Tier.Value != name })
+	slices.SortStableFunc(list, func(a, b topology.ClusterPolicySpec) int {
+		return cmp.Or(a.Priority.Value-b.Priority.Value, cmp.Compare(a.Name, b.Name))
+	})
+	for i := range list {
+		p := &list[i]
+		if !j.isPeer(&p.Subject, "", far{pod: pod}) {
+			continue
+		}
+		rules := p.Ingress
+		if egress {
+			rules = p.Egress
+		}
+		for k := range rules {
+			if j.matches(&rules[k], "", egress, other, w) {
+				return rules[k].Action.Value
+			}
+		}
+	}
+	return ""
+}
+
+// matches reports whether some peer and some port of a rule match. A port by name is
+// one that the destination declares, which has to be a pod that the rule selects, not
+// an address in a block.
+func (j *judge) matches(rule *topology.PolicyRuleSpec, namespace string, egress bool, other far, w wire) bool {
+	peers := rule.Peers
+	if len(peers) == 0 {
+		peers = []topology.PeerSpec{{}}
+	}
+	for i := range peers {
+		p := &peers[i]
+		anyone := len(rule.Peers) == 0
+		if !anyone && !j.isPeer(p, namespace, other) {
+			continue
+		}
+		byAddress := p.Block.Set || p.Networks.Set
+		if len(rule.Ports) == 0 || slices.ContainsFunc(rule.Ports, func(port topology.PolicyPortSpec) bool {
+			return w.is(port, !egress || !byAddress)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPeer reports whether a peer is the other end.
+func (j *judge) isPeer(p *topology.PeerSpec, namespace string, other far) bool {
+	if p.Block.Set {
+		return contains(p.Block, other.addr) && !slices.ContainsFunc(p.Except, func(e topology.Opt[netip.Prefix]) bool { return contains(e, other.addr) })
+	}
+	if p.Networks.Set {
+		return slices.ContainsFunc(p.Networks.Value, func(n netip.Prefix) bool { return n.Contains(other.addr) })
+	}
+	if other.pod == nil || other.pod.HostNetwork.Value {
+		return false
+	}
+	if !p.NamespaceSelector.Set && other.pod.Namespace.Value != namespace {
+		return false
+	}
+	return (!p.NamespaceSelector.Set || selects(p.NamespaceSelector, j.namespaceLabels(other.pod.Namespace.Value))) &&
+		(!p.PodSelector.Set || selects(p.PodSelector, other.pod.Labels))
+}
+
+func (j *judge) namespaceLabels(name string) map[string]string {
+	labels := map[string]string{"kubernetes.io/metadata.name": name}
+	for _, n := range j.spec.Namespaces {
+		if n.Name == name {
+			for k, v := range n.Labels {
+				labels[k] = v
+			}
+		}
+	}
+	return labels
+}
+
+// is reports whether a port of a rule is the connection's.
+func (w wire) is(port topology.PolicyPortSpec, names bool) bool {
+	if port.Protocol.Or("tcp") != w.protocol {
+		return false
+	}
+	if !port.Port.Set {
+		return true
+	}
+	first, err := strconv.Atoi(port.Port.Value)
+	if err == nil {
+		return first <= w.port && w.port <= port.EndPort.Or(first)
+	}
+	return names && w.target != nil && slices.ContainsFunc(w.target.Ports, func(declared topology.PortSpec) bool {
+		return declared.Name == port.Port.Value && declared.Protocol.Or("tcp") == w.protocol && declared.Port.Value == w.port
+	})
+}
+
+// selects reports whether labels meet all conditions of a selector.
+func selects(s topology.SelectorSpec, labels map[string]string) bool {
+	for k, v := range s.MatchLabels {
+		if got, ok := labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	for _, e := range s.Expressions {
+		got, ok := labels[e.Key.Value]
+		listed := ok && slices.Contains(e.Values.Value, got)
+		if !map[string]bool{"In": listed, "NotIn": !listed, "Exists": ok, "DoesNotExist": !ok}[e.Operator.Value] {
+			return false
+		}
+	}
+	return true
+}
