@@ -1,8 +1,9 @@
 # The tests of KERNEL and NEST touch the kernel, all others are pure. Those of NEST
 # need a user namespace around them where they do not run as root; those of KERNEL
-# make their own.
+# make their own. How each of them ended is noted in RECORD; make test-vm reads there
+# which of them this kernel could not run.
 NEST    = ./datapath/netns ./datapath/kernel
-KERNEL  = $(filter ./datapath/probe% ./datapath/engine% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./scenarios ./scenarios/suite ./cmd/%,$(ALL))
+KERNEL  = $(filter ./datapath/probe% ./datapath/engine% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./datapath/policy/policytest ./scenarios ./scenarios/suite ./cmd/netlab,$(ALL))
 PURE    = $(filter-out $(NEST) $(KERNEL),$(ALL))
 ALL     = $(shell PATH="$(PATH)"; go list ./... | sed "s,^$$(go list -m),.,")
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -11,6 +12,8 @@ RACE    = $(if $(shell command -v $${CC:-gcc}),-race)
 GOLDEN  = $(shell grep -rl --include='*_test.go' 'flag.Bool."update"' . | xargs -n1 dirname | sort -u)
 ROOT    = $(filter 0,$(shell id -u))
 FUZZ    = 30s
+RECORD  = .test/host.json
+LANE    = go run ./cmd/lane
 
 STATICCHECK = v0.8.2
 GOVULNCHECK = v1.8.0
@@ -18,7 +21,7 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean list-kernel
+.PHONY: help demo build test test-vm provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean list-kernel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,8 +44,15 @@ pure: ## tests that need neither kernel nor privileges
 	go test $(RACE) -skip 'TestScenarios|TestKernel|InNamespaces' ./scenarios ./datapath/walk ./datapath/service/servicetest
 
 kernel: ## tests with real namespaces and packets, as root or rootless
-	go test -count=1 $(if $(ROOT),,-exec 'unshare -Urmn') $(NEST)
-	go test -count=1 $(KERNEL)
+	@rm -f $(RECORD)
+	$(LANE) host -record $(RECORD) $(if $(ROOT),,-exec 'unshare -Urmn') $(NEST)
+	$(LANE) host -record $(RECORD) $(KERNEL)
+
+test-vm: build ## virtual machines themselves; in one, the tests that this kernel cannot run
+	@.ci/provision test
+	@test -s $(RECORD) || $(MAKE) --no-print-directory kernel
+	NLAB_TEST_VM=1 go test -count=1 -v -run 'Machine|Guest' ./datapath/vm
+	$(LANE) vm $(RECORD)
 
 list-kernel:
 	@echo $(NEST) $(KERNEL)
@@ -77,4 +87,4 @@ vagrant: ## check the Vagrantfile
 	vagrant validate --ignore-provider
 
 clean: ## remove what was built
-	rm -f netlab *.test *.prof
+	rm -rf netlab .test *.test *.prof
