@@ -124,7 +124,7 @@ func verdict(checks []check, lacking int) string {
 		ok[plan.Feature(c.Feature)] = c.OK
 	}
 	if !usable(checks) {
-		return "no lab can run on this machine\n"
+		return "no lab can run on this machine; in a virtual one: netlab vm test FILE\n"
 	}
 	text := ""
 	say := func(what string, needs ...plan.Feature) {
@@ -140,7 +140,8 @@ func verdict(checks []check, lacking int) string {
 	say("scenarios with vxlan", plan.FeatureVXLAN, plan.FeatureBrNetfilter, plan.FeatureIPTables)
 	say("services by iptables", plan.FeatureIPTables, plan.FeatureMatchStatistic, plan.FeatureTargetDNAT, plan.FeatureTargetMasquerade)
 	if lacking == 0 {
-		text += "nothing is missing\n"
+		return text + "nothing is missing\n"
 	}
+	text += "what is missing is in a virtual machine: netlab vm test FILE\n"
 	return text
 }

@@ -102,10 +102,23 @@ func (u *ui) test(ctx context.Context, args []string, o testOptions) error {
 	case report.Count(reports.Failed)+report.Count(reports.Disagreed) > 0 || !passed:
 		return told(exitFailed)
 	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
-		u.say("netlab: nothing could be tested on this machine\n  see what it lacks: netlab doctor")
+		u.say("netlab: nothing could be tested on this machine; its kernel lacks what the labs need\n  in a virtual machine: netlab vm test %s", skippedFiles(report))
 		return told(exitUnsupported)
+	case report.Count(reports.Skipped) > 0:
+		u.say("\nwhat was skipped runs in a virtual machine: netlab vm test %s", skippedFiles(report))
 	}
 	return nil
+}
+
+// skippedFiles are the scenarios that this kernel could not run, as arguments.
+func skippedFiles(report reports.Report) string {
+	var files []string
+	for _, r := range report.Results {
+		if r.Status == reports.Skipped && !slices.Contains(files, r.File) {
+			files = append(files, r.File)
+		}
+	}
+	return strings.Join(files, " ")
 }
 
 // namesAreFree refuses to keep labs under names that are taken.

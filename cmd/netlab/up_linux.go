@@ -138,7 +138,7 @@ func cannotStart(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &isolation):
-		return &exitError{err: err, code: exitUnsupported, hint: "see what this machine lacks, and how to get it: netlab doctor"}
+		return &exitError{err: err, code: exitUnsupported, hint: "see what this machine lacks, and how to get it: netlab doctor; or do it in a virtual one: netlab vm up FILE"}
 	case errors.Is(err, engine.ErrState):
 		return broken(err, "make sure that there is room in "+engine.StateDir()+" and that you may write there")
 	default:
@@ -172,7 +172,7 @@ func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario,
 			u.say("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why)
 			u.say("  %s", about.WayOut)
 		}
-		return &exitError{err: errors.New("nothing was built"), code: exitUnsupported, hint: "the whole picture: netlab doctor"}
+		return &exitError{err: errors.New("nothing was built"), code: exitUnsupported, hint: fmt.Sprintf("in a virtual machine: netlab vm up %s; the whole picture: netlab doctor", relative(meta.File))}
 	default:
 		return cannotStart(err)
 	}
