@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -56,14 +57,15 @@ func inScratch(ctx context.Context, try attempt) error {
 
 func attempts() map[plan.Feature]attempt {
 	return map[plan.Feature]attempt{
-		plan.FeatureNetNS:            func(context.Context, *netns.NS) error { return nil }, // inScratch made one
-		plan.FeatureUserNS:           func(context.Context, *netns.NS) error { return tryUserNamespace() },
-		plan.FeatureVeth:             device(&netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}),
-		plan.FeatureBridge:           device(&netlink.Bridge{LinkAttrs: named("try0")}),
-		plan.FeatureVXLAN:            device(&netlink.Vxlan{LinkAttrs: named("try0"), VxlanId: 1, Port: 8472}),
-		plan.FeatureDummy:            device(&netlink.Dummy{LinkAttrs: named("try0")}),
-		plan.FeatureWireGuard:        device(&netlink.Wireguard{LinkAttrs: named("try0")}),
-		plan.FeatureIPIP:             device(&netlink.Iptun{LinkAttrs: named("try0")}),
+		plan.FeatureNetNS:     func(context.Context, *netns.NS) error { return nil }, // inScratch made one
+		plan.FeatureUserNS:    func(context.Context, *netns.NS) error { return tryUserNamespace() },
+		plan.FeatureVeth:      device(&netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}),
+		plan.FeatureBridge:    device(&netlink.Bridge{LinkAttrs: named("try0")}),
+		plan.FeatureVXLAN:     device(&netlink.Vxlan{LinkAttrs: named("try0"), VxlanId: 1, Port: 8472}),
+		plan.FeatureDummy:     device(&netlink.Dummy{LinkAttrs: named("try0")}),
+		plan.FeatureWireGuard: device(&netlink.Wireguard{LinkAttrs: named("try0")}),
+		// With an address: the module itself makes a tunnel without.
+		plan.FeatureIPIP:             device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
 		plan.FeatureTun:              tun,
 		plan.FeatureNetem:            shaped(plan.Qdisc{Delay: time.Millisecond}),
 		plan.FeatureTBF:              shaped(plan.Qdisc{Rate: 1_000_000}),

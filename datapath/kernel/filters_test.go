@@ -21,8 +21,11 @@ import (
 // requires skips a test that needs something which this kernel lacks.
 func requires(t testing.TB, features ...plan.Feature) {
 	t.Helper()
-	for f, err := range Missing(context.Background(), features) {
-		t.Skipf("this kernel lacks %s: %v", f, err)
+	missing := Missing(context.Background(), features)
+	for _, f := range features {
+		if err := missing[f]; err != nil {
+			t.Skipf("this kernel lacks %s: %v", f, err)
+		}
 	}
 }
 
