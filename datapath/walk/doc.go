@@ -45,11 +45,11 @@
 // Tables raw, mangle, nat and filter with all matches and targets of package plan
 // (match.go, target.go); one that is unknown makes the branch fail and never passes
 // in silence. Connection states, NAT of both kinds and of ICMP errors
-// (conntrack.go). Sets (sets.go). IPVS: its place in the hooks (virtual.go), schedulers and
-// persistence (schedule.go), as net.ipv4.vs.conntrack says. Local routes. Neighbour entries, ARP and neighbour discovery, proxy_arp.
-// Forwarding entries of tunnels. ip_forward, rp_filter, accept_local,
-// route_localnet, bridge-nf-call-iptables. Routes with several next hops. Both IP
-// families.
+// (conntrack.go). Sets (sets.go). IPVS: its place in the hooks (virtual.go),
+// schedulers and persistence (schedule.go), net.ipv4.vs.conntrack. Local routes.
+// Neighbour entries, ARP and neighbour discovery, proxy_arp, arp_ignore. Forwarding
+// entries of tunnels. ip_forward, rp_filter, accept_local, route_localnet,
+// bridge-nf-call-iptables. Routes with several next hops. Both IP families.
 //
 // # What is not
 //
