@@ -16,7 +16,7 @@ func child() {}
 var elsewhere = &exitError{
 	err:  errors.New("this command needs a Linux kernel, and this is " + runtime.GOOS),
 	code: exitUnsupported,
-	hint: "start the virtual machine: vagrant up && vagrant ssh -c 'netlab test scenarios/'",
+	hint: "in a Linux machine: vagrant up && vagrant ssh -c 'netlab test scenarios/', or limactl start .ci/lima.yaml; see the README",
 }
 
 func kernelCommands(*ui) []*cobra.Command {
