@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 func benchCommand(u *ui) *cobra.Command {
 	var rounds int
 	var asJSON bool
+	var only string
 	c := &cobra.Command{
 		Use:   "bench [FILE]",
 		Short: "Measure netlab beside the floor: a bare loop that makes the same kernel objects",
@@ -30,6 +33,9 @@ missed: on a busy machine measure again.`,
 			if rounds < 1 {
 				return usage(errors.New("--rounds must be at least 1"), "write for example --rounds 5")
 			}
+			if only != "" && !slices.Contains(bench.Parts(), only) {
+				return usage(fmt.Errorf("--only %s is no group of measurements", only), "use one of "+strings.Join(bench.Parts(), ", "))
+			}
 			s, err := u.load(file, scenarioFlags{})
 			if err != nil {
 				return err
@@ -39,7 +45,7 @@ missed: on a busy machine measure again.`,
 				return broken(err, "")
 			}
 			l := s.Lab
-			o := bench.Options{Rounds: rounds, Program: program, Scenario: file,
+			o := bench.Options{Rounds: rounds, Only: only, Program: program, Scenario: file,
 				Shape:    bench.Shape{Nodes: len(l.Nodes), Clients: len(l.Clients), Pods: len(l.Pods), Services: 1, Endpoints: len(l.Pods)},
 				Progress: func(what string) { u.say("measuring %s, %s", what, plural(rounds, "round")) }}
 			rows, err := bench.Table(c.Context(), o)
@@ -53,6 +59,7 @@ missed: on a busy machine measure again.`,
 		},
 	}
 	c.Flags().IntVar(&rounds, "rounds", 5, "how often each is measured")
+	c.Flags().StringVar(&only, "only", "", "only this `GROUP`: "+strings.Join(bench.Parts(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -22,6 +22,7 @@ import (
 type order struct {
 	Shape Shape
 	Rules []string // files with the input of iptables-restore, one per node; empty: none
+	Sets  []string // the same for ipset restore
 	Edit  string   // such a file for a change on the first node; empty: none
 }
 
@@ -39,18 +40,19 @@ func serveFloor(spec string) error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return err
 	}
-	texts := make([][]byte, len(o.Rules))
-	for i, file := range o.Rules {
-		var err error
-		if texts[i], err = os.ReadFile(file); err != nil {
-			return err
-		}
+	texts, err := readAll(o.Rules)
+	if err != nil {
+		return err
+	}
+	sets, err := readAll(o.Sets)
+	if err != nil {
+		return err
 	}
 	var rules func(int) []byte
 	if len(texts) > 0 {
 		rules = func(node int) []byte { return texts[node] }
 	}
-	f := &floor{shape: o.Shape}
+	f := &floor{shape: o.Shape, sets: sets}
 	if err := f.build(rules); err != nil {
 		return err
 	}
@@ -64,7 +66,7 @@ func serveFloor(spec string) error {
 		if err != nil {
 			return err
 		}
-		if err := restoreIn(f.nodes[0].fd, text, "--noflush"); err != nil {
+		if err := restoreIn(f.nodes[0].fd, text, "iptables-restore", "--noflush"); err != nil {
 			return err
 		}
 		fmt.Println("edited")
@@ -77,6 +79,17 @@ func serveFloor(spec string) error {
 	}
 	fmt.Println("closed")
 	return nil
+}
+
+func readAll(files []string) ([][]byte, error) {
+	texts := make([][]byte, len(files))
+	for i, file := range files {
+		var err error
+		if texts[i], err = os.ReadFile(file); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
 }
 
 // floorTimes is how long the floor took: from the start of its process until all is

@@ -28,6 +28,7 @@ type Shape struct {
 // keeps them by descriptor.
 type floor struct {
 	shape  Shape
+	sets   [][]byte // input of ipset restore for each node; empty: none
 	proc   int
 	nodes  []*space
 	wire   *space
@@ -221,7 +222,7 @@ func (f *floor) restore(rules func(node int) []byte) error {
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			errs <- restoreIn(s.fd, rules(i))
+			errs <- f.restoreNode(s.fd, i, rules(i))
 		}()
 	}
 	var err error
@@ -231,8 +232,19 @@ func (f *floor) restore(rules func(node int) []byte) error {
 	return err
 }
 
-func restoreIn(fd int, text []byte, args ...string) error {
-	cmd := exec.Command("iptables-restore", args...)
+// restoreNode loads the sets of a node, if it has some, and its rules.
+func (f *floor) restoreNode(fd, node int, rules []byte) error {
+	if len(f.sets) > 0 {
+		if err := restoreIn(fd, f.sets[node], "ipset", "restore"); err != nil {
+			return err
+		}
+	}
+	return restoreIn(fd, rules, "iptables-restore")
+}
+
+// restoreIn runs a program with its input in a network namespace.
+func restoreIn(fd int, text []byte, program string, args ...string) error {
+	cmd := exec.Command(program, args...)
 	cmd.Stdin = bytes.NewReader(text)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
@@ -249,7 +261,7 @@ func restoreIn(fd int, text []byte, args ...string) error {
 		return err
 	}
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("iptables-restore: %w: %s", err, complaint.Bytes())
+		return fmt.Errorf("%s: %w: %s", program, err, complaint.Bytes())
 	}
 	return nil
 }

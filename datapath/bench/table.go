@@ -25,17 +25,39 @@ type Options struct {
 	Program  string // netlab itself, for whole-process times
 	Scenario string // a small scenario, for the same
 	Shape    Shape  // of that scenario
+	Only     string // one of Parts; empty: all
 	// Progress is told what is measured next.
 	Progress func(what string)
 }
 
-// Table measures everything that has a goal, largest labs last.
+// part is a group of measurements.
+type part struct {
+	name    string
+	measure func(context.Context, Options) ([]Row, error)
+}
+
+func parts() []part {
+	return []part{{"process", wholeProcess}, {"test", wholeTest}, {"growth", growth}, {"pods", thousand}, {"services", services}, {"rules", rules},
+		{"policies", policies}, {"ipvs", ipvs}}
+}
+
+// Parts are the names of the groups of measurements.
+func Parts() []string {
+	var names []string
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// Table measures everything that has a goal, or one group of it.
 func Table(ctx context.Context, o Options) ([]Row, error) {
 	var rows []Row
-	for _, measure := range []func(context.Context, Options) ([]Row, error){
-		wholeProcess, wholeTest, growth, thousand, services, rules,
-	} {
-		more, err := measure(ctx, o)
+	for _, p := range parts() {
+		if o.Only != "" && o.Only != p.name {
+			continue
+		}
+		more, err := p.measure(ctx, o)
 		if err != nil {
 			return rows, err
 		}
