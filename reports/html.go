@@ -43,6 +43,9 @@ func (r Result) Mark() string {
 	return "✗"
 }
 
+// Shown are the rows with a line of their own.
+func (r Result) Shown() []Row { return r.shown() }
+
 // Cells are the row's columns, as in the table of Matrix.
 func (r Row) Cells() []string { return r.cells() }
 

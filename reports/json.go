@@ -30,8 +30,10 @@ type (
 		Reason    string    `json:"reason,omitempty"`
 		Seconds   float64   `json:"seconds"`
 		Rows      []jsonRow `json:"rows"`
-		Failure   string    `json:"failure,omitempty"`
-		Warnings  []string  `json:"warnings,omitempty"`
+		// Table is a truth table, in the form of ReachJSON.
+		Table    *Reachability `json:"table,omitempty"`
+		Failure  string        `json:"failure,omitempty"`
+		Warnings []string      `json:"warnings,omitempty"`
 	}
 	jsonRow struct {
 		Who       string       `json:"who"`
@@ -59,7 +61,7 @@ func JSON(r Report) ([]byte, error) {
 		result := jsonResult{
 			Scenario: x.Scenario, Variation: x.Variation, File: x.File, Line: x.Line, Name: x.Name, Claim: x.Claim,
 			Status: x.Status, Reason: x.Reason, Seconds: jsonSeconds(x.Duration),
-			Rows: []jsonRow{}, Failure: x.Failure, Warnings: x.Warnings,
+			Rows: []jsonRow{}, Table: x.Table, Failure: x.Failure, Warnings: x.Warnings,
 		}
 		for _, row := range x.Rows {
 			result.Rows = append(result.Rows, jsonRow{

@@ -89,9 +89,7 @@ func caseOf(r Result) junitCase {
 	}
 	var out []string
 	if r.Table != nil {
-		table := matrix{paint: plain}
-		table.reachability(*r.Table)
-		out = append(out, strings.TrimSpace(table.text.String()))
+		out = append(out, r.Truth())
 	}
 	if w := widths([]Result{r}); w != nil {
 		out = append(out, pad(columns[:], w))

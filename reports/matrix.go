@@ -78,7 +78,7 @@ func (m *matrix) result(r Result, widths []int) {
 		m.line(m.paint(bad, "✗ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
 	}
 	if r.Table != nil {
-		m.indented(*r.Table)
+		m.line("    " + strings.ReplaceAll(r.truth(m.paint), "\n", "\n    "))
 	}
 	for _, row := range r.shown() {
 		mark := m.paint(good, "✓")
@@ -118,13 +118,16 @@ func (r Result) shown() []Row {
 	return out
 }
 
-// indented writes a truth table below its result.
-func (m *matrix) indented(t Reachability) {
-	inner := matrix{paint: m.paint}
-	inner.reachability(t)
-	for line := range strings.SplitSeq(strings.TrimSpace(inner.text.String()), "\n") {
-		m.line("    " + line)
+// Truth is the truth table of a result in plain text, or nothing.
+func (r Result) Truth() string { return r.truth(plain) }
+
+func (r Result) truth(paint func(style, string) string) string {
+	if r.Table == nil {
+		return ""
 	}
+	m := matrix{paint: paint}
+	m.reachability(*r.Table)
+	return strings.TrimSpace(m.text.String())
 }
 
 // details says what is wrong with a row, without a newline at the end.

@@ -99,7 +99,7 @@ func (m *matrix) explain(results []Result) {
 			continue
 		}
 		m.line(m.paint(bad, printable(r.Title()+": "+r.Name)) + "  " + m.paint(quiet, r.Place()))
-		for _, row := range r.Rows {
+		for _, row := range r.shown() {
 			if row.wrong() {
 				m.line("  " + printable(row.Who+" → "+row.To))
 				m.line(details(row, "    "))
@@ -142,6 +142,7 @@ type expectation struct {
 func comparisons(e expectation, group [][]Result) []comparison {
 	head := comparison{label: printable(e.name)}
 	var pairs []string
+	table := false // then only pairs that are wrong or differ have a line
 	cells := map[string][]string{}
 	styles := map[string][]style{}
 	essence := map[string][]string{}
@@ -152,6 +153,7 @@ func comparisons(e expectation, group [][]Result) []comparison {
 				continue
 			}
 			cell, look = statusCell(r)
+			table = table || r.Table != nil
 			for _, row := range r.Rows {
 				pair := printable(row.Who + " → " + row.To)
 				if !slices.Contains(pairs, pair) {
@@ -167,6 +169,9 @@ func comparisons(e expectation, group [][]Result) []comparison {
 	head.same = allSame(head.cells)
 	lines := []comparison{head}
 	for _, pair := range pairs {
+		if table && !slices.Contains(styles[pair], bad) && allSame(essence[pair]) {
+			continue
+		}
 		for i, c := range cells[pair] {
 			if c == "" {
 				cells[pair][i], styles[pair][i] = "-", quiet
