@@ -15,7 +15,10 @@ const (
 // it; every packet meets one of them.
 //
 // A reset is what ends a TCP connection at once: after an ICMP error, which comes
-// back while connect still holds the socket, the kernel waits for its second try.
+// back while connect still holds the socket, the kernel waits for its second try. But
+// the reset for a packet that came in by a bridge goes out as it is made, past NAT
+// (nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c): who dialed a service would
+// not know it. So such connections get the error.
 func (v *View) Deny(ipv6 bool) []plan.Rule {
 	if v.Options.Deny != Reject {
 		return []plan.Rule{{Target: plan.Drop{}}}
@@ -24,8 +27,9 @@ func (v *View) Deny(ipv6 bool) []plan.Rule {
 	if ipv6 {
 		other.With = "icmp6-port-unreachable"
 	}
+	translated := plan.CTState{States: []string{"DNAT"}, Not: true}
 	return []plan.Rule{
-		{Matches: []plan.Match{plan.Proto{Name: string(topology.TCP)}}, Target: plan.Reject{With: "tcp-reset"}},
+		{Matches: []plan.Match{plan.Proto{Name: string(topology.TCP)}, translated}, Target: plan.Reject{With: "tcp-reset"}},
 		{Target: other},
 	}
 }

@@ -123,6 +123,16 @@ func rows() []row {
 		{name: "REJECT as if there were no host", change: forward(plan.Reject{With: "icmp-host-unreachable"}), want: "unreachable"},
 		{name: "REJECT as forbidden", change: forward(plan.Reject{With: "icmp-admin-prohibited"}), want: "unreachable"},
 		{name: "REJECT with a reset", change: forward(plan.Reject{With: "tcp-reset"}, isTCP), want: "refused"},
+		{name: "REJECT with a reset after DNAT, from a bridge", change: func(_, r, _ *plan.Netns) {
+			dnat(r)
+			setSysctl(r, "net.bridge.bridge-nf-call-iptables", "1")
+			rules(r, "filter", "FORWARD", rule(plan.Reject{With: "tcp-reset"}, isTCP))
+		}, to: "10.9.9.9:81", want: "timeout"},
+		{name: "REJECT with an error after DNAT, from a bridge", change: func(_, r, _ *plan.Netns) {
+			dnat(r)
+			setSysctl(r, "net.bridge.bridge-nf-call-iptables", "1")
+			rules(r, "filter", "FORWARD", rule(plan.Reject{}, isTCP))
+		}, to: "10.9.9.9:81", within: 3 * time.Second, want: "refused"},
 		{name: "DROP", change: forward(plan.Drop{}), want: "timeout"},
 		{name: "DROP of one port", change: forward(plan.Drop{}, isTCP, plan.DPort{Port: 81}), want: "b from a"},
 		{name: "DROP of a range of ports", change: forward(plan.Drop{}, isTCP, plan.DPorts{First: 79, Last: 80}), want: "timeout"},

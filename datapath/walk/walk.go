@@ -234,6 +234,10 @@ func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) B
 		p.kind, p.code, p.quoted = failure, code, &quoted
 		p.src = netip.AddrPortFrom(h.errorSource(about), 0)
 	}
+	if code == TCPReset && about.port != nil && about.conn != nil && about.conn.dnat {
+		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it goes straight out.
+		return ended(flow.Timeout, why+"; the reset to a packet from a bridge passes by NAT, and "+t.dialer.Name+" does not know it")
+	}
 	f := r.originate(h, p)
 	switch {
 	case f.kind == broken:

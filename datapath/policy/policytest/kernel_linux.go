@@ -69,6 +69,9 @@ func kernel(t testing.TB, lab *engine.Client, questions []question, right []flow
 			ends[i] = seen[k].End()
 			if ends[i].Outcome != right[i].Outcome || ends[i].Answer != right[i].Answer {
 				wrong = append(wrong, i)
+				if seen[k].Outcome == flow.Failed && len(wrong) == 1 {
+					t.Logf("%s to %s: %s", seen[k].Flow.From, seen[k].Flow.To, seen[k].Err)
+				}
 			}
 		}
 		if open = wrong; len(open) == 0 {
