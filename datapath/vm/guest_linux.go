@@ -71,6 +71,12 @@ func (g *guest) prepare() error {
 	if err := json.Unmarshal(text, &g.orders); err != nil {
 		return err
 	}
+	// As soon as a tunnel module is loaded, every new namespace would get a device of
+	// its own for packets that no tunnel takes (tunl0, sit0); nobody wants those here
+	// (Documentation/admin-guide/sysctl/net.rst).
+	if err := os.WriteFile("/proc/sys/net/core/fb_tunnels_only_for_init_net", []byte("1"), 0); err != nil {
+		fmt.Fprintln(os.Stderr, "netlab: fallback tunnels:", err)
+	}
 	for _, file := range g.orders.Modules {
 		if err := loadModule(file); err != nil {
 			fmt.Fprintf(os.Stderr, "netlab: module %s: %v\n", file, err)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,8 +22,18 @@ var (
 	labCount  = flag.Int("labs", 160, "how many random labs are compared on paper")
 )
 
-// seeds are the seeds of as many labs as are wanted.
+// seeds are the seeds of as many labs as are wanted, or those that go test -run names:
+// TestKernelDoesWhatServicesMean/4711.
 func seeds(n int) []uint64 {
+	if _, names, ok := strings.Cut(flag.Lookup("test.run").Value.String(), "/"); ok {
+		var named []uint64
+		for _, text := range regexp.MustCompile(`\d+`).FindAllString(names, -1) {
+			if seed, err := strconv.ParseUint(text, 10, 64); err == nil {
+				named = append(named, seed)
+			}
+		}
+		return named
+	}
 	first := *firstSeed
 	if first == 0 {
 		first = 1 + uint64(rand.Uint32())
