@@ -138,7 +138,7 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 	}
 	if len(n.Virtual) > 0 {
 		s.virtual = true
-		if err := s.editVirtual(&plan.Edit{Add: n}); err != nil {
+		if err := addVirtual(n.Virtual, w.k.memory); err != nil {
 			return err
 		}
 	}
@@ -192,8 +192,13 @@ func (w *work) device(s *space, l linkAt) ([]message, error) {
 	e := end{link: l.Link, index: l.index}
 	switch l.Type {
 	case plan.Bridge:
+		// A bridge takes the smallest MTU of its ports until somebody changes its own
+		// (br_mtu_auto_adjust in net/bridge/br_if.c); to set what it has is no change.
+		other := e
+		other.link.MTU--
 		return []message{
 			bridgeAdd(e, ipText("link add dev %s type bridge", l.Name)),
+			linkChange(other, ipText("link set dev %s mtu %d", l.Name, other.link.MTU)),
 			linkChange(e, ipText("link set dev %s mtu %d", l.Name, l.MTU)),
 		}, nil
 	case plan.Dummy:

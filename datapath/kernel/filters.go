@@ -18,7 +18,8 @@ func (w *work) needIPVS(n *plan.Netns) error {
 	if len(n.Virtual) == 0 && !slices.ContainsFunc(n.Sysctls, plan.Sysctl.OfIPVS) {
 		return nil
 	}
-	return loadIPVS()
+	_, err := loadIPVS()
+	return err
 }
 
 // growSets makes sets and adds members, before rules ask for them. The calling thread
@@ -136,7 +137,7 @@ func (w *work) settle(h netns.Here, edits []plan.Edit) error {
 			return fmt.Errorf("%s: %w", e.Netns, err)
 		}
 		s.virtual = s.virtual || virtual > 0
-		if err := s.editVirtual(e); err != nil {
+		if err := s.editVirtual(e, w.k.memory); err != nil {
 			return fmt.Errorf("%s: %w", e.Netns, err)
 		}
 		if err := forgetStale(e.UDP, e.Cut); err != nil {

@@ -122,8 +122,7 @@ func TestFiltersAreAppliedAndReadBack(t *testing.T) {
 	}
 }
 
-// Every change of the filters, one after the other and back, in every order that the
-// rows have.
+// Every change of the filters, one after the other, and back.
 func TestFiltersChangeInPlace(t *testing.T) {
 	set := func(p *plan.Plan, name string) *plan.Set {
 		sets := p.Netns[1].Sets

@@ -150,18 +150,15 @@ func (s *space) leave(d *director, at departure) (gone bool, err error) {
 }
 
 // editVirtual changes the virtual servers of the calling thread's namespace.
-func (s *space) editVirtual(e *plan.Edit) error {
-	if len(e.Add.Virtual)+len(e.Virtual)+len(e.Delete.Virtual) == 0 {
-		return nil
+func (s *space) editVirtual(e *plan.Edit, memory *scratch) error {
+	if err := addVirtual(e.Add.Virtual, memory); err != nil || len(e.Virtual)+len(e.Delete.Virtual) == 0 {
+		return err
 	}
 	d, err := openDirector()
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	if err := d.add(e.Add.Virtual); err != nil {
-		return err
-	}
 	for i := range e.Virtual {
 		if err := s.editOne(d, &e.Virtual[i]); err != nil {
 			return err

@@ -91,6 +91,9 @@ func (w *setWork) send(k *Kernel) error {
 		return err
 	}
 	defer s.close()
+	for i := range w.msgs {
+		w.msgs[i].words = setErrors
+	}
 	return s.do(w.msgs)
 }
 
@@ -103,11 +106,11 @@ func memberText(kind plan.SetType, e plan.SetEntry) string {
 	return s.Members()[0]
 }
 
-// setMessage is a netlink message of ipset being written.
-type setMessage struct{ b []byte }
+// builder writes a netlink message, attribute by attribute.
+type builder struct{ b []byte }
 
-func startSet(cmd, flags int) *setMessage {
-	m := &setMessage{b: make([]byte, unix.NLMSG_HDRLEN, 256)}
+func startSet(cmd, flags int) *builder {
+	m := &builder{b: make([]byte, unix.NLMSG_HDRLEN, 256)}
 	binary.NativeEndian.PutUint16(m.b[4:], uint16(ipsetSubsystem|cmd))
 	binary.NativeEndian.PutUint16(m.b[6:], uint16(unix.NLM_F_REQUEST|unix.NLM_F_ACK|flags))
 	m.b = append(m.b, unix.AF_INET, unix.NFNETLINK_V0, 0, 0)
@@ -115,13 +118,13 @@ func startSet(cmd, flags int) *setMessage {
 	return m
 }
 
-func (m *setMessage) done(says func() string) message {
+func (m *builder) done(says func() string) message {
 	binary.NativeEndian.PutUint32(m.b, uint32(len(m.b)))
-	return message{data: m.b, says: says, words: setErrors}
+	return message{data: m.b, says: says}
 }
 
 // attr appends an attribute of a payload that is padded to four bytes.
-func (m *setMessage) attr(kind int, payload ...byte) {
+func (m *builder) attr(kind int, payload ...byte) {
 	m.b = binary.NativeEndian.AppendUint16(m.b, uint16(unix.SizeofNlAttr+len(payload)))
 	m.b = binary.NativeEndian.AppendUint16(m.b, uint16(kind))
 	m.b = append(m.b, payload...)
@@ -130,29 +133,29 @@ func (m *setMessage) attr(kind int, payload ...byte) {
 	}
 }
 
-func (m *setMessage) text(kind int, s string)   { m.attr(kind, append([]byte(s), 0)...) }
-func (m *setMessage) number8(kind int, v uint8) { m.attr(kind, v) }
-func (m *setMessage) number16(kind int, v uint16) {
+func (m *builder) text(kind int, s string)   { m.attr(kind, append([]byte(s), 0)...) }
+func (m *builder) number8(kind int, v uint8) { m.attr(kind, v) }
+func (m *builder) number16(kind int, v uint16) {
 	m.attr(kind|unix.NLA_F_NET_BYTEORDER, byte(v>>8), byte(v))
 }
 
-func (m *setMessage) number32(kind int, v uint32) {
+func (m *builder) number32(kind int, v uint32) {
 	m.attr(kind|unix.NLA_F_NET_BYTEORDER, byte(v>>24), byte(v>>16), byte(v>>8), byte(v))
 }
 
 // open begins an attribute of attributes; close ends it.
-func (m *setMessage) open(kind int) int {
+func (m *builder) open(kind int) int {
 	start := len(m.b)
 	m.b = append(m.b, 0, 0)
 	m.b = binary.NativeEndian.AppendUint16(m.b, uint16(kind|unix.NLA_F_NESTED))
 	return start
 }
 
-func (m *setMessage) close(start int) {
+func (m *builder) close(start int) {
 	binary.NativeEndian.PutUint16(m.b[start:], uint16(len(m.b)-start))
 }
 
-func (m *setMessage) addr(kind int, a netip.Addr) {
+func (m *builder) addr(kind int, a netip.Addr) {
 	start := m.open(kind)
 	if a.Is4() {
 		v4 := a.As4()
@@ -164,7 +167,7 @@ func (m *setMessage) addr(kind int, a netip.Addr) {
 	m.close(start)
 }
 
-func (m *setMessage) member(kind plan.SetType, e plan.SetEntry) {
+func (m *builder) member(kind plan.SetType, e plan.SetEntry) {
 	start := m.open(nl.IPSET_ATTR_DATA)
 	defer m.close(start)
 	if kind == plan.BitmapPort {

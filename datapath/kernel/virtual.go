@@ -23,25 +23,26 @@ import (
 // ever: it takes every timeout of its socket for a reason to go on.
 const ipvsPatience = 20 * time.Second
 
-// loadIPVS makes sure that the kernel has IPVS. The library looks for it once per
+// loadIPVS makes sure that the kernel has IPVS, and returns the type of its messages. The library looks for it once per
 // process, and stays blind when it was not there at that time; so look first.
-func loadIPVS() error {
+func loadIPVS() (kind uint16, err error) {
 	handle, err := netlink.NewHandle(unix.NETLINK_GENERIC)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer handle.Close()
-	if _, err = handle.GenlFamilyGet("IPVS"); err == nil {
-		return nil
+	if f, err := handle.GenlFamilyGet("IPVS"); err == nil {
+		return f.ID, nil
 	}
 	out, failed := exec.Command("modprobe", "ip_vs").CombinedOutput()
-	if _, err = handle.GenlFamilyGet("IPVS"); err == nil {
-		return nil
+	f, err := handle.GenlFamilyGet("IPVS")
+	switch {
+	case err == nil:
+		return f.ID, nil
+	case failed != nil:
+		return 0, fmt.Errorf("ip_vs: %w (modprobe ip_vs: %w: %s)", err, failed, strings.TrimSpace(string(out)))
 	}
-	if failed != nil {
-		return fmt.Errorf("ip_vs: %w (modprobe ip_vs: %w: %s)", err, failed, strings.TrimSpace(string(out)))
-	}
-	return fmt.Errorf("ip_vs: %w", err)
+	return 0, fmt.Errorf("ip_vs: %w", err)
 }
 
 // director speaks to IPVS in the network namespace in which it was opened.
@@ -52,7 +53,7 @@ type director struct {
 
 // openDirector opens IPVS of the calling thread's namespace.
 func openDirector() (*director, error) {
-	if err := loadIPVS(); err != nil {
+	if _, err := loadIPVS(); err != nil {
 		return nil, err
 	}
 	handle, err := ipvs.New("")
@@ -165,27 +166,6 @@ func virtualOf(s *ipvs.Service) plan.VirtualServer {
 		}
 	}
 	return v
-}
-
-// add makes virtual servers with their real servers.
-func (d *director) add(list []plan.VirtualServer) error {
-	for i := range list {
-		v := &list[i]
-		s, err := serviceOf(v)
-		if err != nil {
-			return err
-		}
-		if err := d.ask("-A", s, nil, func() error { return d.handle.NewService(s) }); err != nil {
-			return fmt.Errorf("%w%s", err, schedulerHint(err, v.Scheduler))
-		}
-		for j := range v.Real {
-			real := destinationOf(&v.Real[j])
-			if err := d.ask("-a", s, real, func() error { return d.handle.NewDestination(s, real) }); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // schedulerHint: the kernel says ENOENT when it has no such scheduler, loadable or not.
