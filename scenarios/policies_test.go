@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -172,4 +174,67 @@ late Baseline 0 1
 	if o := plain.Lab.PolicyOptions; o.Style != "kube-router" || o.Deny != "drop" || o.Live != "keep" || o.HostEgress {
 		t.Errorf("got %+v", o)
 	}
+}
+
+func TestPoliciesInJSON(t *testing.T) {
+	archive := map[string]string{"lab.hcl.json": `{
+  "node": {"node1": {}, "node2": {}},
+  "namespace": {"db": {}},
+  "pod": {
+    "a": {"labels": {"app": "a"}, "port": {"http": {"port": 80}}, "link": {"delay": "5ms", "loss": "1%"}},
+    "b": {"namespace": "${namespace.db}", "labels": {"app": "b", "tier": "x"}, "port": {"http": {"port": 80}}}
+  },
+  "policies": {"deny": "reject"},
+  "policy": {
+    "p": {
+      "pod_selector": {"match_labels": {"app": "a"}},
+      "policy_types": ["Ingress", "Egress"],
+      "ingress": [
+        {"from": [
+          {"namespace_selector": {}, "pod_selector": {"match_expressions": [{"key": "tier", "operator": "In", "values": ["x"]}]}},
+          {"ip_block": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}
+        ], "port": [{"port": 80}, {"port": 1, "end_port": 9, "protocol": "udp"}]}
+      ],
+      "egress": {}
+    },
+    "q": {"pod_selector": {"app": "a"}, "ingress": []}
+  },
+  "cluster_policy": {"c": {"tier": "Admin", "priority": 1, "subject": {"namespace_selector": {}},
+    "egress": [{"name": "n", "action": "Deny", "to": [{"networks": ["10.9.0.0/16"]}]}]}},
+  "expect": {"table": {"from": ["${pod.a}", "${pod.b}"], "to": ["${pod.a}", "${pod.b}"], "allow": [["${pod.b}", "${pod.a}"]]}}
+}`}
+	path := writeFiles(t, archive)
+	s, diags := Load(path, Options{})
+	if len(diags) > 0 {
+		t.Fatal(diagnosticsText(diags))
+	}
+	for name, want := range map[string]string{
+		"p": "a ingress: Accept db/b 10.0.0.0/8 10.1.0.0/16 tcp:80-80 udp:1-9 egress: Accept ",
+		"q": "a ingress:",
+	} {
+		if got := policyText(t, s, name); got != want {
+			t.Errorf("%s: got  %s\nwant %s", name, got, want)
+		}
+	}
+	if got := ruleText(s.Lab.ClusterPolicies[0].Egress[0]); got != "Deny 10.9.0.0/16" {
+		t.Errorf("got %s", got)
+	}
+	if e := s.Expects[0]; fmt.Sprint(e.Allow.Pairs) != "[[true false] [true true]]" || e.Allow.Denied != "refused" {
+		t.Errorf("got %+v", e.Allow)
+	}
+	if l := podNamed(t, s, "a").Link; l.Delay.String() != "5ms" || l.Loss != 0.01 {
+		t.Errorf("got %+v", l)
+	}
+}
+
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, path := t.TempDir(), ""
+	for name, text := range files {
+		path = filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
 }

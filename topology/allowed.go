@@ -3,6 +3,7 @@ package topology
 import (
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // PolicyEnd is one end of a connection as network policies know it: a pod, a node, or
@@ -263,8 +264,14 @@ func (p PolicyPeer) holds(a netip.Addr) bool {
 	return p.Block.Contains(a) && !slices.ContainsFunc(p.Except, func(e netip.Prefix) bool { return e.Contains(a) })
 }
 
-// isPolicyPod finds a pod in a list by namespace and name.
+// isPolicyPod finds a pod in a list by namespace and name: lists can be long, and
+// there can be many.
 func isPolicyPod(list []*Pod, pod *Pod) bool {
-	i, found := slices.BinarySearchFunc(list, pod, func(a, b *Pod) int { return compare(a.Namespace, b.Namespace, a.Name, b.Name) })
+	i, found := slices.BinarySearchFunc(list, pod, func(a, b *Pod) int {
+		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
 	return found && list[i] == pod
 }
