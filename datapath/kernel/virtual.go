@@ -171,7 +171,7 @@ func virtualOf(s *ipvs.Service) plan.VirtualServer {
 // schedulerHint: the kernel says ENOENT when it has no such scheduler, loadable or not.
 func schedulerHint(err error, scheduler string) string {
 	if errors.Is(err, unix.ENOENT) {
-		return fmt.Sprintf(" (the kernel has no scheduler %s: module ip_vs_%s)", scheduler, scheduler)
+		return fmt.Sprintf(": the kernel has no scheduler %[1]s (module ip_vs_%[1]s)", scheduler)
 	}
 	return ""
 }

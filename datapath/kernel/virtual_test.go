@@ -348,3 +348,20 @@ func BenchmarkVirtualServers(b *testing.B) {
 		})
 	}
 }
+
+func TestAMissingSchedulerIsNamed(t *testing.T) {
+	requiresIPVS(t)
+	for name, start := range map[string]*plan.Plan{"new": nil, "changed": balanced()} {
+		k := New(agents{}.hooks())
+		t.Cleanup(func() { k.Close("") })
+		if start != nil {
+			mustApply(t, k, start)
+		}
+		p := balanced()
+		p.Netns[1].Virtual[0].Scheduler = "guess"
+		_, err := k.Apply(context.Background(), p)
+		if err == nil || !strings.Contains(err.Error(), "node.n1: ipvsadm -") || !strings.Contains(err.Error(), "the kernel has no scheduler guess (module ip_vs_guess)") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

@@ -114,7 +114,7 @@ func serviceMessage(kind uint16, v *plan.VirtualServer) (message, error) {
 	m.words = func(e unix.Errno) string {
 		switch e {
 		case unix.ENOENT:
-			return fmt.Sprintf("the kernel has no scheduler %s (module ip_vs_%s)", v.Scheduler, v.Scheduler)
+			return fmt.Sprintf("the kernel has no scheduler %[1]s (module ip_vs_%[1]s)", v.Scheduler)
 		case unix.EPERM:
 			return "operation not permitted (IPVS refuses user namespaces)"
 		}

@@ -124,7 +124,8 @@ func (w *textWriter) edit(e *Edit) {
 	w.ipvsSysctls(rest.Sysctls)
 }
 
-// growSets writes what sets get before rules ask them.
+// growSets writes what sets get before rules ask them. A set of another type can only be
+// destroyed while no rule asks it.
 func (w *textWriter) growSets(e *Edit) {
 	w.input("ipset restore", func() {
 		for i := range e.Change.Sets {
