@@ -48,6 +48,7 @@ type Netns struct {
 	Qdiscs  []Qdisc
 	Sets    []Set
 	Tables  []Table
+	NFT     []NFTTable
 	Virtual []VirtualServer
 	UDP     []UDPService
 	Cut     []Cut // in the order of pod and direction
