@@ -86,6 +86,9 @@ func (s *Setup) spec() topology.Spec {
 		if name == "a" {
 			labels["first"] = "yes"
 		}
+		if p.pod == "y/b" {
+			labels["serves"] = "web" // stays whatever policies get to see of it
+		}
 		spec.Pods = append(spec.Pods, topology.PodSpec{Block: name, Namespace: set(ns), Node: set("node" + string(rune('0'+p.node))),
 			Labels: labels, Ports: s.ports(p.pod)})
 	}
@@ -94,7 +97,7 @@ func (s *Setup) spec() topology.Spec {
 			Labels: map[string]string{"pod": "a", "ns": "x"}, Ports: s.ports("")})
 	}
 	for i, policy := range []string{"Cluster", "Local"} {
-		svc := topology.ServiceSpec{Name: []string{"web", "web-local"}[i], Namespace: set("y"), Type: set("NodePort"), Selector: map[string]string{"pod": "b"},
+		svc := topology.ServiceSpec{Name: []string{"web", "web-local"}[i], Namespace: set("y"), Type: set("NodePort"), Selector: map[string]string{"serves": "web"},
 			ExternalTrafficPolicy: set(policy), Ports: []topology.ServicePortSpec{{Name: "http", Port: set(8080), TargetPort: set("80"), NodePort: set(30080 + i)}}}
 		if s.IPv6 {
 			svc.IPFamilyPolicy = set("RequireDualStack")
