@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,11 +71,19 @@ names, at the same places. What --collect names comes back.`,
 					boot.Programs = []string{program}
 				}
 			}
-			return u.inMachine(c.Context(), f, vm.Job{Argv: args, TTY: tty}, boot)
+			job := vm.Job{Argv: args, TTY: tty}
+			if interactive && !tty {
+				input, err := io.ReadAll(u.in)
+				if err != nil {
+					return broken(err, "leave out -i")
+				}
+				job.Stdin = input
+			}
+			return u.inMachine(c.Context(), f, job, boot)
 		},
 	}
 	c.Flags().SetInterspersed(false)
-	c.Flags().BoolVarP(&interactive, "interactive", "i", false, "keep standard input open (with -t it is)")
+	c.Flags().BoolVarP(&interactive, "interactive", "i", false, "give the command all of standard input (with -t it has the terminal)")
 	c.Flags().BoolVarP(&tty, "tty", "t", false, "give the command a terminal")
 	c.Flags().StringArrayVar(&files, "file", nil, "bring this `FILE` or folder along (repeatable)")
 	c.Flags().StringArrayVar(&collect, "collect", nil, "bring this `FILE` or folder back (repeatable)")
