@@ -19,7 +19,7 @@ func (j *journeys) barred(n *Node, p packet) bool {
 		return false
 	}
 	from, to := j.lab.PolicyEndAt(p.src), j.lab.PolicyEndAt(p.dst)
-	if j.lab.owns(n, p.dst) {
+	if j.lab.holds(n, p.dst) {
 		to = PolicyEnd{Node: n, Addr: p.dst}
 	}
 	here := func(e PolicyEnd) bool { return e.Pod != nil && e.Pod.Node == n }

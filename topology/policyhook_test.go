@@ -14,6 +14,9 @@ func shells(more ...func(*PolicySpec)) func(*Spec) {
 	return np("default", sel("app", ""), more...)
 }
 
+// nobody may use the load balancer, but for an address that nobody has.
+func nobody(s *Spec) { s.Services[0].SourceRanges = set([]string{"198.51.100.1/32"}) }
+
 func reject(s *Spec) { s.PolicyOptions.Deny = set("reject") }
 
 // What policies see of connections to services and nodes, and what becomes of what
@@ -53,6 +56,8 @@ func TestReachAsksPoliciesOnTheWay(t *testing.T) {
 		{"policy Local: the client", []func(*Spec){external, web(in(block(laptop)))}, "laptop", "node1:30080", "a-0 from laptop"},
 		{"policy Local: others", []func(*Spec){external, web(in(block("192.168.0.11/32")))}, "laptop", "node1:30080", "timeout"},
 		{"a load balancer: the client, where he arrives", []func(*Spec){web(in(block(laptop)))}, "laptop", "203.0.113.1:80", "a-0 from node1/cni0, timeout"},
+
+		{"a load balancer that does not admit the client", []func(*Spec){silent, reject, nobody}, "shell-1", "203.0.113.1:80", "refused"},
 
 		{"the own node reaches its pods", []func(*Spec){deny}, "node1", "a-0:8080", "a-0 from node1/cni0"},
 		{"another node does not", []func(*Spec){deny}, "node2", "a-0:8080", "timeout"},

@@ -125,6 +125,9 @@ func (j *journeys) proxied(n *Node, u *use, p packet) bool {
 		return true
 	}
 	if u.kind == atLoadBalancer && !j.lab.admits(n, u, p) {
+		if j.barred(n, p) {
+			return true
+		}
 		// Before the node's own packets leave, too.
 		j.silence(p.self && j.protocol == UDP)
 		return true
