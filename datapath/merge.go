@@ -11,6 +11,7 @@ func merge(n, services *plan.Netns) {
 	n.Addrs = append(n.Addrs, services.Addrs...)
 	n.Routes = append(n.Routes, services.Routes...)
 	n.Sets = append(n.Sets, services.Sets...)
+	n.NFT = append(n.NFT, services.NFT...)
 	n.Virtual = append(n.Virtual, services.Virtual...)
 	for _, s := range services.Sysctls {
 		setSysctl(n, s)

@@ -27,6 +27,7 @@ type Edit struct {
 	Delete Netns
 	Sets   []SetEdit
 	Tables []TableEdit
+	NFT    []NFTEdit
 	// Virtual are in the order of their addresses.
 	Virtual []VirtualEdit
 	// UDP and Cut are all of the namespace, if its rules change in any way.

@@ -19,7 +19,7 @@ func Encode(w io.Writer, p *Plan) error {
 	copy(bare.Netns, p.Netns)
 	for i := range bare.Netns {
 		n := &bare.Netns[i]
-		n.Sets, n.Tables, n.Virtual, n.UDP, n.Cut = nil, nil, nil, nil, nil
+		n.Sets, n.Tables, n.NFT, n.Virtual, n.UDP, n.Cut = nil, nil, nil, nil, nil, nil
 	}
 	rules := p.rules()
 	e := encoder{b: make([]byte, 0, 96*rules)}
@@ -27,6 +27,7 @@ func Encode(w io.Writer, p *Plan) error {
 		n := &p.Netns[i]
 		e.sets(n.Sets)
 		e.tables(n.Tables)
+		e.nft(n.NFT)
 		e.virtual(n.Virtual)
 		e.udp(n.UDP)
 		e.cuts(n.Cut)
@@ -87,6 +88,7 @@ func Decode(r io.Reader) (*Plan, error) {
 		n := &p.Netns[i]
 		n.Sets = d.sets()
 		n.Tables = d.tables()
+		n.NFT = d.nft()
 		n.Virtual = d.virtual()
 		n.UDP = d.udp()
 		n.Cut = d.cuts()

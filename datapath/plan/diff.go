@@ -61,6 +61,7 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	diffList(have.Execs, want.Execs, func(x Exec) string { return x.Name }, sameExec,
 		&e.Add.Execs, &e.Change.Execs, &e.Delete.Execs)
 	e.Tables = diffTables(have.Tables, want.Tables)
+	e.NFT = diffNFT(have.NFT, want.NFT)
 	if e.filters() {
 		e.UDP, e.Cut = want.UDP, want.Cut
 	}
@@ -72,11 +73,11 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 func (e *Edit) filters() bool {
 	sets := len(e.Sets) + len(e.Add.Sets) + len(e.Change.Sets) + len(e.Delete.Sets)
 	virtual := len(e.Virtual) + len(e.Add.Virtual) + len(e.Delete.Virtual)
-	return len(e.Tables)+sets+virtual > 0
+	return len(e.Tables)+len(e.NFT)+sets+virtual > 0
 }
 
 func (e *Edit) empty() bool {
-	return len(e.Tables) == 0 && len(e.Sets) == 0 && len(e.Virtual) == 0 && e.Add.empty() && e.Change.empty() && e.Delete.empty()
+	return len(e.Tables) == 0 && len(e.NFT) == 0 && len(e.Sets) == 0 && len(e.Virtual) == 0 && e.Add.empty() && e.Change.empty() && e.Delete.empty()
 }
 
 // empty reports whether nothing is listed in n, tables aside.

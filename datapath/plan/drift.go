@@ -73,6 +73,9 @@ func (d *drift) edit(e *Edit) {
 	for i := range e.Tables {
 		d.table(e.Netns, &e.Tables[i])
 	}
+	for i := range e.NFT {
+		d.nft(e.Netns, &e.NFT[i])
+	}
 	for i := range e.Virtual {
 		d.virtual(e.Netns, &e.Virtual[i])
 	}

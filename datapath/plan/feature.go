@@ -22,6 +22,12 @@ const (
 	FeatureIPTablesLegacy Feature = "iptables legacy"
 	FeatureIP6Tables      Feature = "ip6tables"
 	FeatureNFT            Feature = "nft"
+	FeatureNFTRanges      Feature = "nft concatenated ranges"
+	FeatureNFTCT          Feature = "nft ct"
+	FeatureNFTFib         Feature = "nft fib"
+	FeatureNFTNumgen      Feature = "nft numgen"
+	FeatureNFTNAT         Feature = "nft nat"
+	FeatureNFTReject      Feature = "nft reject"
 	FeatureIPSet          Feature = "ipset"
 	FeatureIPVS           Feature = "ip_vs"
 	FeatureTun            Feature = "tun"
@@ -150,7 +156,13 @@ func aboutFeatures() []About {
 		{FeatureTargetNFLog, "logging of what network policies refuse", "xt_NFLOG", "CONFIG_NETFILTER_XT_TARGET_NFLOG", ""},
 		{FeatureIPSet, "network policies that use sets, and proxy mode ipvs", "ip_set", "CONFIG_IP_SET", ""},
 		{FeatureMatchSet, "network policies that use sets, and proxy mode ipvs", "xt_set", "CONFIG_NETFILTER_XT_SET", ""},
-		{FeatureNFT, "proxy mode nftables", "nf_tables", "CONFIG_NF_TABLES", "install the package nftables (apt-get install nftables); if it is there, " + wayVM},
+		{FeatureNFT, "policy style nftables, proxy mode nftables", "nf_tables", "CONFIG_NF_TABLES and CONFIG_NF_TABLES_INET", ""},
+		{FeatureNFTRanges, "policy style nftables: rules with several ports", "nf_tables", "Linux 5.6 or newer", ""},
+		{FeatureNFTCT, "policy style nftables: known connections", "nft_ct", "CONFIG_NFT_CT", ""},
+		{FeatureNFTFib, "proxy mode nftables: node ports", "nft_fib_inet", "CONFIG_NFT_FIB_INET", ""},
+		{FeatureNFTNumgen, "proxy mode nftables: services with more than one endpoint", "nft_numgen", "CONFIG_NFT_NUMGEN", ""},
+		{FeatureNFTNAT, "proxy mode nftables", "nft_chain_nat", "CONFIG_NFT_NAT and CONFIG_NFT_MASQ", ""},
+		{FeatureNFTReject, "policy style nftables: denied connections that are refused", "nft_reject_inet", "CONFIG_NFT_REJECT", ""},
 		{FeatureIPVS, "proxy mode ipvs", "ip_vs", "CONFIG_IP_VS",
 			"load the module as root (modprobe ip_vs) and run netlab as root: most kernels refuse IPVS to user namespaces; or " + wayVM},
 		{FeatureMatchIPVS, "proxy mode ipvs: rules that ask which virtual server a packet was for", "xt_ipvs", "CONFIG_NETFILTER_XT_MATCH_IPVS", ""},

@@ -41,6 +41,7 @@ type (
 		Qdiscs  []jsonQdisc       `json:"qdiscs,omitempty"`
 		Sets    []jsonSet         `json:"sets,omitempty"`
 		Tables  []jsonTable       `json:"tables,omitempty"`
+		NFT     []jsonNFT         `json:"nftables,omitempty"`
 		Virtual []jsonVirtual     `json:"virtualServers,omitempty"`
 		UDP     []jsonUDP         `json:"udp,omitempty"`
 		Cut     []jsonCut         `json:"cut,omitempty"`

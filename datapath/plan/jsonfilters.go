@@ -56,6 +56,9 @@ func (n *Netns) jsonFilters(out *jsonNetns) {
 	for i := range n.Tables {
 		out.Tables = append(out.Tables, n.Tables[i].json())
 	}
+	for i := range n.NFT {
+		out.NFT = append(out.NFT, n.NFT[i].json())
+	}
 	for i := range n.Virtual {
 		out.Virtual = append(out.Virtual, n.Virtual[i].json())
 	}

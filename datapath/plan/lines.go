@@ -119,6 +119,7 @@ func (w *textWriter) edit(e *Edit) {
 	w.agents("# change", &e.Change)
 	w.growSets(e)
 	w.tables(e.Tables)
+	w.editNFT(e.NFT)
 	w.shrinkSets(e)
 	w.editVirtual(e)
 	w.ipvsSysctls(rest.Sysctls)
@@ -279,6 +280,9 @@ func (c Changes) edited() string {
 		virtual += len(e.Virtual)
 		for _, t := range e.Tables {
 			chains += len(t.Set) + len(t.Delete)
+		}
+		for j := range e.NFT {
+			chains, sets = e.NFT[j].counts(chains, sets)
 		}
 	}
 	var parts []string

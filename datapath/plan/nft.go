@@ -23,12 +23,12 @@ type NFTType string
 
 // The types that sets and maps can have.
 const (
-	NFTIPv4    NFTType = "ipv4_addr"
-	NFTIPv6    NFTType = "ipv6_addr"
-	NFTProto   NFTType = "inet_proto"
-	NFTPort    NFTType = "inet_service"
-	NFTMark    NFTType = "mark"
-	NFTIfName  NFTType = "ifname"
+	NFTIPv4        NFTType = "ipv4_addr"
+	NFTIPv6        NFTType = "ipv6_addr"
+	NFTProto       NFTType = "inet_proto"
+	NFTPort        NFTType = "inet_service"
+	NFTMark        NFTType = "mark"
+	NFTIfName      NFTType = "ifname"
 	NFTVerdictData NFTType = "verdict" // as data only, and alone
 )
 
@@ -162,7 +162,9 @@ func nftHookOrder(hook string) int {
 }
 
 // compareNFTElements orders by key alone: a key is there once.
-func compareNFTElements(a, b NFTElement) int { return slices.CompareFunc(a.Key, b.Key, compareNFTValues) }
+func compareNFTElements(a, b NFTElement) int {
+	return slices.CompareFunc(a.Key, b.Key, compareNFTValues)
+}
 
 func compareNFTValues(a, b NFTValue) int {
 	if a.Prefix != b.Prefix {

@@ -101,12 +101,9 @@ type (
 		Mask  uint32 // of marks, applied before; 0: all bits
 		Value NFTValue
 	}
-	// NFTCTState matches the connection tracking state: new, established, related,
+	// NFTCTState matches the connection tracking state: any of new, established, related,
 	// invalid, untracked.
-	NFTCTState struct {
-		States []string
-		Not    bool
-	}
+	NFTCTState struct{ States []string }
 	// NFTCTStatus matches connections of which something is true: dnat, snat.
 	NFTCTStatus struct{ Status []string }
 	// NFTLookup matches packets whose fields are an element of a set.
@@ -206,11 +203,7 @@ func (e NFTMatch) append(b []byte) []byte {
 }
 
 func (e NFTCTState) append(b []byte) []byte {
-	b = append(b, "ct state "...)
-	if e.Not {
-		b = append(b, "!= "...)
-	}
-	return append(b, strings.Join(nftInOrder(e.States, NFTStates()), ",")...)
+	return append(append(b, "ct state "...), strings.Join(nftInOrder(e.States, NFTStates()), ",")...)
 }
 
 // NFTStates are the states of connections, in the order of their bits, invalid first

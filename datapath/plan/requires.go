@@ -29,6 +29,10 @@ func (c Changes) Requires() []Feature {
 		for _, t := range e.Tables {
 			n.Tables = append(n.Tables, Table{IPv6: t.IPv6, Name: t.Name, Chains: t.Set})
 		}
+		n.NFT = nil
+		for i := range e.NFT {
+			n.NFT = append(n.NFT, e.NFT[i].changed())
+		}
 		p.Netns = append(p.Netns, n)
 	}
 	return Requires(&p)
@@ -99,6 +103,9 @@ func (n *Netns) requires(set needed) {
 	}
 	for i := range n.Tables {
 		n.Tables[i].requires(set)
+	}
+	for i := range n.NFT {
+		n.NFT[i].requires(set)
 	}
 }
 

@@ -38,6 +38,7 @@ func (n *Netns) Sort() {
 	slices.SortStableFunc(n.Sysctls, func(a, b Sysctl) int { return cmp.Compare(a.Key, b.Key) })
 	slices.SortStableFunc(n.Qdiscs, func(a, b Qdisc) int { return n.compareLinks(a.Link, b.Link) })
 	n.sortSets()
+	n.sortNFT()
 	slices.SortStableFunc(n.Tables, func(a, b Table) int {
 		return cmp.Or(compareBool(a.IPv6, b.IPv6), cmp.Compare(tableOrder(a.Name), tableOrder(b.Name)))
 	})

@@ -79,6 +79,7 @@ func (w *textWriter) create(n *Netns) {
 	w.add(n)
 	w.sets(n.Sets)
 	w.tables(Edits(n.Tables))
+	w.nft(n.NFT)
 	w.virtual(n.Virtual)
 	w.ipvsSysctls(n.Sysctls)
 	w.udp(n.UDP)
