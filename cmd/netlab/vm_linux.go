@@ -18,7 +18,6 @@ import (
 type vmFlags struct {
 	memory, cpus   int
 	image, modules string
-	quiet          bool
 }
 
 func (f *vmFlags) register(c *cobra.Command) {
