@@ -113,8 +113,10 @@ func boot(ctx context.Context, work string, binaries map[string]binary, selectio
 		return nil, fmt.Errorf("%w; make build", err)
 	}
 	b := vm.Boot{Files: []string{root}, Programs: []string{netlab}, Collect: []string{"/out"}, Artifacts: filepath.Join(work, "files")}
-	b.Jobs = append(b.Jobs, vm.Job{Name: "coverage", Argv: []string{"mkdir", "-p", "/out/cover"}, Limit: limit},
-		vm.Job{Name: "doctor", Argv: []string{netlab, "doctor", "--json"}, Log: "/out/doctor.json", Limit: limit})
+	if cover {
+		b.Jobs = append(b.Jobs, vm.Job{Name: "folder for coverage", Argv: []string{"mkdir", "-p", "/out/cover"}, Limit: limit})
+	}
+	b.Jobs = append(b.Jobs, vm.Job{Name: "doctor", Argv: []string{netlab, "doctor", "--json"}, Log: "/out/doctor.json", Limit: limit})
 	for i, s := range selections {
 		bin := binaries[s.pkg]
 		b.Programs = append(b.Programs, bin.file)
@@ -123,7 +125,7 @@ func boot(ctx context.Context, work string, binaries map[string]binary, selectio
 			args = append(args, fmt.Sprintf("-test.coverprofile=/out/cover/%d-%s.out", i, path.Base(s.pkg)))
 		}
 		b.Jobs = append(b.Jobs, vm.Job{
-			Name: short(s.pkg) + " " + s.run, Argv: args, Dir: bin.dir,
+			Name: fmt.Sprintf("%s, %d tests", short(s.pkg), len(s.names)), Argv: args, Dir: bin.dir,
 			Env: []string{"NO_COLOR=1", "GINKGO_NO_COLOR=TRUE", "CI=true"}, Log: fmt.Sprintf("/out/%d.log", i), Limit: limit,
 		})
 	}
@@ -131,7 +133,7 @@ func boot(ctx context.Context, work string, binaries map[string]binary, selectio
 	result, err := vm.Run(ctx, m, b, vm.Streams{
 		Ready: func(r vm.Ready) { fmt.Printf("the machine was ready after %.1f s\n", r.After.Seconds()) },
 		Progress: func(o vm.Outcome) {
-			fmt.Printf("%s: exit status %d after %.1f s\n", o.Name, o.Code, o.Took.Seconds())
+			fmt.Printf("%s: status %d after %.1f s\n", o.Name, o.Code, o.Took.Seconds())
 		},
 	})
 	tests, doctorErr := collect(filepath.Join(work, "files/out"), selections)
