@@ -254,6 +254,7 @@ func TestAllowed(t *testing.T) {
 		{"an IPv6 block does", []edit{np("x", sel(), in(block("::/0")))}, "y/c/6 x/a/6 80", "default, policy"},
 		{"an IPv6 block holds no IPv4", []edit{np("x", sel(), in(block("::/0")))}, "y/c x/a 80", none},
 		{"everybody, except some", []edit{np("x", sel(), eg(block("0.0.0.0/0", "10.0.0.0/8")))}, "x/a y/c 80", "!isolated, default"},
+		{"the other end has the family of this one", []edit{np("x", sel(), eg(block("::/0")))}, "x/a/6 y/c 80", "policy, default"},
 		{"a selector finds both families", []edit{np("x", sel(), in(namespaces(sel())))}, "y/c/6 x/a/6 80", "default, policy"},
 		// 4. Ports.
 		{"a port is TCP", []edit{np("x", sel(), in(port("80")))}, "y/c x/a 80/udp", none},
@@ -272,6 +273,7 @@ func TestAllowed(t *testing.T) {
 		{"a name is that of the destination", []edit{np("x", sel(), in(port("http")))}, "x/a x/b 8080", "default, policy"},
 		{"a name is not that of the source", []edit{np("x", sel(), in(port("http")))}, "x/a x/b 80", none},
 		{"a name needs its protocol", []edit{np("x", sel(), in(port("dns")))}, "y/c x/a 53/udp", none},
+		{"a name of another protocol", []edit{np("x", sel(), in(port("dns")))}, "y/c x/a 53", none},
 		{"a name with its protocol", []edit{np("x", sel(), in(port("dns/udp")))}, "y/c x/a 53/udp", "default, policy"},
 		{"a pod without the name", []edit{np("y", sel(), in(port("http")))}, "x/a y/c 80", none},
 		{"a name at egress is that of the peer", []edit{np("x", sel("app", "a"), eg(pods(sel()), port("http")))}, "x/a x/b 8080", "policy, default"},
@@ -293,6 +295,7 @@ func TestAllowed(t *testing.T) {
 		{"pass, then baseline", []edit{cp(AdminTier, 1, PolicyPass, "ingress", namespaces(sel())), cp(BaselineTier, 1, PolicyDeny, "ingress", namespaces(sel()))}, "y/c x/a 80", "default, !baseline"},
 		{"what the admin tier does not match", []edit{cp(AdminTier, 1, PolicyDeny, "ingress", namespaces(sel()), port("81"))}, "y/c x/a 80", open},
 		{"the outside is no namespace", []edit{cp(AdminTier, 1, PolicyDeny, "ingress", namespaces(sel()))}, "203.0.113.9 x/a 80", "no side, default"},
+		{"baseline passes to nobody", []edit{cp(BaselineTier, 1, PolicyPass, "ingress", namespaces(sel())), cp(BaselineTier, 2, PolicyDeny, "ingress", namespaces(sel()))}, "y/c x/a 80", open},
 		{"baseline denies", []edit{cp(BaselineTier, 1, PolicyDeny, "ingress", namespaces(sel()))}, "y/c x/a 80", "default, !baseline"},
 		{"policies come before baseline", []edit{np("x", sel(), in()), cp(BaselineTier, 1, PolicyDeny, "ingress", namespaces(sel()))}, "y/c x/a 80", "default, policy"},
 		{"isolation comes before baseline", []edit{denyIn, cp(BaselineTier, 1, PolicyAccept, "ingress", namespaces(sel()))}, "y/c x/a 80", none},
