@@ -113,15 +113,16 @@ func prove(ctx context.Context, k Kernel) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	initrd := filepath.Join(dir, "initrd")
-	if err := writeImage(t, initrd); err != nil {
+	initrd, err := writeImage(t, dir)
+	if err != nil {
 		return false, err
 	}
+	defer initrd.Close()
 	ctx, cancel := context.WithTimeout(ctx, provePatience)
 	defer cancel()
 	m := Machine{MemoryMiB: 256, CPUs: 1, Kernel: k, KVM: true}
 	r := &running{}
-	err = r.boots(ctx, emulate(program, e.arguments(m, dir, initrd, initProbe, nil)))
+	err = r.boots(ctx, emulate(program, initrd, e.arguments(m, dir, initrdPath, initProbe, nil)))
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return false, err
 	}

@@ -233,17 +233,22 @@ func addFolder(t *tree, name string) error {
 	})
 }
 
-// writeImage writes the file system to a file.
-func writeImage(t *tree, name string) error {
-	f, err := os.Create(name)
+// writeImage writes the file system to a file that has no name any more, so that it
+// is gone with the last process that has it open, whatever ends that.
+func writeImage(t *tree, dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "initrd-")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := writeCPIO(f, t); err != nil {
+	err = os.Remove(f.Name())
+	if err == nil {
+		err = writeCPIO(f, t)
+	}
+	if err != nil {
 		f.Close()
-		return err
+		return nil, err
 	}
-	return f.Close()
+	return f, nil
 }
 
 // probeImage is the file system of a machine that only says that it came up.

@@ -147,7 +147,8 @@ func resolve(ctx context.Context) ([]aptPackage, error) {
 			return aptPackage{}, err
 		}
 		list, err := parsePackages(text)
-		if err == nil && len(list) == 0 {
+		// Without a size it is installed here, and nowhere to be had.
+		if err == nil && (len(list) == 0 || list[0].Bytes == 0) {
 			err = fmt.Errorf("apt-cache knows no package %s", name)
 		}
 		if err != nil {
@@ -167,7 +168,8 @@ func resolve(ctx context.Context) ([]aptPackage, error) {
 			}
 			p, err := show(queue[0])
 			if err != nil {
-				return nil, err
+				parts = nil
+				break
 			}
 			parts, queue = append(parts, p), append(queue, kernelParts(p)...)
 		}

@@ -65,10 +65,11 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	initrd := filepath.Join(dir, "initrd")
-	if err := writeImage(t, initrd); err != nil {
+	initrd, err := writeImage(t, dir)
+	if err != nil {
 		return Result{}, err
 	}
+	defer initrd.Close()
 	home := b.Artifacts
 	if home == "" {
 		b.Artifacts = filepath.Join(dir, "files")
@@ -91,7 +92,7 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, ErrNoAnswer)
 		defer cancel()
 	}
-	cmd := emulate(program, e.arguments(m, dir, initrd, initRun, ports()))
+	cmd := emulate(program, initrd, e.arguments(m, dir, initrdPath, initRun, ports()))
 	err = r.boots(ctx, cmd)
 	console, _ := os.ReadFile(filepath.Join(dir, "console"))
 	r.result.Console = printable(console)
@@ -110,11 +111,16 @@ func workDir() (string, error) {
 	return os.MkdirTemp(base, "netlab-vm-")
 }
 
+// initrdPath is where the emulator finds its initramfs: the first file that it
+// inherits after the standard ones.
+const initrdPath = "/proc/self/fd/3"
+
 // emulate is the command that runs QEMU: with an input that never ends and never has
 // anything, in a process group of its own, so that ctrl-C is ours alone, and not
 // longer than we live.
-func emulate(program string, args []string) *exec.Cmd {
+func emulate(program string, initrd *os.File, args []string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
+	cmd.ExtraFiles = []*os.File{initrd}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
