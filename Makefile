@@ -21,7 +21,7 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-vm provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean list-kernel
+.PHONY: help demo build test test-vm machine guest provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean list-kernel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +52,12 @@ kernel: ## tests with real namespaces and packets, as root or rootless
 test-vm: build ## virtual machines themselves; in one, the tests that this kernel cannot run
 	@.ci/provision test
 	@test -s $(RECORD) || $(MAKE) --no-print-directory kernel
+	@$(MAKE) --no-print-directory -j2 -O machine guest
+
+machine:
 	NLAB_TEST_VM=1 go test -count=1 -v -run 'Machine|Guest' ./datapath/vm
+
+guest:
 	$(LANE) vm $(RECORD)
 
 list-kernel:

@@ -23,6 +23,8 @@ func TestEventsOfGoTestAreFollowed(t *testing.T) {
 {"Action":"pass","Package":"p","Test":"TestA","Elapsed":1}
 {"Action":"output","Package":"p","Output":"PASS\n"}
 {"Action":"pass","Package":"p","Elapsed":2}
+{"ImportPath":"q [q.test]","Action":"build-output","Output":"q.go:1: undefined: x\n"}
+{"ImportPath":"q [q.test]","Action":"build-fail"}
 `
 	var got []Test
 	if err := follow(strings.NewReader(events), func(t Test) { got = append(got, t) }); err != nil {
@@ -32,6 +34,7 @@ func TestEventsOfGoTestAreFollowed(t *testing.T) {
 		{"p", "TestA/b", skipped, 0.5, "    x_test.go:1: this machine lacks what the lab needs: ip_vs (no such file)\n"},
 		{"p", "TestA", passed, 1, ""},
 		{"p", "", passed, 2, "PASS\n"},
+		{"q [q.test]", "", failed, 0, "q.go:1: undefined: x\n"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,11 +56,12 @@ func (t Test) features() []string {
 
 // testEvent is a line of go test -json (go doc test2json).
 type testEvent struct {
-	Action  string
-	Package string
-	Test    string
-	Elapsed float64
-	Output  string
+	Action     string
+	Package    string
+	ImportPath string // instead of Package, while it is built (go help buildjson)
+	Test       string
+	Elapsed    float64
+	Output     string
 }
 
 // follow reads the events of go test -json. Each test is passed on when it has ended;
@@ -78,12 +80,14 @@ func follow(r io.Reader, ended func(Test)) error {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("go test -json: %w: %s", err, line)
 		}
+		e.Package = cmp.Or(e.Package, e.ImportPath)
 		key := [2]string{e.Package, e.Test}
 		if printed[key] == nil {
 			printed[key] = &strings.Builder{}
 		}
+		e.Action = strings.TrimPrefix(e.Action, "build-")
 		switch e.Action {
-		case "output", "build-output":
+		case "output":
 			printed[key].WriteString(e.Output)
 		case string(passed), string(failed), string(skipped):
 			t := Test{Package: e.Package, Name: e.Test, Status: status(e.Action), Seconds: e.Elapsed}
