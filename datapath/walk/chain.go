@@ -11,17 +11,24 @@ import (
 // go on; nil: it does.
 func (r *run) tables(v *visit, names ...string) *fate {
 	for _, name := range names {
-		if name == "nat" {
-			if f := r.nat(v); f != nil {
-				return f
-			}
-			continue
+		if f := r.nft(v, priorityOf(v.hook, name)); f != nil {
+			return f
 		}
-		if f := r.fateOf(v, r.table(v, name)); f != nil {
+		if f := r.oneTable(v, name); f != nil {
+			return f
+		}
+		if f := r.nft(v, nftAfter(v.hook, name)); f != nil {
 			return f
 		}
 	}
 	return nil
+}
+
+func (r *run) oneTable(v *visit, name string) *fate {
+	if name == "nat" {
+		return r.nat(v)
+	}
+	return r.fateOf(v, r.table(v, name))
 }
 
 // nat asks the nat table, which sees the first packet of a connection only, and
@@ -140,14 +147,7 @@ func (r *run) hit(v *visit, c *chain, i, depth int) verdict {
 	s := v.step(RuleHit, c, Step{Rule: i + 1, Depth: depth, Text: rule.Restore(c.Name),
 		Origin: Origin(rule.Origin), Rewrite: out.rewrite, Chance: chance, Verdict: word(rule.Target)})
 	r.step(v.p, s)
-	if out.rewrite != nil { // the packet is translated when the table is done
-		last := &r.steps[len(r.steps)-1]
-		if out.rewrite.Field == "dst" {
-			last.Packet.Dst = out.rewrite.To
-		} else {
-			last.Packet.Src = out.rewrite.To
-		}
-	}
+	r.rewritten(out.rewrite)
 	switch {
 	case out.why != "":
 	case out.action == drop || out.action == reject:
@@ -157,6 +157,20 @@ func (r *run) hit(v *visit, c *chain, i, depth int) verdict {
 		}
 	}
 	return out
+}
+
+// rewritten shows in the last step what NAT will make of the packet: it is translated
+// when the table is done.
+func (r *run) rewritten(w *Rewrite) {
+	if w == nil {
+		return
+	}
+	last := &r.steps[len(r.steps)-1]
+	if w.Field == "dst" {
+		last.Packet.Dst = w.To
+	} else {
+		last.Packet.Src = w.To
+	}
 }
 
 func place(v *visit, c *chain, i int) string {

@@ -20,6 +20,7 @@ type host struct {
 	sysctls map[string]string
 	routes  []route // longest prefix first
 	tables  map[tableKey]*table
+	bases   map[string][]nftBase // of nf_tables, by hook
 	sets    map[string]*set
 	virtual map[virtualKey]*plan.VirtualServer
 }
@@ -77,6 +78,7 @@ func (h *host) index() {
 		}
 	}
 	h.indexRoutes()
+	h.indexNFT()
 	h.sets = make(map[string]*set, len(h.Sets))
 	for i := range h.Sets {
 		h.sets[h.Sets[i].Name] = &set{Set: &h.Sets[i]}
@@ -105,7 +107,8 @@ func (h *host) isLocal(a netip.Addr) bool {
 // it on in a namespace with the first rule that needs it; where no rule is, the
 // states of packets decide nothing.
 func (h *host) tracks(ipv6 bool) bool {
-	return slices.ContainsFunc(h.Tables, func(t plan.Table) bool { return t.IPv6 == ipv6 })
+	return slices.ContainsFunc(h.Tables, func(t plan.Table) bool { return t.IPv6 == ipv6 }) ||
+		slices.ContainsFunc(h.NFT, func(t plan.NFTTable) bool { return t.Family == "inet" || (t.Family == "ip6") == ipv6 })
 }
 
 func (h *host) sysctl(key string) bool {

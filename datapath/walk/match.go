@@ -21,6 +21,7 @@ type visit struct {
 	p       *packet
 	to      hop     // where it goes, at POSTROUTING
 	port    *link   // of a bridge: by which it leaves, where it is bridged
+	bases   int     // base chains of nf_tables that it has been through
 	chance  float64 // of the last match at random
 }
 

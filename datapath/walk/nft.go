@@ -1,0 +1,209 @@
+package walk
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Base chains of nf_tables stand at the same hooks as the tables of iptables, and see a
+// packet in the order of their priorities (nf_hook_slow in net/netfilter/core.c). Accept
+// ends the base chain that says so, and the packet goes on to whatever comes next at the
+// hook; every other end is final.
+
+// nftTable is a table with indexes, made when a packet first visits its host.
+type nftTable struct {
+	*plan.NFTTable
+	chains map[string]*plan.NFTChain
+	sets   map[string]*nftSet
+}
+
+// nftBase is a base chain.
+type nftBase struct {
+	*plan.NFTChain
+	table *nftTable
+}
+
+// indexNFT finds the base chains of every hook, in the order of their priorities.
+func (h *host) indexNFT() {
+	h.bases = map[string][]nftBase{}
+	for i := range h.NFT {
+		t := &nftTable{NFTTable: &h.NFT[i], chains: map[string]*plan.NFTChain{}, sets: map[string]*nftSet{}}
+		for j := range t.Sets {
+			t.sets[t.Sets[j].Name] = &nftSet{NFTSet: &t.Sets[j]}
+		}
+		for j := range t.Chains {
+			c := &t.Chains[j]
+			t.chains[c.Name] = c
+			if c.IsBase() {
+				h.bases[c.Hook] = append(h.bases[c.Hook], nftBase{c, t})
+			}
+		}
+	}
+	for _, list := range h.bases {
+		slices.SortStableFunc(list, func(a, b nftBase) int { return cmp.Compare(a.Priority, b.Priority) })
+	}
+}
+
+// nftHook is the name of a hook in nft's words.
+func nftHook(hook string) string {
+	return map[string]string{"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output", "POSTROUTING": "postrouting"}[hook]
+}
+
+// Where the tables of iptables, connection tracking and IPVS stand (enum nf_ip_hook_priorities in
+// include/uapi/linux/netfilter_ipv4.h).
+func priorityOf(hook, table string) int {
+	switch table {
+	case "raw":
+		return -300
+	case "mangle":
+		return -150
+	case "nat":
+		if hook == "INPUT" || hook == "POSTROUTING" {
+			return 100
+		}
+		return -100
+	}
+	return 0
+}
+
+const (
+	trackingPriority = -200
+	balancePriority  = 98
+)
+
+// nftAfter is how far base chains go after a table: to what follows at the hook and is
+// no table, or to the end.
+func nftAfter(hook, table string) int {
+	switch {
+	case table == "raw":
+		return trackingPriority
+	case table == "filter" && hook == "INPUT":
+		return balancePriority
+	case table == "filter", table == "nat" && hook != "OUTPUT":
+		return math.MaxInt
+	}
+	return math.MinInt
+}
+
+// nft takes a packet through the base chains of a hook that were not visited yet, up to
+// a priority, exclusive.
+func (r *run) nft(v *visit, to int) *fate {
+	for list := v.h.bases[nftHook(v.hook)]; v.bases < len(list) && list[v.bases].Priority < to; {
+		b := list[v.bases]
+		v.bases++
+		if b.table.Family == "ip" && v.p.ipv6() || b.table.Family == "ip6" && !v.p.ipv6() {
+			continue
+		}
+		if f := r.nftBase(v, b); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// nftBase takes a packet through one base chain. A nat chain sees the first packet of a
+// connection only, unless another chain has translated it already.
+func (r *run) nftBase(v *visit, b nftBase) *fate {
+	v.table = b.table.Family + " " + b.table.Name
+	m := manip(v.hook == "PREROUTING" || v.hook == "OUTPUT")
+	nat := b.Type == "nat"
+	if c := v.p.conn; nat && (c == nil || v.p.state != "NEW" || v.p.back || m == dstManip && c.dnat || m == srcManip && c.snat) {
+		return nil
+	}
+	out := r.nftRules(v, b.table, b.NFTChain, 0)
+	if out.action == next || out.action == back {
+		out = verdict{action: accept}
+		if b.Policy == "drop" {
+			r.step(v.p, r.nftStep(v, b.NFTChain, Step{Kind: Policy, Text: "policy drop", Verdict: "drop"}))
+			out = verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is drop", b.Name, v.table)}
+		}
+	}
+	f := r.fateOf(v, out)
+	if f == nil && nat {
+		v.p.translate(m)
+	}
+	return f
+}
+
+// nftRules takes a packet through a chain.
+func (r *run) nftRules(v *visit, t *nftTable, c *plan.NFTChain, depth int) verdict {
+	if depth > maxJumps {
+		return verdict{action: fail, why: fmt.Sprintf("chain %s: more than %d jumps", c.Name, maxJumps)}
+	}
+	for i := range c.Rules {
+		if r.seen++; r.seen > branchRules || len(r.steps) > branchSteps {
+			return verdict{action: fail, why: fmt.Sprintf("more than %d rules", r.seen)}
+		}
+		out := r.nftRule(v, t, c, i, depth)
+		if away := out.action == jumpAway; away || out.action == jump {
+			told := len(r.steps)
+			to := t.chains[out.chain]
+			if to == nil || to.IsBase() {
+				return verdict{action: fail, why: fmt.Sprintf("chain %s: jump to %s, which does not exist", c.Name, out.chain)}
+			}
+			if out = r.nftRules(v, t, to, depth+1); out.action == next || out.action == back {
+				r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s Step) bool { return !s.Idle })
+				if away {
+					return verdict{}
+				}
+				continue
+			}
+		}
+		switch out.action {
+		case next:
+		case back:
+			return verdict{}
+		default:
+			return out
+		}
+	}
+	return verdict{}
+}
+
+// nftRule takes a packet through one rule, and tells of it when the rule did something.
+func (r *run) nftRule(v *visit, t *nftTable, c *plan.NFTChain, i, depth int) verdict {
+	rule := &c.Rules[i]
+	if len(rule.Exprs) == 0 && rule.Raw != "" {
+		return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d is text only", c.Name, i+1)}
+	}
+	v.chance = 0
+	var done *effect
+	for _, e := range rule.Exprs {
+		hit, did, err := v.nftExpr(t, e)
+		if err != nil {
+			return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d: %v", c.Name, i+1, err)}
+		}
+		if !hit {
+			break
+		}
+		if did != nil {
+			if done = did; did.action != next {
+				break
+			}
+		}
+	}
+	if done == nil {
+		return verdict{}
+	}
+	out := done.verdict
+	r.step(v.p, r.nftStep(v, c, Step{Kind: RuleHit, Rule: i + 1, Depth: depth, Text: rule.Words(), Origin: Origin(rule.Origin),
+		Rewrite: out.rewrite, Chance: v.chance, Verdict: done.word}))
+	r.rewritten(out.rewrite)
+	if out.why == "" && (out.action == drop || out.action == reject) {
+		out.why = fmt.Sprintf("%s by rule %d of chain %s, table %s, in %s", done.word, i+1, c.Name, v.table, v.h.Name)
+		if o := rule.Origin; o != (plan.Origin{}) {
+			out.why += " (" + o.String() + ")"
+		}
+	}
+	return out
+}
+
+// nftStep completes a step of a chain.
+func (r *run) nftStep(v *visit, c *plan.NFTChain, s Step) Step {
+	s.Netns, s.Hook, s.Table, s.Chain, s.In, s.Out = v.h.Name, v.hook, v.table, c.Name, name(v.in), name(v.out)
+	return s
+}
