@@ -8,6 +8,7 @@ import (
 	"github.com/netlab/netlab/datapath/policy/calico"
 	"github.com/netlab/netlab/datapath/policy/kuberouter"
 	"github.com/netlab/netlab/datapath/policy/legacy"
+	"github.com/netlab/netlab/datapath/policy/nftables"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/datapath/service/iptables"
 	"github.com/netlab/netlab/datapath/service/ipvs"
@@ -26,5 +27,5 @@ func Backends() []service.Backend {
 
 // Styles returns the styles of network policies, the default first.
 func Styles() []policy.Style {
-	return []policy.Style{kuberouter.Style{}, calico.Style{}, legacy.Style{}}
+	return []policy.Style{kuberouter.Style{}, calico.Style{}, nftables.Style{}, legacy.Style{}}
 }
