@@ -1,6 +1,7 @@
-# What does a narrow link do to a connection? The queue of a link with a rate lets bytes
-# through at that rate and no faster, after a small burst. A node whose link has a smaller
-# MTU gives its pods less, too; the two ends of a connection agree on the smaller one.
+# What you will see: what does a narrow link do to a connection? The queue of a link
+# with a rate lets bytes through at that rate and no faster, after a small burst. A node
+# whose link has a smaller MTU gives its pods less, too; the two ends of a connection
+# agree on the smaller one.
 #
 #   modem (2 Mbit/s) ──▶ web        fibre ──▶ web        web on node2 (MTU 1280)
 #

@@ -1,7 +1,7 @@
-# What can an administrator say over the heads of namespaces? Policies of the Admin tier
-# are asked first, by priority: Accept and Deny end the question, Pass hands it on to the
-# network policies. Where no network policy isolates a pod, the Baseline tier has the
-# last word.
+# What you will see: what can an administrator say over the heads of namespaces?
+# Policies of the Admin tier are asked first, by priority: Accept and Deny end the
+# question, Pass hands it on to the network policies. Where no network policy isolates a
+# pod, the Baseline tier has the last word.
 #
 #   monitoring  Admin Accept      gets in although the namespace denies all
 #   banned      Admin Deny        stays out although the namespace allows all

@@ -1,7 +1,7 @@
-# What is the opposite of "deny all"? One empty rule. A policy with ingress {} isolates
-# the pods, too, but its rule has no conditions, so that everything matches it. Rules
-# and policies are a union: where one policy denies all by having no rule, and another
-# allows all, all is allowed.
+# What you will see: what is the opposite of "deny all"? One empty rule. A policy with
+# ingress {} isolates the pods, too, but its rule has no conditions, so that everything
+# matches it. Rules and policies are a union: where one policy denies all by having no
+# rule, and another allows all, all is allowed.
 #
 #   policy "deny"  { no rule }   ─┐
 #   policy "allow" { ingress {} } ┴▶ allowed

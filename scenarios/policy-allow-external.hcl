@@ -1,6 +1,6 @@
-# How does one open a pod to the internet in a namespace that is closed by default?
-# With a rule without from: any other end, in the cluster or not. A rule with an empty
-# namespace_selector would admit all pods, and still no host outside.
+# What you will see: how does one open a pod to the internet in a namespace that is
+# closed by default? With a rule without from: any other end, in the cluster or not. A
+# rule with an empty namespace_selector would admit all pods, and still no host outside.
 #
 #   laptop ──▶ node1:30080 ──▶ web        laptop ── ✗ ──▶ api
 #

@@ -1,6 +1,6 @@
-# Who decides, the sender's policy or the receiver's? Both: a connection needs the leave
-# of both ends. On one node that takes care: rules that accept a packet for good when
-# the sender may send never ask the receiver.
+# What you will see: who decides, the sender's policy or the receiver's? Both: a
+# connection needs the leave of both ends. On one node that takes care: rules that
+# accept a packet for good when the sender may send never ask the receiver.
 #
 #   a (egress to everybody) ──▶ b (ingress from nobody)     denied
 #   c (egress to nobody)    ──▶ d (ingress from everybody)  denied

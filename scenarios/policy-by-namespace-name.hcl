@@ -1,5 +1,6 @@
-# How does one admit a namespace that has no labels? Every namespace carries the label
-# kubernetes.io/metadata.name with its own name. Expressions choose among several.
+# What you will see: how does one admit a namespace that has no labels? Every namespace
+# carries the label kubernetes.io/metadata.name with its own name. Expressions choose
+# among several.
 #
 #   a ──▶ web       b ──▶ web       c ── ✗ ──▶ web
 #

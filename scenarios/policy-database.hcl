@@ -1,7 +1,7 @@
-# Does a policy on the database keep the frontend out, and nobody else? The frontend
-# talks to the backend, the backend to the database; a policy selects the database
-# and admits pods with a label that only the backend has. Pods that no policy selects
-# stay open to everybody.
+# What you will see: does a policy on the database keep the frontend out, and nobody
+# else? The frontend talks to the backend, the backend to the database; a policy selects
+# the database and admits pods with a label that only the backend has. Pods that no
+# policy selects stay open to everybody.
 #
 #   frontend ──▶ backend ──▶ db
 #       └───────── ✗ ────────▶

@@ -1,6 +1,6 @@
-# How does one close a namespace by default? A policy with an empty selector selects
-# all of its pods, and denies both directions when policy_types says so. It says
-# nothing about other namespaces.
+# What you will see: how does one close a namespace by default? A policy with an empty
+# selector selects all of its pods, and denies both directions when policy_types says
+# so. It says nothing about other namespaces.
 #
 #   shop:  web ── ✗ ── cart        tools:  shell ──▶ echo
 #

@@ -1,6 +1,6 @@
-# How does one cut off an application? A policy that selects its pods and has no rule
-# isolates them: nothing may come in. What the pods themselves open is not touched,
-# and other pods are not either.
+# What you will see: how does one cut off an application? A policy that selects its pods
+# and has no rule isolates them: nothing may come in. What the pods themselves open is
+# not touched, and other pods are not either.
 #
 #   shell ── ✗ ──▶ web        web ──▶ api        shell ──▶ api
 #

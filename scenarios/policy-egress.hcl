@@ -1,13 +1,13 @@
-# How does one limit what an application may open? With egress rules: here to the
-# cluster's DNS and to its own database, and to nothing else. Connections that others
-# open to it are not egress, and their replies pass.
+# What you will see: how does one limit what an application may open? With egress rules:
+# here to the cluster's DNS and to its own database, and to nothing else. Connections
+# that others open to it are not egress, and their replies pass.
 #
 #   app ──▶ dns:53 (UDP, TCP)     app ──▶ db:5432     app ── ✗ ──▶ anything else
 #
 # What to try: remove the policy "allow-dns", and see name lookups time out: the most
 # common mistake with egress policies.
 #
-# The proof: "the database", "DNS", beside "nothing else".
+# The proof: "the database", "DNS over UDP", beside "nothing else".
 
 node "node1" {}
 node "node2" {}

@@ -1,6 +1,7 @@
-# How does one admit a namespace, or some pods of it? A namespace_selector alone means
-# all pods of those namespaces; with a pod_selector in the same from block both must
-# hold; in two from blocks, either. The difference is one line in the file.
+# What you will see: how does one admit a namespace, or some pods of it? A
+# namespace_selector alone means all pods of those namespaces; with a pod_selector in
+# the same from block both must hold; in two from blocks, either. The difference is one
+# line in the file.
 #
 #   monitoring: prometheus ──▶ web :80      both conditions, one from block
 #   monitoring: other      ── ✗ ──▶

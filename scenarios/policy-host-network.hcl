@@ -1,6 +1,6 @@
-# Does a policy hold for pods on the host's network? No: they are the node. Nobody can
-# isolate them, no selector matches them as peers, and what they send to pods of their
-# own node is always allowed, as the node's own.
+# What you will see: does a policy hold for pods on the host's network? No: they are the
+# node. Nobody can isolate them, no selector matches them as peers, and what they send
+# to pods of their own node is always allowed, as the node's own.
 #
 #   agent (host network, node1) ──▶ web on node1      its own node: allowed
 #   agent                       ── ✗ ──▶ db on node2   another node: an address like any

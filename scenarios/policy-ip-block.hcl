@@ -1,7 +1,7 @@
-# What does except take away? Only from its own block. Here a wide block leaves out
-# node2's pods, and a second block lets one of them in again: rules are a union, and
-# nothing in a network policy denies. A single kernel set for both blocks, with the
-# exception as "nomatch", gets this wrong.
+# What you will see: what does except take away? Only from its own block. Here a wide
+# block leaves out node2's pods, and a second block lets one of them in again: rules are
+# a union, and nothing in a network policy denies. A single kernel set for both blocks,
+# with the exception as "nomatch", gets this wrong.
 #
 #   10.0.0.0/8 except 10.244.2.0/24     every pod but those of node2
 #   10.244.2.10/32                      and one of these

@@ -1,5 +1,6 @@
-# How does one keep an application inside the cluster? An egress rule to all pods of
-# all namespaces: an empty namespace_selector matches pods, and no host outside.
+# What you will see: how does one keep an application inside the cluster? An egress rule
+# to all pods of all namespaces: an empty namespace_selector matches pods, and no host
+# outside.
 #
 #   app ──▶ any pod        app ── ✗ ──▶ internet
 #

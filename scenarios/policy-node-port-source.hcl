@@ -1,8 +1,9 @@
-# Which address does a policy see of a client outside? That depends on where the packet
-# is masqueraded. With traffic policy Cluster the entry node replaces the client's
-# address after its own filter has seen the packet: on the entry node the policy sees
-# the client, on every other node it sees the entry node. The same rule answers
-# differently per node. With traffic policy Local it sees the client, always.
+# What you will see: which address does a policy see of a client outside? That depends
+# on where the packet is masqueraded. With traffic policy Cluster the entry node
+# replaces the client's address after its own filter has seen the packet: on the entry
+# node the policy sees the client, on every other node it sees the entry node. The same
+# rule answers differently per node. With traffic policy Local it sees the client,
+# always.
 #
 #   laptop ──▶ node1 (entry, pod here)   policy sees the laptop      allowed
 #   laptop ──▶ node2 (entry) ──▶ node1   policy sees node2           denied

@@ -1,6 +1,7 @@
-# Which ports does a rule open? A number, a range, or a name that each selected pod
-# resolves for itself; TCP where no protocol is written. A rule about one protocol
-# opens nothing in another, and a pod without the named port gets nothing opened.
+# What you will see: which ports does a rule open? A number, a range, or a name that
+# each selected pod resolves for itself; TCP where no protocol is written. A rule about
+# one protocol opens nothing in another, and a pod without the named port gets nothing
+# opened.
 #
 #   rule: port "metrics"        web 9100, api 9200: each its own
 #   rule: 8000 to 8010          both ends included

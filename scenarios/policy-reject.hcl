@@ -1,6 +1,6 @@
-# Drop or reject? A policy engine may discard what it denies in silence, so that clients
-# wait until their patience is over, or say no, so that they know at once. The tables of
-# who may are the same.
+# What you will see: drop or reject? A policy engine may discard what it denies in
+# silence, so that clients wait until their patience is over, or say no, so that they
+# know at once. The tables of who may are the same.
 #
 #   deny = "drop"      timeout after a second, or a minute with most programs
 #   deny = "reject"    refused, at once: a TCP reset, for UDP an ICMP port unreachable

@@ -1,5 +1,5 @@
-# How does one keep other namespaces out? An empty pod_selector inside from means all
-# pods of the policy's own namespace: not all pods of the cluster.
+# What you will see: how does one keep other namespaces out? An empty pod_selector
+# inside from means all pods of the policy's own namespace: not all pods of the cluster.
 #
 #   shop:  cart ──▶ web ◀── ✗ ── shell :tools
 #

@@ -1,6 +1,6 @@
-# Does a policy see the service's address and port? No: the node has replaced both by
-# those of a pod before its filter looks. A rule must name the target port; one that
-# names the service's port opens nothing.
+# What you will see: does a policy see the service's address and port? No: the node has
+# replaced both by those of a pod before its filter looks. A rule must name the target
+# port; one that names the service's port opens nothing.
 #
 #   shell ──▶ service:80 ──▶ DNAT ──▶ web:8080     judged as web:8080
 #

@@ -1,6 +1,7 @@
-# What do distance and loss do to a connection? A link with a delay holds back what its
-# owner sends, so that a round trip takes that much longer; jitter varies it; loss makes
-# TCP send again. Needs the kernel's netem; where that is missing: netlab vm test.
+# What you will see: what do distance and loss do to a connection? A link with a delay
+# holds back what its owner sends, so that a round trip takes that much longer; jitter
+# varies it; loss makes TCP send again. Needs the kernel's netem; where that is missing:
+# netlab vm test.
 #
 #   far (40 ms) ──▶ web      moon (200 ms ± 20 ms) ──▶ web      near ──▶ web
 #
