@@ -18,9 +18,9 @@ func (c *compiler) pod(p *policy.Pod) {
 	c.jumps(chain, o, to, from, policy.Comment("rule to jump traffic of pod "+name))
 
 	c.add(chain, o, plan.Jump{Chain: common}, plan.Comment{Text: "rule for all pods"})
-	c.add(chain, o, plan.Accept{}, to, plan.Comment{Text: "rule to permit the traffic from the pod's own node"}, plan.AddrType{Src: "LOCAL"})
+	c.add(chain, o, plan.Return{}, to, plan.Comment{Text: "rule to permit the traffic from the pod's own node"}, plan.AddrType{Src: "LOCAL"})
 	// What comes back through a service has the pod's own address until POSTROUTING.
-	c.add(chain, o, plan.Accept{}, from, to, plan.Comment{Text: "rule to permit a pod to reach itself"})
+	c.add(chain, o, plan.Return{}, from, to, plan.Comment{Text: "rule to permit a pod to reach itself"})
 	c.side(chain, o, &p.Ingress, to)
 	c.side(chain, o, &p.Egress, from)
 	c.deny(chain, o, "denied by the policies of pod "+name, plan.Mark{Value: matched, Mask: matched, Not: true})
