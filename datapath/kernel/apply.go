@@ -136,6 +136,7 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 	if tables := plan.Edits(n.Tables); len(tables) > 0 {
 		w.rules.load(n.Name, s, tables)
 	}
+	w.rules.nftLoad(n.Name, s, plan.NFTEdits(n.NFT))
 	if len(n.Virtual) > 0 {
 		s.virtual = true
 		if err := addVirtual(n.Virtual, w.k.memory); err != nil {

@@ -53,6 +53,7 @@ func (w *work) edit(h netns.Here, e plan.Edit) error {
 	if len(e.Tables) > 0 {
 		w.rules.load(e.Netns, s, e.Tables)
 	}
+	w.rules.nftLoad(e.Netns, s, e.NFT)
 	gone, err := w.deletions(s, e.Delete)
 	if err == nil {
 		err = s.sock.do(gone)

@@ -74,7 +74,13 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureSCTP:             sctp,
 		plan.FeatureIPSet:            ipset,
 		plan.FeatureIPVS:             virtualServer,
-		plan.FeatureNFT:              nftables,
+		plan.FeatureNFT:              nftTried("inet"),
+		plan.FeatureNFTRanges:        nftTried("ranges"),
+		plan.FeatureNFTCT:            nftTried("ct"),
+		plan.FeatureNFTFib:           nftTried("fib"),
+		plan.FeatureNFTNumgen:        nftTried("numgen"),
+		plan.FeatureNFTNAT:           nftTried("nat"),
+		plan.FeatureNFTReject:        nftTried("reject"),
 		plan.FeatureIPTables:         iptablesProgram,
 		plan.FeatureIP6Tables:        restores(true, "filter", "-A INPUT -j ACCEPT"),
 		plan.FeatureIPTablesLegacy:   iptablesLegacy,
@@ -202,12 +208,6 @@ func virtualServer(context.Context, *netns.NS) error {
 	proc := procfs{fd: -1}
 	defer proc.close()
 	_, err := readVirtual(&proc, nil)
-	return err
-}
-
-// nftables asks nf_tables for its generation: present, and we may speak to it.
-func nftables(context.Context, *netns.NS) error {
-	_, err := askGeneration()
 	return err
 }
 

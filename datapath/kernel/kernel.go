@@ -45,8 +45,8 @@ type space struct {
 	rules ruleset
 	// What was ever made here has to be looked for; the rest is not worth asking every
 	// namespace about.
-	sets, virtual, qdiscs bool
-	leaving               departures
+	sets, virtual, qdiscs, nft bool
+	leaving                    departures
 	// During an Apply: an open socket, and the indexes of links as far as known.
 	sock  *rtnl
 	index map[string]int

@@ -73,13 +73,13 @@ func (r *reader) planned(have *plan.Plan) {
 	if len(r.known) == 0 {
 		return
 	}
-	tables := make(map[string][]plan.Table, len(r.k.applied.Netns))
+	applied := make(map[string]*plan.Netns, len(r.k.applied.Netns))
 	for i := range r.k.applied.Netns {
-		tables[r.k.applied.Netns[i].Name] = r.k.applied.Netns[i].Tables
+		applied[r.k.applied.Netns[i].Name] = &r.k.applied.Netns[i]
 	}
 	for i := range have.Netns {
-		if n := &have.Netns[i]; r.known[n.Name] {
-			n.Tables = tables[n.Name]
+		if n := &have.Netns[i]; r.known[n.Name] && applied[n.Name] != nil {
+			n.Tables, n.NFT = applied[n.Name].Tables, applied[n.Name].NFT
 		}
 	}
 }
@@ -112,6 +112,8 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
 		r.known[name] = true
+	} else if err := readNFTOf(s, want, &n); err != nil {
+		return n, err
 	}
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)

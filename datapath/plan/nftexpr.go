@@ -164,8 +164,12 @@ func (r *NFTRule) appendWords(b []byte) []byte {
 	if r.Raw != "" && len(r.Exprs) == 0 {
 		return append(b, r.Raw...)
 	}
+	start := len(b)
 	for i, e := range r.Exprs {
-		if i > 0 {
+		if i+1 < len(r.Exprs) && NFTImplied(e, r.Exprs[i+1]) {
+			continue
+		}
+		if len(b) > start {
 			b = append(b, ' ')
 		}
 		b = e.append(b)
@@ -314,4 +318,51 @@ func (e NFTMasquerade) append(b []byte) []byte {
 		b = append(b, " fully-random"...)
 	}
 	return b
+}
+
+// Implies are the IP family (2 or 10) and the transport protocol that packets have
+// which have the field; 0: any.
+func (f NFTField) Implies() (family, protocol uint32) {
+	switch f {
+	case NFTIPSrc, NFTIPDst:
+		return 2, 0
+	case NFTIP6Src, NFTIP6Dst:
+		return 10, 0
+	case NFTICMPType:
+		return 2, 1
+	case NFTICMPv6Type:
+		return 10, 58
+	}
+	return 0, 0
+}
+
+// NFTImplied reports whether a condition says only what the next expression implies. It
+// is not written then.
+func NFTImplied(x, next NFTExpr) bool {
+	m, ok := x.(NFTMatch)
+	if !ok || m.Not || m.Mask != 0 || m.Value.First != m.Value.Last {
+		return false
+	}
+	for _, f := range NFTFieldsOf(next) {
+		family, protocol := f.Implies()
+		if m.Field == NFTFamilyOf && family == m.Value.First || m.Field == NFTL4Proto && protocol == m.Value.First && protocol != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// NFTFieldsOf are the fields that an expression loads.
+func NFTFieldsOf(x NFTExpr) []NFTField {
+	switch x := x.(type) {
+	case NFTMatch:
+		return []NFTField{x.Field}
+	case NFTLookup:
+		return x.Fields
+	case NFTVMap:
+		return x.Fields
+	case NFTDNAT:
+		return x.Fields
+	}
+	return nil
 }

@@ -21,18 +21,8 @@ func (t *NFTTable) requires(set needed) {
 }
 
 func requiresNFT(set needed, x NFTExpr, o Origin) {
-	var fields []NFTField
-	switch x := x.(type) {
-	case NFTMatch:
-		fields = []NFTField{x.Field}
-	case NFTLookup:
-		fields = x.Fields
-	case NFTVMap:
-		fields = x.Fields
-	case NFTDNAT:
-		set.add(FeatureNFTNAT, o)
-		fields = x.Fields
-	case NFTMasquerade:
+	switch x.(type) {
+	case NFTDNAT, NFTMasquerade:
 		set.add(FeatureNFTNAT, o)
 	case NFTReject:
 		set.add(FeatureNFTReject, o)
@@ -40,7 +30,7 @@ func requiresNFT(set needed, x NFTExpr, o Origin) {
 		set.add(FeatureConntrack, o)
 		set.add(FeatureNFTCT, o)
 	}
-	for _, f := range fields {
+	for _, f := range NFTFieldsOf(x) {
 		switch {
 		case f == NFTFibSrcType || f == NFTFibDstType:
 			set.add(FeatureNFTFib, o)
