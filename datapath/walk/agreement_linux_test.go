@@ -175,10 +175,10 @@ func connections(p walk.Prediction) int {
 	return 60
 }
 
-// TestKernelAgreesOnRows asks the kernel what TestRows, TestSets and TestVirtualServers
-// ask on paper.
+// TestKernelAgreesOnRows asks the kernel what TestRows, TestSets, TestVirtualServers
+// and TestNFTRows ask on paper.
 func TestKernelAgreesOnRows(t *testing.T) {
-	for _, r := range slices.Concat(rows(), setRows(), virtualRows()) {
+	for _, r := range slices.Concat(rows(), setRows(), virtualRows(), nftRows()) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			p := r.plan()

@@ -45,7 +45,7 @@ func (r *run) nat(v *visit) *fate {
 	}
 	if v.p.state == "NEW" && !v.p.back && !*done {
 		*done = true
-		if f := r.fateOf(v, r.table(v, "nat")); f != nil {
+		if f := r.fateOf(v, r.natChains(v)); f != nil {
 			return f
 		}
 		v.p.translate(m) // the rule's step told

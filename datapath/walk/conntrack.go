@@ -20,6 +20,7 @@ func (t tuple) inverse() tuple { return tuple{t.proto, t.dst, t.src} }
 type conn struct {
 	orig, reply tuple
 	dnat, snat  bool
+	mark        uint32 // ct mark
 	// Whether the nat table was asked for a destination and a source. It is asked
 	// once per connection and kind, with the first packet.
 	dstDone, srcDone bool

@@ -20,7 +20,8 @@ type host struct {
 	sysctls map[string]string
 	routes  []route // longest prefix first
 	tables  map[tableKey]*table
-	bases   map[string][]nftBase // of nf_tables, by hook
+	bases   map[string][]nftBase // of nf_tables, by hook, but for nat chains
+	nats    map[string][]nftBase // nat chains
 	sets    map[string]*set
 	virtual map[virtualKey]*plan.VirtualServer
 }

@@ -29,7 +29,7 @@ type nftBase struct {
 
 // indexNFT finds the base chains of every hook, in the order of their priorities.
 func (h *host) indexNFT() {
-	h.bases = map[string][]nftBase{}
+	h.bases, h.nats = map[string][]nftBase{}, map[string][]nftBase{}
 	for i := range h.NFT {
 		t := &nftTable{NFTTable: &h.NFT[i], chains: map[string]*plan.NFTChain{}, sets: map[string]*nftSet{}}
 		for j := range t.Sets {
@@ -38,13 +38,19 @@ func (h *host) indexNFT() {
 		for j := range t.Chains {
 			c := &t.Chains[j]
 			t.chains[c.Name] = c
-			if c.IsBase() {
+			switch {
+			case !c.IsBase():
+			case c.Type == "nat":
+				h.nats[c.Hook] = append(h.nats[c.Hook], nftBase{c, t})
+			default:
 				h.bases[c.Hook] = append(h.bases[c.Hook], nftBase{c, t})
 			}
 		}
 	}
-	for _, list := range h.bases {
-		slices.SortStableFunc(list, func(a, b nftBase) int { return cmp.Compare(a.Priority, b.Priority) })
+	for _, hooks := range []map[string][]nftBase{h.bases, h.nats} {
+		for _, list := range hooks {
+			slices.SortStableFunc(list, func(a, b nftBase) int { return cmp.Compare(a.Priority, b.Priority) })
+		}
 	}
 }
 
@@ -95,38 +101,59 @@ func (r *run) nft(v *visit, to int) *fate {
 	for list := v.h.bases[nftHook(v.hook)]; v.bases < len(list) && list[v.bases].Priority < to; {
 		b := list[v.bases]
 		v.bases++
-		if b.table.Family == "ip" && v.p.ipv6() || b.table.Family == "ip6" && !v.p.ipv6() {
+		if !b.sees(v.p) {
 			continue
 		}
-		if f := r.nftBase(v, b); f != nil {
+		if f := r.fateOf(v, r.nftBase(v, b)); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-// nftBase takes a packet through one base chain. A nat chain sees the first packet of a
-// connection only, unless another chain has translated it already.
-func (r *run) nftBase(v *visit, b nftBase) *fate {
-	v.table = b.table.Family + " " + b.table.Name
-	m := manip(v.hook == "PREROUTING" || v.hook == "OUTPUT")
-	nat := b.Type == "nat"
-	if c := v.p.conn; nat && (c == nil || v.p.state != "NEW" || v.p.back || m == dstManip && c.dnat || m == srcManip && c.snat) {
-		return nil
+// sees reports whether a chain is asked about packets of a family.
+func (b *nftBase) sees(p *packet) bool {
+	return b.table.Family == "inet" || (b.table.Family == "ip6") == p.ipv6()
+}
+
+// natChains asks the nat chains of a hook, which see the first packet of a connection
+// only: those of nf_tables and of iptables, by their priorities, until one has translated
+// it. All of them are asked where iptables' table stands (nf_nat_inet_fn in
+// net/netfilter/nf_nat_core.c).
+func (r *run) natChains(v *visit) verdict {
+	list := v.h.nats[nftHook(v.hook)]
+	over := func(out verdict) bool { return out.action != accept || out.rewrite != nil }
+	early := slices.IndexFunc(list, func(b nftBase) bool { return b.Priority >= priorityOf(v.hook, "nat") })
+	if early < 0 {
+		early = len(list)
 	}
-	out := r.nftRules(v, b.table, b.NFTChain, 0)
-	if out.action == next || out.action == back {
-		out = verdict{action: accept}
-		if b.Policy == "drop" {
-			r.step(v.p, r.nftStep(v, b.NFTChain, Step{Kind: Policy, Text: "policy drop", Verdict: "drop"}))
-			out = verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is drop", b.Name, v.table)}
+	for i := 0; i <= len(list); i++ {
+		if i == early {
+			if out := r.table(v, "nat"); over(out) || i == len(list) {
+				return out
+			}
+		}
+		if i < len(list) && list[i].sees(v.p) {
+			if out := r.nftBase(v, list[i]); over(out) {
+				return out
+			}
 		}
 	}
-	f := r.fateOf(v, out)
-	if f == nil && nat {
-		v.p.translate(m)
+	return verdict{action: accept}
+}
+
+// nftBase takes a packet through one base chain.
+func (r *run) nftBase(v *visit, b nftBase) verdict {
+	v.table = b.table.Family + " " + b.table.Name
+	out := r.nftRules(v, b.table, b.NFTChain, 0)
+	if out.action != next && out.action != back {
+		return out
 	}
-	return f
+	if b.Policy == "drop" {
+		r.step(v.p, r.nftStep(v, b.NFTChain, Step{Kind: Policy, Text: "policy drop", Verdict: "drop"}))
+		return verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is drop", b.Name, v.table)}
+	}
+	return verdict{action: accept}
 }
 
 // nftRules takes a packet through a chain.

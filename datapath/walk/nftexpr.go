@@ -36,10 +36,13 @@ func (v *visit) nftExpr(t *nftTable, e plan.NFTExpr) (hit bool, did *effect, err
 		did, err := nftVerdict(el.Verdict)
 		return true, did, err
 	case plan.NFTSetMark:
-		if e.CT {
-			return false, nil, fmt.Errorf("marks of connections are not modelled")
+		mark := &v.p.mark
+		if e.CT && v.p.conn == nil {
+			return false, nil, nil
+		} else if e.CT {
+			mark = &v.p.conn.mark
 		}
-		v.p.mark = v.p.mark&e.And ^ e.Xor
+		*mark = *mark&e.And ^ e.Xor
 		return true, &effect{word: "mark"}, nil
 	case plan.NFTCounter:
 		return true, nil, nil
@@ -55,8 +58,7 @@ func (v *visit) nftExpr(t *nftTable, e plan.NFTExpr) (hit bool, did *effect, err
 	case plan.NFTDNAT:
 		return v.nftDNAT(t, e)
 	case plan.NFTMasquerade:
-		v.table = "nat"
-		return true, &effect{v.masquerade(), "masquerade"}, nil
+		return true, &effect{v.inNAT(v.masquerade), "masquerade"}, nil
 	default:
 		err = fmt.Errorf("unknown expression %T", e)
 	}
@@ -120,6 +122,11 @@ func (v *visit) nftField(f plan.NFTField) (plan.NFTValue, bool, error) {
 		return link(v.out)
 	case plan.NFTMetaMark:
 		return plan.NFTNumber(p.mark), true, nil
+	case plan.NFTCTMark:
+		if p.conn == nil {
+			return number(0, false)
+		}
+		return plan.NFTNumber(p.conn.mark), true, nil
 	case plan.NFTIPSrc:
 		return addr(p.src.Addr(), false)
 	case plan.NFTIPDst:
@@ -257,6 +264,13 @@ func (v *visit) nftDNAT(t *nftTable, e plan.NFTDNAT) (bool, *effect, error) {
 		}
 		to = netip.AddrPortFrom(el.Data[0].Prefix.Addr(), uint16(el.Data[1].First))
 	}
+	return true, &effect{v.inNAT(func() verdict { return v.dnat(plan.DNAT{To: to}) }), "dnat"}, nil
+}
+
+// inNAT does what only chains for NAT may: the kernel has others refused already.
+func (v *visit) inNAT(do func() verdict) verdict {
+	table := v.table
+	defer func() { v.table = table }()
 	v.table = "nat"
-	return true, &effect{v.dnat(plan.DNAT{To: to}), "dnat"}, nil
+	return do()
 }
