@@ -110,26 +110,31 @@ func TestNFTablesAreAppliedAndReadBack(t *testing.T) {
 	noDrift(t, k, small())
 }
 
+// nftChanges are changes of the table.
+func nftChanges() map[string]func(t *plan.NFTTable) {
+	return map[string]func(t *plan.NFTTable){
+		"elements":           func(t *plan.NFTTable) { t.Sets[0].Elements = t.Sets[0].Elements[1:] },
+		"a prefix grows":     func(t *plan.NFTTable) { t.Sets[0].Elements[2].Key[0] = plan.NFTPrefix(pfx("10.1.0.0/24")) },
+		"another verdict":    func(t *plan.NFTTable) { set(t, "pods").Elements[0].Verdict = plan.NFTJump("other") },
+		"other data":         func(t *plan.NFTTable) { set(t, "endpoints").Elements[0].Data[1] = num(81) },
+		"another type":       func(t *plan.NFTTable) { s := set(t, "blocks"); s.Interval, s.Elements = false, s.Elements[2:3] },
+		"another range":      func(t *plan.NFTTable) { set(t, "ports").Elements[0].Key[1] = plan.NFTRange(80, 99) },
+		"rules":              func(t *plan.NFTTable) { c := chain(t, "begin"); c.Rules = c.Rules[3:] },
+		"another policy":     func(t *plan.NFTTable) { chain(t, "begin").Policy = "drop" },
+		"another priority":   func(t *plan.NFTTable) { chain(t, "begin").Priority = -2 },
+		"a set and its rule": func(t *plan.NFTTable) { t.Sets = t.Sets[1:]; chain(t, "begin").Rules = nil },
+		"another name":       func(t *plan.NFTTable) { t.Name = "another" },
+		"a chain goes": func(t *plan.NFTTable) {
+			t.Chains = slices.DeleteFunc(t.Chains, func(c plan.NFTChain) bool { return c.Name == "first" })
+		},
+	}
+}
+
 // Whatever leads from one state to another, the kernel ends up where the plan is.
 func TestNFTablesChangeInPlace(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
 	k := applied(t, withNFT(nftTable()))
-	for name, change := range map[string]func(t *plan.NFTTable){
-		"elements":         func(t *plan.NFTTable) { t.Sets[0].Elements = t.Sets[0].Elements[1:] },
-		"a prefix grows":   func(t *plan.NFTTable) { t.Sets[0].Elements[2].Key[0] = plan.NFTPrefix(pfx("10.1.0.0/24")) },
-		"another verdict":  func(t *plan.NFTTable) { set(t, "pods").Elements[0].Verdict = plan.NFTJump("other") },
-		"other data":       func(t *plan.NFTTable) { set(t, "endpoints").Elements[0].Data[1] = num(81) },
-		"another type":     func(t *plan.NFTTable) { s := set(t, "blocks"); s.Interval, s.Elements = false, s.Elements[2:3] },
-		"another range":    func(t *plan.NFTTable) { set(t, "ports").Elements[0].Key[1] = plan.NFTRange(80, 99) },
-		"rules":            func(t *plan.NFTTable) { c := chain(t, "begin"); c.Rules = c.Rules[3:] },
-		"another policy":   func(t *plan.NFTTable) { chain(t, "begin").Policy = "drop" },
-		"another priority": func(t *plan.NFTTable) { chain(t, "begin").Priority = -2 },
-		"a chain goes": func(t *plan.NFTTable) {
-			t.Chains = slices.DeleteFunc(t.Chains, func(c plan.NFTChain) bool { return c.Name == "first" })
-		},
-		"a set and its rule": func(t *plan.NFTTable) { t.Sets = t.Sets[1:]; chain(t, "begin").Rules = nil },
-		"another name":       func(t *plan.NFTTable) { t.Name = "other" },
-	} {
+	for name, change := range nftChanges() {
 		x := nftTable()
 		change(&x)
 		for _, want := range []*plan.Plan{withNFT(x), withNFT(nftTable())} {
@@ -178,25 +183,43 @@ func TestDamagedNFTablesAreDriftAndRepaired(t *testing.T) {
 	}
 }
 
-// The text that plans show is what nft takes, and what it makes is what we make.
+// The text that plans show is what nft takes, and what it makes is what we make; but for
+// a few conditions that it has other instructions for.
 func TestNFTakesTheTextOfPlans(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
 	if _, err := exec.LookPath("nft"); err != nil {
 		t.Skip("nft is not installed")
 	}
-	want := withNFT(nftTable())
+	table := func() plan.NFTTable {
+		x := nftTable()
+		c := chain(&x, "begin")
+		c.Rules = slices.DeleteFunc(c.Rules, func(r plan.NFTRule) bool {
+			return strings.Contains(r.Words(), "1024-65535") || strings.Contains(r.Words(), "133-136") || strings.Contains(r.Words(), "!= @ports")
+		})
+		return x
+	}
 	k := applied(t, small())
-	edits := plan.NFTEdits(want.Netns[1].NFT)
-	output(t, k, "node.n1", "sh", "-c", `printf %s "$0" | nft -f -`, edits[0].Commands())
-	have, err := k.Read(t.Context(), want)
-	if err != nil {
-		t.Fatal(err)
+	have := small()
+	follow := func(name string, want *plan.Plan) {
+		t.Helper()
+		for _, e := range plan.Diff(have, want).Edit[0].NFT {
+			output(t, k, "node.n1", "sh", "-c", `printf %s "$0" | nft -f -`, e.Commands())
+		}
+		got, err := k.Read(t.Context(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := plan.Drift(got, want); len(lines) > 0 {
+			t.Errorf("%s:\n%s", name, strings.Join(lines, "\n"))
+		}
+		have = want
 	}
-	for _, line := range plan.Drift(have, want) {
-		t.Log(line) // instructions differ where nft has another way to say the same
-	}
-	if n := len(plan.Drift(have, want)); n > 12 {
-		t.Errorf("%d differences", n)
+	follow("from nothing", withNFT(table()))
+	for name, change := range nftChanges() {
+		x := table()
+		change(&x)
+		follow(name, withNFT(x))
+		follow(name+", and back", withNFT(table()))
 	}
 }
 
