@@ -36,18 +36,20 @@ missed: on a busy machine measure again.`,
 			if only != "" && !slices.Contains(bench.Parts(), only) {
 				return usage(fmt.Errorf("--only %s is no group of measurements", only), "use one of "+strings.Join(bench.Parts(), ", "))
 			}
-			s, err := u.load(file, scenarioFlags{})
-			if err != nil {
-				return err
-			}
 			program, err := os.Executable()
 			if err != nil {
 				return broken(err, "")
 			}
-			l := s.Lab
 			o := bench.Options{Rounds: rounds, Only: only, Program: program, Scenario: file,
-				Shape:    bench.Shape{Nodes: len(l.Nodes), Clients: len(l.Clients), Pods: len(l.Pods), Services: 1, Endpoints: len(l.Pods)},
 				Progress: func(what string) { u.say("measuring %s, %s", what, plural(rounds, "round")) }}
+			if bench.UsesScenario(only) {
+				s, err := u.load(file, scenarioFlags{})
+				if err != nil {
+					return err
+				}
+				l := s.Lab
+				o.Shape = bench.Shape{Nodes: len(l.Nodes), Clients: len(l.Clients), Pods: len(l.Pods), Services: 1, Endpoints: len(l.Pods)}
+			}
 			rows, err := bench.Table(c.Context(), o)
 			if err != nil {
 				return broken(err, "see what this machine can do: netlab doctor")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -34,11 +35,13 @@ type Options struct {
 type part struct {
 	name    string
 	measure func(context.Context, Options) ([]Row, error)
+	// scenario says that it runs netlab with Options.Scenario.
+	scenario bool
 }
 
 func parts() []part {
-	return []part{{"process", wholeProcess}, {"test", wholeTest}, {"growth", growth}, {"pods", thousand}, {"services", services}, {"rules", rules},
-		{"policies", policies}, {"ipvs", ipvs}}
+	return []part{{"process", wholeProcess, true}, {"test", wholeTest, true}, {"growth", growth, false}, {"pods", thousand, false},
+		{"services", services, false}, {"rules", rules, false}, {"policies", policies, false}, {"ipvs", ipvs, false}}
 }
 
 // Parts are the names of the groups of measurements.
@@ -48,6 +51,12 @@ func Parts() []string {
 		names = append(names, p.name)
 	}
 	return names
+}
+
+// UsesScenario reports whether a group of measurements, or with "" some of all, runs
+// netlab with Options.Scenario.
+func UsesScenario(only string) bool {
+	return slices.ContainsFunc(parts(), func(p part) bool { return p.scenario && (only == "" || only == p.name) })
 }
 
 // Table measures everything that has a goal, or one group of it.
