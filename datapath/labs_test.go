@@ -181,6 +181,12 @@ affinity, weights, and a service that nobody serves.
 		})},
 	},
 }, {
+	name: "nftables-policies",
+	about: `Policy style nftables: rules by pods, blocks and named ports in both directions, an
+Admin tier that passes and denies, a Baseline tier. What is denied is refused.
+`,
+	spec: guarded("nftables"),
+}, {
 	name: "no-proxy",
 	about: `Nobody programs services: only the pod network is there.
 `,

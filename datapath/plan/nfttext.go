@@ -16,7 +16,7 @@ func (t *NFTTable) appendBlock(b []byte, annotate bool) []byte {
 		if len(s.Elements) > 0 {
 			b = append(s.appendElements(append(b, "\t\telements = "...), s.Elements, true, ",\n\t\t\t     "), '\n')
 		}
-		b = append(b, "\t}\n\n"...)
+		b = append(b, "\t}\n"...)
 	}
 	for i := range t.Chains {
 		c := &t.Chains[i]
@@ -34,9 +34,6 @@ func (t *NFTTable) appendBlock(b []byte, annotate bool) []byte {
 			b = append(c.Rules[j].appendWords(append(b, "\t\t"...)), '\n')
 		}
 		b = append(b, "\t}\n"...)
-		if i < len(t.Chains)-1 {
-			b = append(b, '\n')
-		}
 	}
 	return append(b, "}\n"...)
 }

@@ -1,0 +1,103 @@
+package datapath_test
+
+import (
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+func labels(key, value string) topology.SelectorSpec {
+	return topology.SelectorSpec{Set: true, MatchLabels: map[string]string{key: value}, Origin: at(60)}
+}
+
+// guarded is a lab with policies of every kind: by pods, blocks and named ports, of both
+// directions and of all tiers.
+func guarded(style string) topology.Spec {
+	ports := func(list ...topology.PolicyPortSpec) []topology.PolicyPortSpec { return list }
+	number := func(port, proto string) topology.PolicyPortSpec {
+		return topology.PolicyPortSpec{Port: set(port), Protocol: set(proto), Origin: at(62)}
+	}
+	blocks := topology.PeerSpec{Block: set(netip.MustParsePrefix("10.0.0.0/8")), Origin: at(63),
+		Except: []topology.Opt[netip.Prefix]{set(netip.MustParsePrefix("10.244.2.0/24"))}}
+	everybody := topology.PeerSpec{NamespaceSelector: topology.SelectorSpec{Set: true, Origin: at(64)}, Origin: at(64)}
+	high := number("8000", "tcp")
+	high.EndPort = set(8999)
+	return topology.Spec{
+		Network:       topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1)},
+		PolicyOptions: topology.PoliciesSpec{Style: set(style), Deny: set("reject"), Origin: at(2)},
+		Nodes:         nodes("node1", "node2"),
+		Pods:          []topology.PodSpec{pod("web", 0, "node1"), pod("db", 0, "node1"), pod("web", 1, "node2")},
+		Policies: []topology.PolicySpec{{
+			Name: "db", PodSelector: labels("app", "db"), Origin: at(50),
+			Ingress: []topology.PolicyRuleSpec{
+				{Peers: []topology.PeerSpec{{PodSelector: labels("app", "web"), Origin: at(51)}}, Ports: ports(number("http", "tcp")), Origin: at(51)},
+				{Peers: []topology.PeerSpec{blocks}, Ports: ports(high, number("53", "udp")), Origin: at(52)}},
+			Egress: []topology.PolicyRuleSpec{{Ports: ports(number("53", "udp")), Origin: at(53)}},
+		}},
+		ClusterPolicies: []topology.ClusterPolicySpec{
+			{Name: "limits", Tier: set("Admin"), Priority: set(10), Subject: everybody, Origin: at(70), Ingress: []topology.PolicyRuleSpec{
+				{Name: "leave", Action: set("Pass"), Peers: []topology.PeerSpec{{PodSelector: labels("app", "db"), NamespaceSelector: everybody.NamespaceSelector, Origin: at(71)}}, Origin: at(71)},
+				{Name: "no-telnet", Action: set("Deny"), Peers: []topology.PeerSpec{everybody}, Ports: ports(number("23", "tcp")), Origin: at(72)}}},
+			{Name: "closed", Tier: set("Baseline"), Priority: set(1), Subject: everybody, Origin: at(73), Egress: []topology.PolicyRuleSpec{
+				{Action: set("Deny"), Peers: []topology.PeerSpec{{Networks: set([]netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}), Origin: at(74)}}, Origin: at(74)}}}},
+	}
+}
+
+// A change of a label that moves a pod out of a rule is one element of one set on each
+// node that has the rule, and nothing else.
+func TestALabelIsOneElementOfNFTables(t *testing.T) {
+	before := compile(t, guarded("nftables"))
+	spec := guarded("nftables")
+	spec.Pods[2].Labels = map[string]string{"app": "other"}
+	changes := plan.Diff(before, compile(t, spec))
+	if len(changes.Create)+len(changes.Remove) > 0 || len(changes.Edit) != 1 {
+		t.Fatalf("changes:\n%s", strings.Join(changes.Lines(), "\n"))
+	}
+	e := changes.Edit[0]
+	if e.Netns != "node.node1" || len(e.NFT) != 1 || len(e.Tables)+len(e.Sets)+len(e.Add.Sets)+len(e.Delete.Sets) > 0 {
+		t.Fatalf("changes:\n%s", strings.Join(changes.Lines(), "\n"))
+	}
+	x := e.NFT[0]
+	if len(x.Chains)+len(x.Renew)+len(x.Sets)+len(x.DeleteSets)+len(x.DeleteChains) > 0 || len(x.Elements) != 1 ||
+		len(x.Elements[0].Add) > 0 || len(x.Elements[0].Delete) != 1 {
+		t.Errorf("changes:\n%s", x.Commands())
+	}
+}
+
+// Changes of policies, pasted one after the other, leave the tables that the last lab
+// has.
+func TestChangesOfPoliciesCanBePasted(t *testing.T) {
+	for _, tool := range []string{"unshare", "nft"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	spec := guarded("nftables")
+	have := compile(t, spec)
+	script := string(have.Text())
+	for _, change := range []func(){
+		func() { spec.Pods[2].Labels = map[string]string{"app": "db"} },
+		func() { spec.Policies[0].Ingress = spec.Policies[0].Ingress[1:] },
+		func() { spec.ClusterPolicies = nil },
+		func() { spec.Policies[0].Egress = nil },
+		func() { spec.PolicyOptions.Deny = set("drop") },
+		func() { spec.PolicyOptions.HostEgress = set("enforce") },
+	} {
+		change()
+		want := compile(t, spec)
+		script += strings.Join(plan.Diff(have, want).Lines(), "\n") + "\n"
+		have = want
+	}
+	show := "for n in node.node1 node.node2; do ip netns exec $n nft -nn list tables; ip netns exec $n nft -nn list table inet network-policies; done\n"
+	got, fresh := pasteLines(t, script+show), pasteLines(t, string(have.Text())+show)
+	slices.Sort(got) // chains and sets are listed in the order in which they were made
+	slices.Sort(fresh)
+	if !slices.Equal(got, fresh) {
+		t.Errorf("step by step\n%s\nfrom nothing\n%s", strings.Join(got, "\n"), strings.Join(fresh, "\n"))
+	}
+}
