@@ -55,16 +55,20 @@ type message struct {
 	words  func(unix.Errno) string // for numbers that are no error of the system; may be nil
 }
 
-// maxBatch bounds the bytes of one send, and with it the answers that queue up
-// in the socket before they are read.
-const maxBatch = 16 << 10
+// maxBatch bounds the bytes of one send; maxMessages the answers that queue up in the
+// socket before they are read: each takes a kilobyte or two of its buffer, which has
+// 208 kB by default, and one more than fits is lost (netlink(7), ENOBUFS).
+const (
+	maxBatch    = 16 << 10
+	maxMessages = 80
+)
 
 // do sends the messages in order and returns the first refusal. The kernel goes
 // on with the rest of a batch after a refusal.
 func (s *rtnl) do(msgs []message) error {
 	for len(msgs) > 0 {
 		n, size := 0, 0
-		for n < len(msgs) && (n == 0 || size+len(msgs[n].data) <= maxBatch) {
+		for n < min(len(msgs), maxMessages) && (n == 0 || size+len(msgs[n].data) <= maxBatch) {
 			size += align(len(msgs[n].data))
 			n++
 		}
