@@ -52,6 +52,7 @@ func TestReasonsNameFeatures(t *testing.T) {
 	}{
 		{"of a lab", "this machine lacks what the lab needs: dummy (operation not supported), ip_vs (x: no such file or directory (y)), ipset (z)", true, []string{"ipset", "ip_vs", "dummy"}},
 		{"of a test", "this kernel lacks ip_vs: ip_vs: no such file or directory (modprobe)", true, []string{"ip_vs"}},
+		{"beside features", "x.go:1: this kernel lacks a machine of its own: why", true, []string{"a machine of its own"}},
 		{"another", "takes a minute", false, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {

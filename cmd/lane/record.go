@@ -38,7 +38,7 @@ var lacking = regexp.MustCompile(`this (?:machine|kernel) lacks(.*)`)
 // lacks reports whether the test was skipped for something that this kernel has not.
 func (t Test) lacks() bool { return t.Status == skipped && lacking.MatchString(t.Output) }
 
-// features are the names of what the kernel has not.
+// features are the names of what the kernel has not, or what it lacks beside features.
 func (t Test) features() []string {
 	m := lacking.FindStringSubmatch(t.Output)
 	if m == nil {
@@ -50,6 +50,9 @@ func (t Test) features() []string {
 		if begins || strings.Contains(m[1], ": "+string(f)+" (") || strings.Contains(m[1], "), "+string(f)+" (") {
 			names = append(names, string(f))
 		}
+	}
+	if other, _, found := strings.Cut(m[1], ":"); found && len(names) == 0 {
+		names = append(names, strings.TrimSpace(other))
 	}
 	return names
 }

@@ -33,6 +33,7 @@ type floor struct {
 	nodes  []*space
 	wire   *space
 	others []int // namespaces of pods and clients
+	bare   int   // links of the wire without nodes
 }
 
 // space is a namespace that links are added to later.
@@ -43,6 +44,10 @@ type space struct {
 
 const wireMTU, podMTU = 1500, 1450
 
+// uplink is the index of the first link of a namespace, as netlab has it: indexes of
+// the kernel's own choice begin at 2.
+const uplink = 100
+
 // build is the bare loop. The calling goroutine must be locked to its thread.
 func (f *floor) build(rules func(node int) []byte) error {
 	f.proc = -1
@@ -51,11 +56,16 @@ func (f *floor) build(rules func(node int) []byte) error {
 		return err
 	}
 	f.wire.nl.up(1)
-	f.wire.nl.bridge("br0", 2, wireMTU, mac(1, 0, 0))
-	f.wire.nl.addr(2, [4]byte{192, 168, 0, 1}, 24)
+	f.wire.nl.bridge("br0", uplink, wireMTU, mac(1, 0, 0))
+	f.wire.nl.addr(uplink, [4]byte{192, 168, 0, 1}, 24)
 	if err := f.wire.nl.flush(); err != nil {
 		return err
 	}
+	links, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	f.bare = len(links)
 	for i := range f.shape.Nodes {
 		if err := f.node(i); err != nil {
 			return fmt.Errorf("node %d: %w", i, err)
@@ -139,28 +149,28 @@ func (f *floor) node(i int) error {
 		return err
 	}
 	f.nodes = append(f.nodes, s)
-	f.wire.nl.veth(fmt.Sprintf("node%d", i), 0, 2, wireMTU, "eth0", s.fd, mac(2, i, 0))
+	f.wire.nl.veth(fmt.Sprintf("node%d", i), uplink+1+i, uplink, wireMTU, "eth0", s.fd, mac(2, i, 0))
 	if err := f.wire.nl.flush(); err != nil {
 		return err
 	}
 	n, own := s.nl, address(i)
 	n.up(1)
-	n.up(2)
-	n.bridge("cni0", 3, podMTU, mac(4, i, 0))
-	n.vxlan("flannel.1", 4, 2, podMTU, own, mac(5, i, 0))
-	n.addr(2, own, 24)
-	n.addr(3, [4]byte{10, 244, byte(i + 1), 1}, 24)
-	n.addr(4, [4]byte{10, 244, byte(i + 1), 0}, 32)
-	n.route([4]byte{}, 0, [4]byte{192, 168, 0, 1}, 2, false)
+	n.up(uplink)
+	n.bridge("cni0", uplink+1, podMTU, mac(4, i, 0))
+	n.vxlan("flannel.1", uplink+2, uplink, podMTU, own, mac(5, i, 0))
+	n.addr(uplink, own, 24)
+	n.addr(uplink+1, [4]byte{10, 244, byte(i + 1), 1}, 24)
+	n.addr(uplink+2, [4]byte{10, 244, byte(i + 1), 0}, 32)
+	n.route([4]byte{}, 0, [4]byte{192, 168, 0, 1}, uplink, false)
 	if err := n.flush(); err != nil {
 		return err
 	}
 	for j := range f.shape.Nodes {
 		if j != i {
 			far := [4]byte{10, 244, byte(j + 1), 0}
-			n.neigh(unix.AF_INET, 4, far, mac(5, j, 0))
-			n.neigh(unix.AF_BRIDGE, 4, address(j), mac(5, j, 0))
-			n.route(far, 24, far, 4, true)
+			n.neigh(unix.AF_INET, uplink+2, far, mac(5, j, 0))
+			n.neigh(unix.AF_BRIDGE, uplink+2, address(j), mac(5, j, 0))
+			n.route(far, 24, far, uplink+2, true)
 		}
 	}
 	return n.flush()
@@ -179,7 +189,7 @@ func (f *floor) client(i int) error {
 	}
 	defer s.nl.close()
 	f.others = append(f.others, s.fd)
-	f.wire.nl.veth(fmt.Sprintf("client%d", i), 0, 2, wireMTU, "eth0", s.fd, mac(6, i, 0))
+	f.wire.nl.veth(fmt.Sprintf("client%d", i), uplink+1+f.shape.Nodes+i, uplink, wireMTU, "eth0", s.fd, mac(6, i, 0))
 	if err := f.wire.nl.flush(); err != nil {
 		return err
 	}
@@ -196,7 +206,7 @@ func (f *floor) pod(i int) error {
 	on, k := i%f.shape.Nodes, i/f.shape.Nodes
 	name := fmt.Sprintf("veth%08x", i)
 	n := f.nodes[on].nl
-	n.veth(name, 5+k, 3, podMTU, "eth0", s.fd, mac(8, on, k))
+	n.veth(name, uplink+3+k, uplink+1, podMTU, "eth0", s.fd, mac(8, on, k))
 	n.hairpin(name)
 	if err := n.flush(); err != nil {
 		return err
@@ -207,9 +217,9 @@ func (f *floor) pod(i int) error {
 // inside configures a pod or client in one batch.
 func inside(n *nl, own, via [4]byte) error {
 	n.up(1)
-	n.up(2)
-	n.addr(2, own, 24)
-	n.route([4]byte{}, 0, via, 2, false)
+	n.up(uplink)
+	n.addr(uplink, own, 24)
+	n.route([4]byte{}, 0, via, uplink, false)
 	return n.flush()
 }
 
@@ -283,7 +293,7 @@ func (f *floor) close() error {
 		if err != nil {
 			return err
 		}
-		if len(links) <= 2 { // lo and br0
+		if len(links) <= f.bare {
 			f.wire.nl.close()
 			unix.Close(f.wire.fd)
 			return nil

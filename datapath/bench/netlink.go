@@ -133,8 +133,8 @@ const (
 	vxlanPort                                        = 15
 )
 
-// veth makes a pair: near, with an index of its own, on a bridge; far, as link 2 of
-// the namespace behind fd.
+// veth makes a pair: near, with an index of its own, on a bridge; far, as the
+// first link of the namespace behind fd.
 func (n *nl) veth(near string, index, master, mtu int, far string, fd int, mac [6]byte) {
 	n.begin(unix.RTM_NEWLINK, create, ifinfo(index, true))
 	n.link(near, mtu, master, mac)
@@ -142,7 +142,7 @@ func (n *nl) veth(near string, index, master, mtu int, far string, fd int, mac [
 	n.attr(infoKind, []byte("veth"))
 	n.open(infoData)
 	n.open(1)
-	n.buf = append(n.buf, ifinfo(2, false)...)
+	n.buf = append(n.buf, ifinfo(uplink, false)...)
 	mac[1]++
 	n.link(far, mtu, 0, mac)
 	n.u32(unix.IFLA_NET_NS_FD, uint32(fd))

@@ -73,14 +73,19 @@ type links map[plan.Peer]linkAt
 
 type linkAt struct {
 	plan.Link
-	index int // in a new namespace: the first link after lo has index 2
+	index int // in a new namespace
 }
+
+// firstIndex is the index of the first link of a new namespace. Those that the kernel
+// chooses begin at 2, and it makes devices in a new namespace before anybody else can
+// (fallback.go): a handful for each tunnel module that is loaded.
+const firstIndex = 100
 
 func index(p *plan.Plan) links {
 	all := make(links, 3*len(p.Netns))
 	for _, n := range p.Netns {
 		for i, l := range n.Links {
-			all[plan.Peer{Netns: n.Name, Link: l.Name}] = linkAt{l, 2 + i}
+			all[plan.Peer{Netns: n.Name, Link: l.Name}] = linkAt{l, firstIndex + i}
 		}
 	}
 	return all
@@ -155,11 +160,11 @@ func (w *work) create(h netns.Here, n plan.Netns) error {
 
 // fill makes links, addresses, neighbours, forwarding entries and routes of a new
 // namespace.
-func (w *work) fill(s *space, n plan.Netns) error {
+func (w *work) fill(s *space, n plan.Netns) (err error) {
 	batch := make([]message, 0, 2+2*len(n.Links)+len(n.Addrs)+len(n.Routes)+len(n.Neighs)+len(n.FDB))
 	batch = append(batch, linkUp(1, ipText("link set dev lo up")))
 	for i, l := range n.Links {
-		at := linkAt{l, 2 + i}
+		at := linkAt{l, firstIndex + i}
 		s.index[l.Name] = at.index
 		if l.Type != plan.Veth {
 			made, err := w.device(s, at)
@@ -173,6 +178,9 @@ func (w *work) fill(s *space, n plan.Netns) error {
 			continue // made together with its other end, which comes later
 		}
 		if err := w.pair(n.Name, s, at); err != nil {
+			return err
+		}
+		if at.index, err = s.indexOf(l.Name); err != nil {
 			return err
 		}
 		batch = append(batch, w.raise(s, at))
@@ -254,6 +262,8 @@ func (w *work) pair(name string, s *space, far linkAt) error {
 	}
 	if near.index != 0 {
 		other.index[near.Name] = near.index
+	} else {
+		delete(s.index, far.Name) // the kernel chose both (veth_newlink in drivers/net/veth.c)
 	}
 	w.made[self], w.made[far.Peer] = true, true
 	return nil

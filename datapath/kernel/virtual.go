@@ -212,7 +212,15 @@ func (d *director) list(proc *procfs, leaving departures) ([]plan.VirtualServer,
 			continue // of somebody else: plans have none
 		}
 		v := virtualOf(s)
-		for _, r := range reals[virtualKey{v.Addr, v.Proto}] {
+		its, shown := reals[virtualKey{v.Addr, v.Proto}]
+		if !shown {
+			if its, err = d.destinations(s); errors.Is(err, unix.ESRCH) {
+				continue // gone since
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		for _, r := range its {
 			at := departure{v.Addr, v.Proto, realAddr(r)}
 			if _, gone := leaving[at]; gone && r.Weight == 0 {
 				leaving[at] = connections{r.ActiveConnections, r.InactiveConnections}

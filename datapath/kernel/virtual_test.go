@@ -74,6 +74,31 @@ func TestVirtualServersAreAppliedAndReadBack(t *testing.T) {
 	}
 }
 
+// crowd is balanced with so many virtual servers that reading them takes several steps.
+func crowd() *plan.Plan {
+	p := balanced()
+	n1 := &p.Netns[1]
+	for i := range 400 {
+		real := plan.RealServer{Addr: netip.AddrPortFrom(ip("10.244.12.1"), uint16(i+1)), Weight: 1}
+		n1.Virtual = append(n1.Virtual, plan.VirtualServer{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 97, byte(i / 200), byte(i % 200)}), 80),
+			Proto: "tcp", Scheduler: "rr", Real: []plan.RealServer{real}})
+	}
+	p.Sort()
+	return p
+}
+
+// The kernel keeps the virtual servers of all namespaces in one table.
+func TestVirtualServersBesideThoseOfOtherLabsAreReadBack(t *testing.T) {
+	requiresIPVS(t)
+	labs := []*Kernel{applied(t, crowd()), applied(t, crowd()), applied(t, everyVirtual())}
+	for i, want := range []*plan.Plan{crowd(), crowd(), everyVirtual()} {
+		noDrift(t, labs[i], want)
+		if again := mustApply(t, labs[i], want); !again.Empty() {
+			t.Errorf("the second apply of lab %d changed %d things: %s", i, len(again.Lines()), again.Lines()[0])
+		}
+	}
+}
+
 // What the plan's text says is what ipvsadm -Sn prints, and what ipvsadm -R reads.
 func TestVirtualServersAreWrittenAsIpvsadmPrintsThem(t *testing.T) {
 	requiresIPVS(t)

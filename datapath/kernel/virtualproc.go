@@ -16,8 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// /proc/net/ip_vs lists all real servers at once. By netlink, each virtual server has to
+// /proc/net/ip_vs lists real servers of many virtual ones at once. By netlink, each has to
 // be asked for its own, which for 10,000 of them takes seconds.
+//
+// It does not list all: the file is read 4 kB at a time, and where the next part begins
+// is counted in services of this namespace, while the way there was counted in those of
+// all (ip_vs_info_array and ip_vs_info_seq_next in net/netfilter/ipvs/ip_vs_ctl.c). With
+// services elsewhere some are left out, and after changes some come twice. What it says
+// of one service is whole.
 //
 //	TCP  0A60000A:0050 rr
 //	  -> 0AF40B02:0050      Masq    1      0          0
@@ -29,7 +35,8 @@ type virtualKey struct {
 	proto string
 }
 
-// reals reads the real servers of the calling thread's namespace.
+// reals reads real servers of the calling thread's namespace. Virtual servers that the
+// file left out are no key.
 func (p *procfs) reals() (map[virtualKey][]*ipvs.Destination, error) {
 	text, err := p.read("thread-self/net/ip_vs")
 	if err != nil {
@@ -51,6 +58,7 @@ func (p *procfs) reals() (map[virtualKey][]*ipvs.Destination, error) {
 			key = virtualKey{}
 			if addr, err := parseHexAddr(words[1]); err == nil {
 				key = virtualKey{addr, strings.ToLower(words[0])}
+				all[key] = nil // the later of two is the newer
 			}
 		}
 	}

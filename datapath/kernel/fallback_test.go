@@ -1,0 +1,83 @@
+//go:build linux
+
+package kernel
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Modules of tunnels make a device of their own in every namespace, new or not, as long
+// as this setting is 0 (Documentation/admin-guide/sysctl/net.rst).
+const fallbackTunnels = "/proc/sys/net/core/fb_tunnels_only_for_init_net"
+
+// TestKernelsOwnDevicesAreNotInTheWay makes, changes and reads a lab while every new
+// namespace has tunl0 and sit0 before anything else.
+func TestKernelsOwnDevicesAreNotInTheWay(t *testing.T) {
+	if os.Getenv("NLAB_VM") == "" {
+		t.Skip("this kernel lacks a machine of its own: modules are loaded, and a setting of all namespaces is changed")
+	}
+	before, err := os.ReadFile(fallbackTunnels)
+	if err == nil {
+		err = os.WriteFile(fallbackTunnels, []byte("0"), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.WriteFile(fallbackTunnels, before, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, module := range []string{"ipip", "sit"} {
+		if out, err := exec.Command("modprobe", module).CombinedOutput(); err != nil {
+			t.Fatalf("modprobe %s: %v: %s", module, err, out)
+		}
+	}
+	k := applied(t, podless())
+	for _, want := range []*plan.Plan{small(), podless(), small()} {
+		mustApply(t, k, want)
+	}
+	own := 0
+	for _, name := range k.Names() {
+		in(t, k, name, func(h *netlink.Handle) error {
+			list, err := h.LinkList()
+			for _, l := range list {
+				if l.Type() == "ipip" || l.Type() == "sit" {
+					own++
+				}
+			}
+			return err
+		})
+	}
+	if own < 2*len(k.Names()) {
+		t.Errorf("the kernel made %d devices of its own in %d namespaces: nothing was tested", own, len(k.Names()))
+	}
+	if again := mustApply(t, k, small()); !again.Empty() {
+		t.Errorf("the second apply changed %v", again.Lines())
+	}
+}
+
+func TestPodsComeToNodesThatStay(t *testing.T) {
+	k := applied(t, podless())
+	for _, want := range []*plan.Plan{small(), podless(), small()} {
+		mustApply(t, k, want)
+	}
+}
+
+// podless is small without its pod.
+func podless() *plan.Plan {
+	p := small()
+	p.Netns = slices.DeleteFunc(p.Netns, func(n plan.Netns) bool { return n.Kind == plan.Pod })
+	for i := range p.Netns {
+		n := &p.Netns[i]
+		n.Links = slices.DeleteFunc(n.Links, func(l plan.Link) bool { return l.Name == "va" })
+	}
+	return p
+}
