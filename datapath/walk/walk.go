@@ -24,11 +24,6 @@ const (
 	walkBranches = 20_000
 )
 
-// neighbourPatience is how long a host asks for a neighbour before it tells the
-// sender that there is none: three questions, a second apart (mcast_solicit and
-// retrans_time_ms, Documentation/networking/ip-sysctl.rst).
-const neighbourPatience = 3 * time.Second
-
 // defaultWithin is the deadline of a flow that sets none.
 const defaultWithin = time.Second
 
@@ -201,7 +196,7 @@ func (r *run) arrived(t *talk, f fate) Branch {
 	case broken:
 		return ended(flow.Failed, f.why)
 	case noAnswer:
-		if t.flow.Within <= neighbourPatience {
+		if t.flow.Within <= flow.NeighbourPatience {
 			return ended(flow.Timeout, f.why)
 		}
 		if f.h == t.dialer {

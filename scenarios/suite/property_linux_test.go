@@ -55,7 +55,7 @@ func (b *built) observe(t *testing.T, running *engine.Client, asked []question, 
 	flows := make([]flow.Flow, len(asked))
 	for i, q := range asked {
 		flows[i] = q.flow()
-		flows[i].Within = within
+		flows[i].Within = flow.Stretched(within, flow.TimeScale())
 	}
 	seen, err := running.Probe(t.Context(), flows)
 	if err != nil {

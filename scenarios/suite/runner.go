@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
@@ -72,7 +73,7 @@ func New(labs []*Lab, o Options) *Runner {
 		o.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
 	r := &Runner{options: o}
-	scale := timeScale()
+	scale := flow.TimeScale()
 	for _, lab := range labs {
 		lab = patient(lab, scale)
 		x := &run{lab: lab, up: make(chan struct{}), down: make(chan struct{}), paper: walk.New(lab.Plan)}

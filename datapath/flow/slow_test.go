@@ -1,6 +1,4 @@
-//go:build linux
-
-package suite
+package flow
 
 import (
 	"testing"
@@ -19,7 +17,7 @@ func TestDeadlinesOnSlowMachines(t *testing.T) {
 		{2950 * time.Millisecond, 2.5, 2950 * time.Millisecond},
 		{4 * time.Second, 2.5, 10 * time.Second},
 	} {
-		if got := stretched(row.within, row.factor); got != row.want {
+		if got := Stretched(row.within, row.factor); got != row.want {
 			t.Errorf("%v × %v is %v, want %v", row.within, row.factor, got, row.want)
 		}
 	}
@@ -28,7 +26,7 @@ func TestDeadlinesOnSlowMachines(t *testing.T) {
 func TestScaleOfTime(t *testing.T) {
 	for value, want := range map[string]float64{"": 1, "2.5": 2.5, "0": 1, "-3": 1, "many": 1, "1e9": 1} {
 		t.Setenv(scaleVariable, value)
-		if got := timeScale(); got != want {
+		if got := TimeScale(); got != want {
 			t.Errorf("%q is %v, want %v", value, got, want)
 		}
 	}
