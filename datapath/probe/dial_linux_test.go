@@ -254,7 +254,7 @@ func TestARejectOfTheOwnHostIsHeardAtOnce(t *testing.T) {
 		return err
 	})
 	if err != nil {
-		t.Skipf("no iptables here: %v: %s", err, out)
+		t.Skipf("this machine lacks iptables: %v: %s", err, out)
 	}
 	// The deadline is before the next SYN.
 	seen := l.dial(flow.Flow{From: "host", To: to("127.0.0.1:80"), Protocol: flow.TCP, Within: 500 * time.Millisecond})[0]

@@ -104,11 +104,11 @@ func prove(ctx context.Context, k Kernel) (bool, error) {
 	if err != nil {
 		return false, nil // Run says so
 	}
-	dir, err := workDir()
+	dir, done, err := workDir()
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(dir)
+	defer done()
 	t, err := probeImage()
 	if err != nil {
 		return false, err

@@ -56,11 +56,11 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	if err != nil {
 		return Result{}, &MissingError{e.program + " is not installed", installHint(e.pkg)}
 	}
-	dir, err := workDir()
+	dir, done, err := workDir()
 	if err != nil {
 		return Result{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer done()
 	t, err := image(m, b)
 	if err != nil {
 		return Result{}, err
@@ -100,15 +100,6 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		err = bringBack(b.Artifacts, b.Collect)
 	}
 	return r.result, err
-}
-
-// workDir makes a folder whose path is short enough for the names of sockets.
-func workDir() (string, error) {
-	base := os.TempDir()
-	if len(base) > 60 {
-		base = "/tmp"
-	}
-	return os.MkdirTemp(base, "netlab-vm-")
 }
 
 // initrdPath is where the emulator finds its initramfs: the first file that it

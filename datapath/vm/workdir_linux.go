@@ -1,0 +1,65 @@
+package vm
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// workPrefix begins the names of the folders of machines that run.
+const workPrefix = "netlab-vm-"
+
+// staleAfter is how old a folder without an owner is before others remove it: between
+// being made and being locked it has none.
+const staleAfter = time.Minute
+
+// workDir makes a folder whose path is short enough for the names of sockets. done
+// removes it. The folder is locked as long as this process lives; those of processes
+// that were killed are removed here.
+func workDir() (dir string, done func(), err error) {
+	base := os.TempDir()
+	if len(base) > 60 {
+		base = "/tmp"
+	}
+	removeStale(base)
+	if dir, err = os.MkdirTemp(base, workPrefix); err != nil {
+		return "", nil, err
+	}
+	lock, ok := lockFolder(dir)
+	return dir, func() {
+		os.RemoveAll(dir)
+		if ok {
+			unix.Close(lock)
+		}
+	}, nil
+}
+
+// lockFolder locks a folder until its descriptor is closed, if nobody else has.
+func lockFolder(dir string) (fd int, ok bool) {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, false
+	}
+	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil {
+		unix.Close(fd)
+		return -1, false
+	}
+	return fd, true
+}
+
+// removeStale removes folders whose owner was killed, as far as they are ours.
+func removeStale(base string) {
+	found, _ := filepath.Glob(filepath.Join(base, workPrefix+"*"))
+	for _, dir := range found {
+		var s unix.Stat_t
+		if unix.Lstat(dir, &s) != nil || int(s.Uid) != os.Geteuid() || time.Since(time.Unix(s.Mtim.Unix())) < staleAfter {
+			continue
+		}
+		if lock, ok := lockFolder(dir); ok {
+			os.RemoveAll(dir)
+			unix.Close(lock)
+		}
+	}
+}
