@@ -181,6 +181,23 @@ affinity, weights, and a service that nobody serves.
 		})},
 	},
 }, {
+	name: "kube-router-policies",
+	about: `Policy style kube-router: the same policies as in nftables-policies, as a chain per
+pod and two per policy, with ipsets and a mark.
+`,
+	spec: guarded("kube-router"),
+}, {
+	name: "calico-policies",
+	about: `Policy style calico: the same policies as in nftables-policies, as two chains per pod
+behind a dispatch, with marks that accept and pass. With IPVS and egress enforced
+towards the node, services are left alone at INPUT and asked about at OUTPUT.
+`,
+	spec: edit(guarded("calico"), func(s *topology.Spec) {
+		s.Proxy = topology.ProxySpec{Mode: set("ipvs"), Origin: at(3)}
+		s.PolicyOptions.HostEgress = set("enforce")
+		s.Services = []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) { s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080) })}
+	}),
+}, {
 	name: "nftables-policies",
 	about: `Policy style nftables: rules by pods, blocks and named ports in both directions, an
 Admin tier that passes and denies, a Baseline tier. What is denied is refused.

@@ -25,6 +25,7 @@ func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
 	}
 	for _, view := range policy.Views(lab) {
 		n := netns[view.Node.Netns()]
+		view.Virtual = n.Virtual
 		rules, err := style.Compile(view)
 		if err != nil {
 			return fmt.Errorf("policy style %q: node %q: %w", style.Name(), view.Node.Name, err)

@@ -87,6 +87,7 @@ func (j *journeys) balanced(n *Node, u *use, p packet) {
 		next := p
 		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, translate: true})
 		next.dst, next.port = e.Addr.Addr(), e.Addr.Port()
+		next.past = j.lab.holds(n, next.dst)
 		// What an endpoint of another node sends to itself is left alone.
 		itself := next.dst == p.src && e.Node == n.Name
 		j.forward(n, next, itself || j.marked(u, p))

@@ -18,6 +18,7 @@ type packet struct {
 	src, dst netip.Addr
 	port     uint16
 	self     bool // a process of the node where it is has made it
+	past     bool // IPVS gives it to a process of the node, past the policies
 	hops     int
 	changes  []change // of its addresses, the first one first
 	passed   []stay   // where it has been

@@ -10,12 +10,15 @@ package topology
 //   - a pod that dials another node is judged as itself by its own egress policies, and
 //     is a node to everybody after that.
 //
-// What processes of a node send is never judged there: the node reaches its pods.
+// What processes of a node send is never judged there: the node reaches its pods. And
+// what IPVS gives to a process of the node itself, an endpoint on the host's network, is
+// not judged either, even where egress to the node is: IPVS chooses it after the rules
+// of INPUT, and it does not pass OUTPUT.
 
 // barred reports whether a packet on a node is denied there, and ends it if so. Both
 // sides count when both pods are of the node.
 func (j *journeys) barred(n *Node, p packet) bool {
-	if p.self || len(j.lab.Policies) == 0 && len(j.lab.ClusterPolicies) == 0 {
+	if p.self || p.past || len(j.lab.Policies) == 0 && len(j.lab.ClusterPolicies) == 0 {
 		return false
 	}
 	from, to := j.lab.PolicyEndAt(p.src), j.lab.PolicyEndAt(p.dst)

@@ -181,8 +181,8 @@ func (r *resolver) section(s Section, rules []topology.PolicyRule) *Section {
 
 func (r *resolver) rule(s *Section, index int, from *topology.PolicyRule) *Rule {
 	out := &Rule{Index: index, Name: from.Name, Action: from.Action, AnyPort: len(from.Ports) == 0}
-	if out.Action == "" {
-		out.Action = topology.PolicyAccept
+	if out.Action == "" || out.Action == topology.PolicyPass && s.Tier == topology.BaselineTier {
+		out.Action = topology.PolicyAccept // nobody is asked after the Baseline tier
 	}
 	title := from.Name
 	if title == "" {

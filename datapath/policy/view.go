@@ -15,6 +15,9 @@ type View struct {
 	// Pods on the host's network are never among them, and neither are pods that no
 	// policy is about: to them nothing is forbidden.
 	Pods []Pod
+	// Virtual are the node's virtual servers. What is for their addresses is not for the
+	// node, though it passes INPUT: there it is not known yet where it leads.
+	Virtual []plan.VirtualServer
 	// Sections are what the Pods refer to: admin tier, network policies, baseline
 	// tier, each in the order in which it counts.
 	Sections []*Section

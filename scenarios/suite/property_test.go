@@ -111,7 +111,7 @@ func targets(lab *topology.Lab) []target {
 		for _, a := range addrs {
 			add(a, wrongPort, topology.TCP)
 			for _, p := range lab.Pods {
-				if p.HostNetwork { // a port of a node, but not of the service
+				if p.HostNetwork && len(p.Ports) > 0 { // a port of a node, but not of the service
 					add(a, p.Ports[0].Number, topology.TCP)
 				}
 			}

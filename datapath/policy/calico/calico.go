@@ -103,7 +103,21 @@ func (c *compiler) hooks() {
 	}
 	if c.view.Options.HostEgress {
 		hook("INPUT", input)
+		c.served(o)
 		c.add(input, o, plan.Jump{Chain: from})
+	}
+}
+
+// served leaves alone what is for services of IPVS.
+func (c *compiler) served(o plan.Origin) {
+	addrs, ports := "cali40s:services", "cali40n:services"
+	if c.ipv6 {
+		addrs, ports = "cali60s:services", "cali60n:services"
+	}
+	sets, matches := c.view.ServedSets(addrs, ports, c.ipv6)
+	c.sets = append(c.sets, sets...)
+	for _, m := range matches {
+		c.add(input, o, plan.Return{}, plan.Comment{Text: "Services: their endpoints are asked about"}, m)
 	}
 }
 

@@ -47,5 +47,6 @@
 // chain in a comment: the plan is compared instead. The tier of cluster policies is not
 // Calico's own, but uses its marks as its tiers do. Where IPVS serves the services,
 // their packets leave by OUTPUT; Calico marks endpoints for that, here cali-OUTPUT asks
-// both trees about packets that the node did not make.
+// both trees about packets that the node did not make, and cali-INPUT nothing about what
+// is for services.
 package calico

@@ -22,7 +22,8 @@
 //     the pod network.
 //
 // KUBE-ROUTER-OUTPUT does the same for what the node sends, and KUBE-ROUTER-INPUT for
-// what a pod sends to its own node, where the lab wants that enforced.
+// what a pod sends to its own node, where the lab wants that enforced; what is for a
+// service of IPVS returns from it, and is asked about at OUTPUT.
 //
 // # Sets
 //

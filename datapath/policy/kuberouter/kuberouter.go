@@ -82,6 +82,22 @@ func (c *compiler) top() {
 		hook := c.ensure(h.from, "ACCEPT")
 		hook.Rules = append(hook.Rules, plan.Rule{Matches: []plan.Match{comment}, Target: plan.Jump{Chain: h.to}, Origin: o})
 		c.ensure(h.to, "")
+		if h.to == input {
+			c.served(o)
+		}
+	}
+}
+
+// served leaves alone what is for services of IPVS.
+func (c *compiler) served(o plan.Origin) {
+	addrs, ports := servedAddrs, servedPorts
+	if c.ipv6 {
+		addrs, ports = "inet6:"+addrs, "inet6:"+ports
+	}
+	sets, matches := c.view.ServedSets(addrs, ports, c.ipv6)
+	c.sets = append(c.sets, sets...)
+	for _, m := range matches {
+		c.add(input, o, plan.Return{}, plan.Comment{Text: "allow traffic to services: their endpoints are asked about"}, m)
 	}
 }
 

@@ -17,6 +17,12 @@ const (
 	deny     = "KUBE-NWPLCY-DENY" // with cluster policies
 )
 
+// Names of the sets of what IPVS takes, after kube-router's for the same.
+const (
+	servedAddrs = "kube-router-svip"
+	servedPorts = "kube-router-svip-prt"
+)
+
 // podChain is the firewall chain of a pod.
 func podChain(p *topology.Pod) string {
 	return "KUBE-POD-FW-" + policy.Hash(16, p.Namespace, p.Name)

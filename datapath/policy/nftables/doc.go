@@ -5,15 +5,15 @@
 //
 //  1. The base chain forward stands before iptables' FORWARD (priority -10), and sees
 //     routed packets as well as bridged ones: br_netfilter hands those to the same
-//     hook. Known connections and errors about them are accepted, INVALID packets are
-//     dropped, neighbour discovery passes. Accept ends this base chain only: the packet
-//     goes on to the chains of services and of the pod network.
+//     hook. Known connections and errors about them are accepted, and so is neighbour
+//     discovery. Accept ends this base chain only: the packet goes on to the chains of
+//     services and of the pod network.
 //  2. A packet that a pod sends to itself through a service has the pod's address twice,
 //     and is accepted.
 //  3. The verdict map egress4 (or egress6) leads from the source address to the chain of
 //     the sender, ingress4 from the destination to that of the receiver. Each costs one
 //     lookup, however many pods there are. A pod that no policy is about has no element.
-//  4. A pod's chain clears its marks, asks the chains of the Admin tier as long as
+//  4. A pod's chain drops INVALID packets, clears its marks, asks the chains of the Admin tier as long as
 //     nothing is decided, then those of the network policies if they isolate the pod,
 //     else those of the Baseline tier. A rule that accepts sets mark 0x10000 and returns,
 //     one that passes sets 0x20000, one that denies goes to the chain deny. A marked
@@ -24,7 +24,8 @@
 //
 // Where IPVS serves the services, the packets that it sends leave by OUTPUT; the base
 // chain output asks the same maps about what the node did not make itself. With
-// host_egress the base chain input asks about what pods send to their own node.
+// host_egress the base chain input asks about what pods send to their own node, but not
+// about what IPVS takes there.
 //
 // # What it costs
 //

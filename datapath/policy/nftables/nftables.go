@@ -97,6 +97,7 @@ func (c *compiler) base() {
 		hook("input")
 		c.known("input")
 		for _, f := range c.families() {
+			c.served(f)
 			c.add("input", o, "", plan.NFTVMap{Fields: []plan.NFTField{f.src}, Map: f.name("egress")})
 		}
 	}
@@ -111,7 +112,32 @@ func (c *compiler) known(chain string) {
 			c.add(chain, o, "neighbour discovery", plan.NFTMatch{Field: plan.NFTICMPv6Type, Value: plan.NFTRange(133, 136)}, verdict("accept"))
 		}
 	}
-	c.add(chain, o, "", plan.NFTCTState{States: []string{"invalid"}}, verdict("drop"))
+}
+
+// served leaves alone what is for services of IPVS: their endpoints are asked about.
+func (c *compiler) served(f family) {
+	o, served := c.view.Origin(), c.view.Served(f.ipv6)
+	addrs := plan.NFTSet{Name: f.name("services"), Key: []plan.NFTType{f.addr}, Origin: o}
+	for _, a := range served.Addrs {
+		addrs.Elements = append(addrs.Elements, plan.NFTElement{Key: []plan.NFTValue{plan.NFTAddr(a)}})
+	}
+	ports := plan.NFTSet{Name: f.name("node-ports"), Key: []plan.NFTType{f.addr, plan.NFTProto, plan.NFTPort}, Origin: o}
+	for _, m := range served.Ports {
+		ports.Elements = append(ports.Elements, port(m))
+	}
+	if len(addrs.Elements) > 0 {
+		c.table.Sets = append(c.table.Sets, addrs)
+		c.add("input", o, "services", plan.NFTLookup{Fields: []plan.NFTField{f.dst}, Set: addrs.Name}, verdict("accept"))
+	}
+	if len(ports.Elements) > 0 {
+		c.table.Sets = append(c.table.Sets, ports)
+		c.add("input", o, "node ports", plan.NFTLookup{Fields: []plan.NFTField{f.dst, plan.NFTL4Proto, plan.NFTDPort}, Set: ports.Name}, verdict("accept"))
+	}
+}
+
+// port is a port of an address as an element.
+func port(m policy.Member) plan.NFTElement {
+	return plan.NFTElement{Key: []plan.NFTValue{plan.NFTAddr(m.Addr), plan.NFTProtocol(string(m.Protocol)), plan.NFTNumber(uint32(m.Port))}}
 }
 
 // family is an IP family in the terms of nf_tables.
@@ -153,12 +179,8 @@ func (c *compiler) dispatch() {
 			}
 			key := plan.NFTAddr(a)
 			itself.Elements = append(itself.Elements, plan.NFTElement{Key: []plan.NFTValue{key, key}})
-			if !p.Egress.Open() {
-				egress.Elements = append(egress.Elements, plan.NFTElement{Key: []plan.NFTValue{key}, Verdict: plan.NFTJump(podChain(p.Pod, policy.Egress))})
-			}
-			if !p.Ingress.Open() {
-				ingress.Elements = append(ingress.Elements, plan.NFTElement{Key: []plan.NFTValue{key}, Verdict: plan.NFTJump(podChain(p.Pod, policy.Ingress))})
-			}
+			egress.Elements = append(egress.Elements, plan.NFTElement{Key: []plan.NFTValue{key}, Verdict: plan.NFTJump(podChain(p.Pod, policy.Egress))})
+			ingress.Elements = append(ingress.Elements, plan.NFTElement{Key: []plan.NFTValue{key}, Verdict: plan.NFTJump(podChain(p.Pod, policy.Ingress))})
 		}
 		c.table.Sets = append(c.table.Sets, itself, egress, ingress)
 		c.add(pods, o, "a pod reaches itself", plan.NFTLookup{Fields: []plan.NFTField{f.src, f.dst}, Set: itself.Name}, verdict("accept"))

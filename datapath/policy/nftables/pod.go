@@ -39,12 +39,15 @@ func named(kind string, parts ...string) string {
 	return name
 }
 
-// pod adds the chains of a pod, for the directions about which policies say something.
+// pod adds the chains of a pod, of which each drops what belongs to no connection: that
+// is what becomes of a connection that was cut, whoever sends next.
 func (c *compiler) pod(p *policy.Pod) {
 	o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
 	for _, d := range []policy.Direction{policy.Egress, policy.Ingress} {
+		chain := podChain(p.Pod, d)
+		c.add(chain, o, "", plan.NFTCTState{States: []string{"invalid"}}, verdict("drop"))
 		if s := p.Side(d); !s.Open() {
-			c.side(podChain(p.Pod, d), o, s)
+			c.side(chain, o, s)
 		}
 	}
 }

@@ -37,8 +37,7 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, f famil
 	if members := s.Named(r, f.ipv6); len(members) > 0 {
 		set := plan.NFTSet{Name: f.name(base + "-named"), Key: []plan.NFTType{f.addr, plan.NFTProto, plan.NFTPort}, Origin: r.Origin}
 		for _, m := range members {
-			set.Elements = append(set.Elements, plan.NFTElement{Key: []plan.NFTValue{
-				plan.NFTAddr(m.Addr), plan.NFTProtocol(string(m.Protocol)), plan.NFTNumber(uint32(m.Port))}})
+			set.Elements = append(set.Elements, port(m))
 		}
 		c.table.Sets = append(c.table.Sets, set)
 		lookup := plan.NFTLookup{Fields: []plan.NFTField{f.dst, plan.NFTL4Proto, plan.NFTDPort}, Set: set.Name}

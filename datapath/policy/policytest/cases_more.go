@@ -110,6 +110,7 @@ func tiers() []Case {
 		one("the baseline denies", baseline(0, "ns=x", "-", inDo("Deny", namespaces("")))),
 		one("the baseline denies egress", baseline(0, "ns=x", "-", outDo("Deny", namespaces("ns=y")))),
 		one("the baseline accepts before it denies", baseline(0, "ns=x", "-", inDo("Accept", namespaces("ns=y")), inDo("Deny", namespaces("")))),
+		one("who passes in the baseline is not denied by it", baseline(0, "ns=x", "-", inDo("Pass", namespaces("ns=y")), inDo("Deny", namespaces("")))),
 		one("the baseline is not asked about isolated pods", baseline(0, "ns=x", "-", inDo("Deny", namespaces(""))), policy("x", "pod=a", in(namespaces("ns=z")))),
 		one("the baseline is asked in the other direction", baseline(0, "ns=x", "-", outDo("Deny", namespaces("")), inDo("Deny", namespaces(""))), policy("x", "", types("Ingress"), in(pods("")))),
 		one("all three tiers", admin(5, "", "-", inDo("Deny", both("ns=z", "pod=c")), inDo("Pass", namespaces(""), ports("tcp/80"))), admin(6, "", "pod=a", inDo("Accept", namespaces("ns=y"))),

@@ -1,0 +1,71 @@
+package policy
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// Served is what IPVS takes of what arrives at the node. It does so after the rules of
+// INPUT, and sends it off through OUTPUT, where policies are asked about the endpoint.
+// Only what it gives to a process of the node itself, nobody is asked about.
+type Served struct {
+	// Addrs are addresses that the node has for services only, sorted.
+	Addrs []netip.Addr
+	// Ports are those of services at the node's own addresses, sorted: node ports.
+	Ports []Member
+}
+
+// Served returns the addresses of the node's virtual servers in one IP family, none
+// where policies do not hold towards the node.
+func (v *View) Served(ipv6 bool) Served {
+	var out Served
+	if !v.Options.HostEgress {
+		return out
+	}
+	for i := range v.Virtual {
+		s := &v.Virtual[i]
+		a := s.Addr.Addr()
+		switch {
+		case a.Is6() != ipv6:
+		case v.isNode(a):
+			out.Ports = append(out.Ports, Member{a, topology.Protocol(s.Proto), s.Addr.Port()})
+		default:
+			out.Addrs = append(out.Addrs, a)
+		}
+	}
+	slices.SortFunc(out.Addrs, netip.Addr.Compare)
+	out.Addrs = slices.Compact(out.Addrs)
+	slices.SortFunc(out.Ports, Member.compare)
+	out.Ports = slices.Compact(out.Ports)
+	return out
+}
+
+// isNode reports whether an address is the node's own: on the wire, of its bridge or of
+// its tunnel.
+func (v *View) isNode(a netip.Addr) bool {
+	return slices.Contains(v.Node.Addrs, a) || slices.ContainsFunc(v.Node.PodCIDRs, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// ServedSets returns the same as ipsets, addresses and ports, and the condition that asks
+// each; none where there is nothing to ask.
+func (v *View) ServedSets(addrs, ports string, ipv6 bool) (sets []plan.Set, matches []plan.Match) {
+	served := v.Served(ipv6)
+	if len(served.Addrs) > 0 {
+		set := plan.Set{Name: addrs, Type: plan.HashIP, IPv6: ipv6, Origin: v.Origin()}
+		for _, a := range served.Addrs {
+			set.Entries = append(set.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(a, a.BitLen())})
+		}
+		sets, matches = append(sets, set), append(matches, plan.MatchSet{Set: addrs, Parts: "dst"})
+	}
+	if len(served.Ports) > 0 {
+		set := plan.Set{Name: ports, Type: plan.HashIPPort, IPv6: ipv6, Origin: v.Origin()}
+		for _, m := range served.Ports {
+			set.Entries = append(set.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
+		}
+		sets, matches = append(sets, set), append(matches, plan.MatchSet{Set: ports, Parts: "dst,dst"})
+	}
+	return sets, matches
+}

@@ -1,0 +1,40 @@
+package policy
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+)
+
+// An address that the node has for a service is served whole, one of its own at the
+// ports of services only.
+func TestServedAddressesAreNotTheNode(t *testing.T) {
+	at := func(s string) plan.VirtualServer {
+		return plan.VirtualServer{Addr: netip.MustParseAddrPort(s), Proto: "tcp"}
+	}
+	v := View{
+		Options: topology.Policies{HostEgress: true},
+		Node:    &topology.Node{Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")}, PodCIDRs: prefixes("10.244.1.0/24")},
+		Virtual: []plan.VirtualServer{at("192.168.0.11:30080"), at("10.96.0.10:80"), at("10.96.0.10:81"), at("10.244.1.1:30080"), at("[fd00::1]:80")},
+	}
+	got := v.Served(false)
+	if len(got.Addrs) != 1 || got.Addrs[0].String() != "10.96.0.10" {
+		t.Errorf("addresses: %v", got.Addrs)
+	}
+	want := []Member{{netip.MustParseAddr("10.244.1.1"), topology.TCP, 30080}, {netip.MustParseAddr("192.168.0.11"), topology.TCP, 30080}}
+	if len(got.Ports) != 2 || got.Ports[0] != want[0] || got.Ports[1] != want[1] {
+		t.Errorf("ports: %v", got.Ports)
+	}
+	if got := v.Served(true); len(got.Addrs) != 1 || len(got.Ports) != 0 {
+		t.Errorf("IPv6: %+v", got)
+	}
+	if sets, matches := v.ServedSets("a", "p", false); len(sets) != 2 || len(matches) != 2 {
+		t.Errorf("sets %v, matches %v", sets, matches)
+	}
+	v.Options.HostEgress = false
+	if got := v.Served(false); len(got.Addrs)+len(got.Ports) > 0 {
+		t.Errorf("policies do not hold at INPUT, and it asks for %+v", got)
+	}
+}
