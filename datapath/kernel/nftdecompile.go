@@ -245,7 +245,7 @@ func (d *decompiler) compare(c *content, first, last []byte, not bool) plan.NFTE
 		return prefixOf(x, c.mask, first)
 	case c.mask != nil && t != plan.NFTMark:
 		return nil
-	case c.mask != nil && len(c.mask) == 4:
+	case len(c.mask) == 4:
 		x.Mask = binary.NativeEndian.Uint32(c.mask)
 	}
 	switch {
