@@ -215,19 +215,18 @@ func (w *nftWork) set(s *plan.NFTSet) error {
 		m.number(unix.NFTA_SET_DATA_TYPE, kind)
 		m.number(unix.NFTA_SET_DATA_LEN, nftLength(data))
 	}
-	m.nest(unix.NFTA_SET_DESC, func() {
-		if !s.Interval {
-			m.number(unix.NFTA_SET_DESC_SIZE, uint32(max(len(s.Elements), nftRoom)))
-		}
-		if flags&nftSetConcat == 0 {
-			return
-		}
-		m.nest(nftDescConcat, func() {
-			for _, n := range lengths {
-				m.nest(unix.NFTA_LIST_ELEM, func() { m.number(nftFieldLen, n) })
-			}
+	switch n := len(s.Elements); {
+	case flags&nftSetConcat == 0 && n >= nftMany && !s.Interval:
+		m.nest(unix.NFTA_SET_DESC, func() { m.number(unix.NFTA_SET_DESC_SIZE, uint32(max(8*n, nftRoom))) })
+	case flags&nftSetConcat != 0:
+		m.nest(unix.NFTA_SET_DESC, func() {
+			m.nest(nftDescConcat, func() {
+				for _, n := range lengths {
+					m.nest(unix.NFTA_LIST_ELEM, func() { m.number(nftFieldLen, n) })
+				}
+			})
 		})
-	})
+	}
 	w.add(m, "add set %s %s { %s }", s.Name, s.Spec())
 	return nil
 }
@@ -246,13 +245,16 @@ const (
 	nftRangeTo    = 4
 )
 
-// nftRoom is how many elements a set without intervals can have at least; more if it
-// begins with more. A set for which no size is given grows as it needs to, but not all
-// kinds of it.
-const nftRoom = 65536
+// A set to which a size is given has as many buckets from the beginning, and takes no
+// more elements; others grow, which is slow when thousands of elements come at once.
+// So only sets that begin with many elements get a size, with room to spare.
+const (
+	nftMany = 2048
+	nftRoom = 65536
+)
 
-// nftTypes are the numbers and lengths of types (enum datatypes of nft, which alone
-// gives them a meaning).
+// nftTypeOf is the number and the length of a type (enum datatypes of nft, which alone
+// gives numbers a meaning).
 func nftTypeOf(t plan.NFTType) (number, length uint32) {
 	switch t {
 	case plan.NFTIPv4:
