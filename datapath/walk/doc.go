@@ -42,6 +42,10 @@
 //
 // # What is modelled
 //
+// Base chains of nf_tables, by priority among the tables of iptables, with all
+// expressions of package plan (nft.go, nftexpr.go); of two at one priority iptables goes
+// first, which the kernel does not promise.
+//
 // Tables raw, mangle, nat and filter with all matches and targets of package plan
 // (match.go, target.go); one that is unknown makes the branch fail and never passes
 // in silence. Connection states, NAT of both kinds and of ICMP errors
