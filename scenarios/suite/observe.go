@@ -22,7 +22,7 @@ const between = 20 * time.Millisecond
 func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 	var all sync.WaitGroup
 	// Each has a connection and a thread in the engine while it dials.
-	slots := make(chan struct{}, 64)
+	slots := make(chan struct{}, expectationsAtOnce())
 	for i, e := range x.lab.Scenario.Expects {
 		if e.Measured() {
 			continue

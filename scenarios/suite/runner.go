@@ -31,7 +31,7 @@ type Lab struct {
 
 // Options say how labs are run.
 type Options struct {
-	Parallel int // labs at once; 0: four per core, since most wait for silence most of the time
+	Parallel int // labs at once; 0: as many as the cores can do (slow.go)
 	// Thorough also applies every lab twice and compares the kernel with the plan.
 	Thorough bool
 	// Finish is called with every lab whose expectations are settled, while it
@@ -70,7 +70,7 @@ type run struct {
 // for.
 func New(labs []*Lab, o Options) *Runner {
 	if o.Parallel <= 0 {
-		o.Parallel = 4 * runtime.GOMAXPROCS(0)
+		o.Parallel = labsPerCore() * runtime.GOMAXPROCS(0)
 	}
 	r := &Runner{options: o}
 	scale := flow.TimeScale()

@@ -10,6 +10,24 @@ import (
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
+// labsPerCore is how many labs run at once: most wait for silence most of the time. A
+// deadline cannot grow beyond the kernel's patience with neighbours, so that a slow
+// machine has to do less at once instead.
+func labsPerCore() int {
+	if flow.TimeScale() > 1 {
+		return 1
+	}
+	return 4
+}
+
+// expectationsAtOnce is how many expectations of a lab are dialed at once.
+func expectationsAtOnce() int {
+	if flow.TimeScale() > 1 {
+		return 4
+	}
+	return 64
+}
+
 // patient is the lab with more time for each expectation.
 func patient(lab *Lab, factor float64) *Lab {
 	if factor == 1 {
