@@ -42,7 +42,7 @@ provision: ## install the system packages that are missing
 pure: ## tests that need neither kernel nor privileges
 	go test $(RACE) $(PURE)
 	go test $(RACE) -skip 'TestScenarios|TestKernel|InNamespaces' ./scenarios ./datapath/walk ./datapath/service/servicetest
-	go test $(RACE) -short ./datapath/policy/policytest
+	go test -short ./datapath/policy/policytest
 
 kernel: ## tests with real namespaces and packets, as root or rootless
 	@rm -f $(RECORD)
