@@ -88,10 +88,22 @@ func (j *journeys) balanced(n *Node, u *use, p packet) {
 		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, translate: true})
 		next.dst, next.port = e.Addr.Addr(), e.Addr.Port()
 		next.past = j.lab.holds(n, next.dst)
-		// What an endpoint of another node sends to itself is left alone.
-		itself := next.dst == p.src && e.Node == n.Name
+		// What an endpoint of another node sends to itself is left alone, unless some
+		// service has it as one of this node.
+		itself := next.dst == p.src && j.here(n, e)
 		j.forward(n, next, itself || j.marked(u, p))
 	}
+}
+
+// here reports whether some service has an endpoint with the same address on a node:
+// all share the set that tells.
+func (j *journeys) here(n *Node, e *Endpoint) bool {
+	found := false
+	j.served(e.Addr.Addr().Is6(), func(_ *Service, p *ServicePort) bool {
+		found = slices.ContainsFunc(p.Endpoints, func(other *Endpoint) bool { return other.Addr == e.Addr && other.Node == n.Name })
+		return found
+	})
+	return found
 }
 
 // pool are the endpoints of which one gets a packet, whoever sent it: under policy Local

@@ -25,9 +25,10 @@ type Setup struct {
 	Style string
 	Mode  string // network mode
 	Deny  string
-	IPv6  bool // questions are about IPv6, in a lab of both families
-	Full  bool // every case is asked on all protocols and ports
-	SCTP  bool // questions are about SCTP, too, which not every kernel speaks
+	Live  string // keep or cut; empty: keep
+	IPv6  bool   // questions are about IPv6, in a lab of both families
+	Full  bool   // every case is asked on all protocols and ports
+	SCTP  bool   // questions are about SCTP, too, which not every kernel speaks
 }
 
 func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
@@ -73,6 +74,9 @@ func (s *Setup) spec() topology.Spec {
 		Clients:       []topology.ClientSpec{{Name: "outside", Ports: s.ports("")}},
 		PolicyOptions: topology.PoliciesSpec{Style: set(s.Style), Deny: set(s.Deny)},
 	}
+	if s.Live != "" {
+		spec.PolicyOptions.Live = set(s.Live)
+	}
 	if s.IPv6 {
 		spec.Network.Families = set("dual")
 	}
@@ -98,7 +102,8 @@ func (s *Setup) spec() topology.Spec {
 	}
 	for i, policy := range []string{"Cluster", "Local"} {
 		svc := topology.ServiceSpec{Name: []string{"web", "web-local"}[i], Namespace: set("y"), Type: set("NodePort"), Selector: map[string]string{"serves": "web"},
-			ExternalTrafficPolicy: set(policy), Ports: []topology.ServicePortSpec{{Name: "http", Port: set(8080), TargetPort: set("80"), NodePort: set(30080 + i)}}}
+			ExternalTrafficPolicy: set(policy), Ports: []topology.ServicePortSpec{{Name: "http", Port: set(8080), TargetPort: set("80"), NodePort: set(30080 + i)},
+				{Name: "dns", Port: set(8080), TargetPort: set("80"), NodePort: set(30080 + i), Protocol: set("udp")}}}
 		if s.IPv6 {
 			svc.IPFamilyPolicy = set("RequireDualStack")
 		}
