@@ -14,31 +14,17 @@ import (
 // An exam that everybody passes is worth nothing: each of these mistakes in a plan of
 // style kube-router has to be noticed. The first four are faults that real ones had.
 func TestFaultsAreNoticed(t *testing.T) {
-	section := func(c *plan.Chain) bool {
-		return strings.HasPrefix(c.Name, "KUBE-NWPLCY-IN-") || strings.HasPrefix(c.Name, "KUBE-NWPLCY-EG-")
-	}
-	pod := func(c *plan.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-POD-FW-") }
+	section := isSection
+	pod := isPod
 	top := func(c *plan.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-ROUTER-") }
-	jumps := func(r *plan.Rule, prefix string) bool {
-		j, ok := r.Target.(plan.Jump)
-		return ok && strings.HasPrefix(j.Chain, prefix)
-	}
 	drop := func(r *plan.Rule) { *r = plan.Rule{} }
 	for _, row := range []struct {
 		name  string
 		cases []Case
 		wrong func(c *plan.Chain, r *plan.Rule)
 	}{
-		{"a terminal ACCEPT in the policy's chain (kube-router issue 916)", unions(), func(c *plan.Chain, r *plan.Rule) {
-			if _, marks := r.Target.(plan.OrMark); section(c) && marks {
-				r.Target = plan.Accept{}
-			}
-		}},
-		{"policies are asked in both directions", unions(), func(c *plan.Chain, r *plan.Rule) {
-			if pod(c) && jumps(r, "KUBE-NWPLCY-") {
-				r.Matches = slices.DeleteFunc(slices.Clone(r.Matches), isEnd)
-			}
-		}},
+		{"a terminal ACCEPT in the policy's chain (kube-router issue 916)", unions(), acceptInPolicies},
+		{"policies are asked in both directions", unions(), askBothWays},
 		{"what the node itself sends is denied", defaults(), func(c *plan.Chain, r *plan.Rule) {
 			if pod(c) && slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.AddrType); return ok }) {
 				drop(r)
@@ -96,6 +82,34 @@ func TestFaultsAreNoticed(t *testing.T) {
 	}
 }
 
+// acceptInPolicies makes what a policy of style kube-router allows leave at once, so that
+// the chain of the other pod of the node is never asked.
+func acceptInPolicies(c *plan.Chain, r *plan.Rule) {
+	if _, marks := r.Target.(plan.OrMark); isSection(c) && marks {
+		r.Target = plan.Accept{}
+	}
+}
+
+// askBothWays makes pods ask what their policies say about either direction for packets
+// of both.
+func askBothWays(c *plan.Chain, r *plan.Rule) {
+	if isPod(c) && jumps(r, "KUBE-NWPLCY-") {
+		r.Matches = slices.DeleteFunc(slices.Clone(r.Matches), isEnd)
+	}
+}
+
+// isSection and isPod know the chains of style kube-router.
+func isSection(c *plan.Chain) bool {
+	return strings.HasPrefix(c.Name, "KUBE-NWPLCY-IN-") || strings.HasPrefix(c.Name, "KUBE-NWPLCY-EG-")
+}
+
+func isPod(c *plan.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-POD-FW-") }
+
+func jumps(r *plan.Rule, prefix string) bool {
+	j, ok := r.Target.(plan.Jump)
+	return ok && strings.HasPrefix(j.Chain, prefix)
+}
+
 func isEnd(m plan.Match) bool {
 	switch m.(type) {
 	case plan.Src, plan.Dst:
@@ -130,14 +144,7 @@ func TestSharedExceptionsAreNoticed(t *testing.T) {
 		noticed := 0
 		for i, c := range blocks() {
 			j := r.judge(t, &c, s.planes(i))
-			for _, p := range j.lab.Policies {
-				shareExceptions(p.Ingress.Rules)
-				shareExceptions(p.Egress.Rules)
-			}
-			p, err := datapath.Compile(j.lab)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := sharingExceptions(t, j.lab)
 			if len(j.compare(r.rightEnds(j), paper(p, j.questions))) > 0 {
 				noticed++
 			}
@@ -147,6 +154,21 @@ func TestSharedExceptionsAreNoticed(t *testing.T) {
 		}
 		t.Logf("%s: %d cases notice", style.Name(), noticed)
 	}
+}
+
+// sharingExceptions compiles a lab in which each rule has one set for all its blocks. It
+// changes the lab.
+func sharingExceptions(t *testing.T, lab *topology.Lab) *plan.Plan {
+	t.Helper()
+	for _, p := range lab.Policies {
+		shareExceptions(p.Ingress.Rules)
+		shareExceptions(p.Egress.Rules)
+	}
+	p, err := datapath.Compile(lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func shareExceptions(rules []topology.PolicyRule) {
