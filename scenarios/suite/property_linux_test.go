@@ -26,25 +26,49 @@ func TestKernelDoesWhatServicesMean(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			running := b.start(t)
-			asked := questions(b.lab)
-			wrong := map[question][]flow.End{}
-			for _, within := range []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond} {
-				if wrong = b.observe(t, running, asked, within); len(wrong) == 0 {
-					return
-				}
-				// A busy machine answers late: ask again, and all but the first time
-				// for the rest only.
-				asked = slices.DeleteFunc(asked, func(q question) bool { return wrong[q] == nil })
-			}
-			for i, q := range asked {
-				if i == 3 {
-					t.Errorf("and %d more", len(asked)-i)
-					break
-				}
-				t.Errorf("-seed %d -kernel-labs 1: %s", seed, b.dispute(q, wrong[q]))
+			b.ask(t, seed)
+		})
+	}
+}
+
+// Whatever its policies are, the kernel does what they mean, in every style.
+func TestKernelDoesWhatPoliciesMean(t *testing.T) {
+	for _, style := range policyStyles() {
+		t.Run(style, func(t *testing.T) {
+			for _, seed := range seeds((*kernelLabs + 1) / 2) {
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					t.Parallel()
+					b, err := policyScript(seed, style).build(t)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.ask(t, seed)
+				})
 			}
 		})
+	}
+}
+
+// ask makes all connections of a lab.
+func (b *built) ask(t *testing.T, seed uint64) {
+	t.Helper()
+	running := b.start(t)
+	asked := questions(b.lab)
+	wrong := map[question][]flow.End{}
+	for _, within := range []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond} {
+		if wrong = b.observe(t, running, asked, within); len(wrong) == 0 {
+			return
+		}
+		// A busy machine answers late: ask again, and all but the first time
+		// for the rest only.
+		asked = slices.DeleteFunc(asked, func(q question) bool { return wrong[q] == nil })
+	}
+	for i, q := range asked {
+		if i == 3 {
+			t.Errorf("and %d more", len(asked)-i)
+			break
+		}
+		t.Errorf("-seed %d -kernel-labs 1: %s", seed, b.dispute(q, wrong[q]))
 	}
 }
 
