@@ -119,10 +119,10 @@ func (d *dice) ports() string {
 
 func (d *dice) clusterPolicy(i int) block {
 	b := block{header: fmt.Sprintf("cluster_policy \"cp%d\"", i)}
-	b.add("tier = %q", pick(d, "Admin", "Baseline"))
+	b.add("tier = %q", pick(d, "Admin", "Admin", "Baseline"))
 	b.add("priority = %d", i)
 	b.add("subject {\n%s}", d.clusterPeer())
-	for range 1 + d.IntN(2) {
+	for range 1 + d.IntN(3) {
 		b.add("ingress {\naction = %q\nfrom {\n%s}\n%s}", pick(d, "Accept", "Deny", "Pass"), d.clusterPeer(), d.ports())
 	}
 	for range d.IntN(3) {
