@@ -287,10 +287,16 @@ func TestMeshNetworkIsWhole(t *testing.T) {
 	for i, name := range names {
 		l.listen(name, probe.Agent{Name: name, Listen: []probe.Socket{{flow.UDP, 53}}})
 		for j := range 20 {
-			flows = append(flows, flow.Flow{From: name, To: netip.AddrPortFrom(addrs[(i+j*7)%len(addrs)], 53), Protocol: flow.UDP, Within: 10 * time.Second})
+			flows = append(flows, flow.Flow{From: name, To: netip.AddrPortFrom(addrs[(i+j*7)%len(addrs)], 53), Protocol: flow.UDP, Within: 2 * time.Second})
 		}
 	}
-	for i, s := range l.dial(flows...) {
+	seen := l.dial(flows...)
+	for i, s := range seen {
+		// The kernel's table of neighbours is one for all namespaces of the machine. When
+		// others fill it, a datagram is lost, and nobody sends it again.
+		for again := 0; again < 5 && s.Outcome == flow.Timeout; again++ {
+			s = l.dial(flows[i])[0]
+		}
 		if want := names[(i/20+i%20*7)%len(names)]; s.Outcome != flow.Connected || s.Answer != want {
 			t.Fatalf("%s to %s: %s by %q, want %q (%s)", s.Flow.From, s.Flow.To, s.Outcome, s.Answer, want, s.Err)
 		}
