@@ -26,6 +26,7 @@ type Setup struct {
 	Mode  string // network mode
 	Deny  string
 	Live  string // keep or cut; empty: keep
+	Proxy string // proxy mode; empty: the default
 	IPv6  bool   // questions are about IPv6, in a lab of both families
 	Full  bool   // every case is asked on all protocols and ports
 	SCTP  bool   // questions are about SCTP, too, which not every kernel speaks
@@ -73,6 +74,9 @@ func (s *Setup) spec() topology.Spec {
 			{Name: "node2", Address: set(netip.MustParseAddr("192.168.0.12"))}},
 		Clients:       []topology.ClientSpec{{Name: "outside", Ports: s.ports("")}},
 		PolicyOptions: topology.PoliciesSpec{Style: set(s.Style), Deny: set(s.Deny)},
+	}
+	if s.Proxy != "" {
+		spec.Proxy.Mode = set(s.Proxy)
 	}
 	if s.Live != "" {
 		spec.PolicyOptions.Live = set(s.Live)

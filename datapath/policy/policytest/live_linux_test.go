@@ -79,6 +79,7 @@ func liveSetups(style string) []Setup {
 		{Name: "cut", Live: "cut", Mode: "host-gw", Deny: "drop"},
 		{Name: "cut, reject", Live: "cut", Mode: "vxlan", Deny: "reject"},
 		{Name: "cut, IPv6", Live: "cut", Mode: "vxlan", Deny: "drop", IPv6: true},
+		{Name: "cut, IPVS", Live: "cut", Mode: "vxlan", Deny: "drop", Proxy: "ipvs"},
 	}
 	for i := range list {
 		list[i].Style = style
