@@ -14,7 +14,7 @@ import (
 
 // onHost runs the tests of packages here, says of each package how it ended, and
 // appends every test to the record.
-func onHost(ctx context.Context, record, program string, packages []string) error {
+func onHost(ctx context.Context, record string, flags, packages []string) error {
 	if err := os.MkdirAll(filepath.Dir(record), 0o777); err != nil {
 		return err
 	}
@@ -23,10 +23,7 @@ func onHost(ctx context.Context, record, program string, packages []string) erro
 		return err
 	}
 	defer notes.Close()
-	args := []string{"test", "-count=1", "-json"}
-	if program != "" {
-		args = append(args, "-exec", program)
-	}
+	args := append([]string{"test", "-count=1", "-json"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -3,7 +3,7 @@
 // Command lane runs the kernel tests of this repository where they can run: on this
 // machine's kernel, and what that lacks in a virtual machine with a full one.
 //
-//	lane host -record FILE [-exec PROGRAM] PACKAGE…   run them here, and note how each ended
+//	lane host -record FILE [-exec PROGRAM] [-skip REGEXP] PACKAGE…   run them here, and note how each ended
 //	lane vm FILE…                                     run in the machine what was skipped here
 //
 // A test that cannot run skips itself with a reason that contains "this machine lacks"
@@ -45,10 +45,11 @@ func run(ctx context.Context, args []string) error {
 	case "host":
 		record := flags.String("record", "", "append how each test ended to this file")
 		program := flags.String("exec", "", "run the tests by this program, as go test -exec")
+		skip := flags.String("skip", "", "leave out tests that match, as go test -skip")
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
-		return onHost(ctx, *record, *program, flags.Args())
+		return onHost(ctx, *record, hostFlags(*program, *skip), flags.Args())
 	case "vm":
 		cover := flags.String("cover", "", "write coverage profiles into this folder")
 		if err := flags.Parse(args[1:]); err != nil {
@@ -56,5 +57,17 @@ func run(ctx context.Context, args []string) error {
 		}
 		return inMachine(ctx, flags.Args(), *cover)
 	}
-	return fmt.Errorf("usage: lane host -record FILE [-exec PROGRAM] PACKAGE… | lane vm [-cover FOLDER] FILE…")
+	return fmt.Errorf("usage: lane host -record FILE [-exec PROGRAM] [-skip REGEXP] PACKAGE… | lane vm [-cover FOLDER] FILE…")
+}
+
+// hostFlags are the flags of go test on the host.
+func hostFlags(program, skip string) []string {
+	var list []string
+	if program != "" {
+		list = append(list, "-exec", program)
+	}
+	if skip != "" {
+		list = append(list, "-skip", skip)
+	}
+	return list
 }
