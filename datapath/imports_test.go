@@ -40,7 +40,7 @@ var importTable = []importRow{
 	{"datapath", []string{"topology", "datapath/plan", "datapath/podnet/...", "datapath/service/...", "datapath/policy/..."}, nil, "compiling is pure: every machine compiles the same plan"},
 	{"datapath/netns", nil, []string{"github.com/vishvananda/netns", "golang.org/x/sys/..."}, "the only place that locks threads stays small"},
 	{"datapath/kernel", []string{"datapath/plan", "datapath/netns"}, []string{"github.com/vishvananda/netlink/...", "github.com/coreos/go-iptables/...", "github.com/moby/ipvs/...",
-		"github.com/google/nftables/...", "golang.org/x/sys/...", "golang.org/x/sync/..."}, "the kernel is told what to do, not why"},
+		"golang.org/x/sys/...", "golang.org/x/sync/..."}, "the kernel is told what to do, not why"},
 	{"datapath/kernel/*", []string{"datapath/plan", "datapath/netns", "datapath/kernel"}, nil, "the kernel is told what to do, not why"},
 	{"datapath/probe", []string{"datapath/netns", "datapath/flow"}, []string{"golang.org/x/sys/..."}, "a probe sees packets, not intentions"},
 	{"datapath/engine", []string{"datapath/plan", "datapath/netns", "datapath/kernel", "datapath/probe", "datapath/flow"}, []string{"golang.org/x/sys/...", "golang.org/x/sync/...", "github.com/creack/pty"},
