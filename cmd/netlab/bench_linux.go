@@ -72,8 +72,11 @@ func (u *ui) benchTable(rows []bench.Row) error {
 	missed := false
 	for _, r := range rows {
 		mark := "met"
-		if !r.OK {
+		switch {
+		case !r.OK:
 			mark, missed = "missed", true
+		case r.Goal == "":
+			mark = ""
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.What, r.Netlab, r.Floor, r.Got, r.Goal, mark)
 	}
