@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -126,7 +127,12 @@ func (l *lab) enter(name string) (*netns.NS, error) {
 	return ns, nil
 }
 
+// dial makes connections. Those that set no deadline have one behind which a lost packet
+// is sent again.
 func (l *lab) dial(flows ...flow.Flow) []flow.Seen {
+	for i := range flows {
+		flows[i].Within = cmp.Or(flows[i].Within, 10*time.Second)
+	}
 	var d probe.Dialer
 	return d.Dial(context.Background(), flows, l.enter)
 }
