@@ -23,7 +23,7 @@ func onHost(ctx context.Context, record string, flags, packages []string) error 
 		return err
 	}
 	defer notes.Close()
-	args := append([]string{"test", "-count=1", "-json"}, flags...)
+	args := append([]string{"test", "-count=1", "-json", "-timeout", "20m"}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

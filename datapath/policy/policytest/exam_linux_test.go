@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 
 // kernelSetups are the labs in which styles are asked in namespaces: in the first all
 // cases, since a refusal comes at once where a drop takes patience; in the others
-// every sixth, each lab its own. An ordinary user, whom the kernel treats the same once
+// every twelfth, each lab its own. An ordinary user, whom the kernel treats the same once
 // he has a namespace of his own, is asked every fourth of all.
 func kernelSetups(style string) []Setup {
 	list := []Setup{
@@ -49,7 +49,7 @@ func TestStylesInNamespaces(t *testing.T) {
 				r := enter(t, &s)
 				lab := start(t)
 				for i, c := range Cases() {
-					if !asked(s.Style, &c) || k == 0 && i%share != 0 || k > 0 && i%(6*share) != k-1 {
+					if !asked(s.Style, &c) || k == 0 && i%share != 0 || k > 0 && i%(12*share) != k-1 {
 						continue
 					}
 					j := r.judge(t, &c, s.planes(i))
