@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,10 +50,63 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyElse, Gid: nobodyElse}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("%v\n%s", err, ofFailed(string(out)))
 	}
 	if n := strings.Count(string(out), "--- PASS"); n < 8 {
 		t.Errorf("only %d tests passed as an ordinary user\n%s", n, out)
+	}
+}
+
+// ofFailed keeps of what go test -v prints the parts of tests that failed, and all of it
+// when there is none, as when the program died.
+func ofFailed(out string) string {
+	failed := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`).FindAllStringSubmatch(out, -1) {
+		failed[m[1]] = true
+	}
+	if len(failed) == 0 {
+		return out
+	}
+	var kept strings.Builder
+	keep := false
+	for line := range strings.Lines(out) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 3 && words[0] == "===":
+			keep = failed[words[2]]
+		case len(words) > 2 && words[0] == "---":
+			keep = failed[words[2]]
+			fallthrough
+		default:
+			if keep {
+				kept.WriteString(line)
+			}
+		}
+	}
+	return kept.String()
+}
+
+func TestWhatFailedIsShown(t *testing.T) {
+	const out = `=== RUN   TestA
+    a_test.go:1: fine
+=== NAME  TestB
+    b_test.go:1: broken
+--- PASS: TestA (1.00s)
+    --- PASS: TestA/one (0.10s)
+--- FAIL: TestB (1.00s)
+    b_test.go:2: more
+FAIL
+`
+	const want = `    b_test.go:1: broken
+--- FAIL: TestB (1.00s)
+    b_test.go:2: more
+FAIL
+`
+	if got := ofFailed(out); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := ofFailed("panic: no\n"); got != "panic: no\n" {
+		t.Errorf("a panic is shown as %q", got)
 	}
 }
 
