@@ -12,6 +12,9 @@
 // rules, virtual servers. In a namespace that stays, members come into sets before the
 // rules change and leave after it, and connections are cut at the very end.
 //
+// Apply reads all namespaces before it changes any, Update only those that a change
+// concerns where it can (update.go).
+//
 // Start reading at apply.go and edit.go; message.go holds the netlink messages of
 // routing, read.go the way back. sets.go, qdisc.go and virtual.go have both ways of
 // their kind; graceful.go says how real servers leave, cut.go and stale.go which

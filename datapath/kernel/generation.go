@@ -60,11 +60,12 @@ func (r *ruleset) note() {
 // asPlanned reports whether the rules are still those of the applied plan.
 func (r *ruleset) asPlanned() bool { return r.planned != 0 && generation() == r.planned }
 
-// noteRules remembers of all nodes that their rules are as planned.
-func (k *Kernel) noteRules() {
+// noteRules remembers of the nodes among the given namespaces, of all with nil, that
+// their rules are as planned. Of those that were not looked at nothing new is known.
+func (k *Kernel) noteRules(only map[string]bool) {
 	_ = k.thread.Run(func(h netns.Here) error {
-		for _, s := range k.spaces {
-			if s.kind != plan.Node {
+		for name, s := range k.spaces {
+			if s.kind != plan.Node || only != nil && !only[name] {
 				continue
 			}
 			if h.Enter(s.ns) != nil {

@@ -31,7 +31,9 @@ type Hooks struct {
 type Kernel struct {
 	hooks   Hooks
 	spaces  map[string]*space
-	applied *plan.Plan // what the last Apply was asked for
+	applied *plan.Plan // what the last Apply or Update was asked for
+	checked bool       // no Apply failed since one that read everything
+	few     int        // as the constant; tests have less
 	thread  *netns.Thread
 	proc    procfs
 	memory  *scratch // of all netlink sockets
@@ -59,6 +61,7 @@ func New(hooks Hooks) *Kernel {
 		hooks:   hooks,
 		spaces:  map[string]*space{},
 		applied: &plan.Plan{},
+		few:     few,
 		thread:  netns.NewThread(),
 		proc:    procfs{fd: -1},
 		memory:  newScratch(),
@@ -84,7 +87,7 @@ func (k *Kernel) Names() []string {
 	return names
 }
 
-// Applied is the plan of the last Apply.
+// Applied is the plan of the last Apply or Update.
 func (k *Kernel) Applied() *plan.Plan { return k.applied }
 
 // Apply makes the namespaces equal to the plan and returns what it changed. It
@@ -93,24 +96,22 @@ func (k *Kernel) Applied() *plan.Plan { return k.applied }
 // link takes along the addresses and routes on it.
 func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, error) {
 	defer k.settle()
+	k.checked = false
 	var first plan.Changes
 	for pass := 0; ; pass++ {
-		have, err := k.read(ctx, want, true)
+		have, err := k.read(ctx, want, scope{trust: true})
 		if err != nil {
 			return first, err
 		}
 		changes := plan.Diff(have, want)
 		if pass == 0 {
 			first = changes
-			if k.hooks.Check != nil && !changes.Empty() {
-				if err := k.hooks.Check(ctx, changes); err != nil {
-					return plan.Changes{}, err
-				}
+			if err := k.check(ctx, changes); err != nil {
+				return plan.Changes{}, err
 			}
 		}
 		if changes.Empty() {
-			k.applied = want
-			k.noteRules()
+			k.succeed(want)
 			return first, nil
 		}
 		if pass == 3 {
@@ -120,11 +121,16 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 			return first, err
 		}
 		if !renewsLinks(changes) {
-			k.applied = want // every message was acknowledged, and none undid another
-			k.noteRules()
+			k.succeed(want) // every message was acknowledged, and none undid another
 			return first, nil
 		}
 	}
+}
+
+// succeed notes that all namespaces are equal to the plan.
+func (k *Kernel) succeed(want *plan.Plan) {
+	k.applied, k.checked = want, true
+	k.noteRules(nil)
 }
 
 // renewsLinks reports whether links of a namespace that stays are changed or made.

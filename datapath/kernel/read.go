@@ -21,20 +21,28 @@ import (
 // Read returns what is in the namespaces now, in the terms of a plan. Of the
 // settings it reads those that want names, since every namespace has hundreds.
 func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) {
-	return k.read(ctx, want, false)
+	return k.read(ctx, want, scope{})
 }
 
-// read is Read; with trust it does not list rules that the kernel says are
-// unchanged since they were applied.
-func (k *Kernel) read(ctx context.Context, want *plan.Plan, trust bool) (*plan.Plan, error) {
+// scope is how much is read.
+type scope struct {
+	trust bool            // not rules that the kernel says are unchanged since they were applied
+	only  map[string]bool // the namespaces to read; nil: all
+}
+
+// read is Read for a part of what there is.
+func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
 	wanted := make(map[string]*plan.Netns, len(want.Netns))
 	for i := range want.Netns {
 		wanted[want.Netns[i].Name] = &want.Netns[i]
 	}
-	r := reader{k: k, trust: trust, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}}
+	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, name := range k.Names() {
+			if much.only != nil && !much.only[name] {
+				continue
+			}
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -62,8 +70,8 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, trust bool) (*plan.P
 type vethEnd struct{ index, peer int }
 
 type reader struct {
-	k     *Kernel
-	trust bool
+	k *Kernel
+	scope
 	ends  map[plan.Peer]vethEnd
 	known map[string]bool // namespaces whose rules need not be listed
 }
@@ -193,7 +201,8 @@ func hairpinPorts() (map[int]bool, error) {
 }
 
 // join fills in the peers of veths. The kernel gives only the index of the other
-// end, which many namespaces share, so the ends that the plans name are tried.
+// end, which many namespaces share, so the ends that the plans name are tried. Those in
+// namespaces that are not read are believed.
 func (r *reader) join(have *plan.Plan, plans ...links) {
 	for i := range have.Netns {
 		for j := range have.Netns[i].Links {
@@ -208,7 +217,9 @@ func (r *reader) join(have *plan.Plan, plans ...links) {
 				if !ok {
 					continue
 				}
-				if other, ok := r.ends[planned.Peer]; ok && other.index == mine.peer && other.peer == mine.index {
+				other, read := r.ends[planned.Peer]
+				left := r.only != nil && !r.only[planned.Peer.Netns]
+				if left || read && other.index == mine.peer && other.peer == mine.index {
 					link.Peer = planned.Peer
 					break
 				}
