@@ -24,7 +24,10 @@ func upCommand(u *ui) *cobra.Command {
 		Use:   "up [FILE]",
 		Short: "Make the running lab equal to a scenario",
 		Long: `Build the lab that a scenario describes. If it runs already, apply the difference:
-what the difference does not touch is not disturbed.`,
+what the difference does not touch is not disturbed.
+
+What has drifted from the plan is put right, too. In a large lab that happens after the answer
+where the change does not reach; other commands wait for it, and status tells of it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := theScenario(args)

@@ -252,3 +252,71 @@ func TestStatusNamesWhatWasChangedAndUpRepairs(t *testing.T) {
 	p.netlab("down")
 	p.expectNothing()
 }
+
+// crowded is a lab so large that a change of a label is answered before all pods were
+// looked at.
+const crowded = `
+variable "role" {
+  type    = string
+  default = "guest"
+}
+node "node1" {}
+node "node2" {}
+pod "web" {
+  node   = node.node1
+  labels = { app = "web" }
+}
+pod "shell" {
+  node   = node.node2
+  labels = { role = var.role }
+}
+pod "many" {
+  count = 60
+  node  = node.node2
+}
+policy "web" {
+  pod_selector = { app = "web" }
+  ingress {
+    from { pod_selector = { role = "friend" } }
+  }
+}
+`
+
+func TestUpRepairsWhatItsChangeDoesNotTouch(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("a.hcl", crowded)
+	p.netlab("up", "a.hcl")
+	harm := func() { p.netlab("exec", "many-30", "--", "ip", "route", "del", "default") }
+
+	// Whoever asks next finds it repaired, without asking for status first.
+	harm()
+	if out := p.netlab("up", "--var", "role=friend", "a.hcl"); !strings.Contains(out, "1 network namespace changed") {
+		t.Errorf("up: %s", out)
+	}
+	if out := p.netlab("exec", "many-30", "--", "ip", "route"); !strings.Contains(out, "default") {
+		t.Errorf("the route is not back: %s", out)
+	}
+	r := p.try("-v", "status")
+	if r.status != 0 || r.out != "a: as planned\n" || !strings.Contains(r.err, "after the last up more was put right: 1 network namespace changed (1 route)") ||
+		!strings.Contains(r.err, "default") {
+		t.Errorf("status: exit status %d: %s%s", r.status, r.out, r.err)
+	}
+	if out := p.netlab("up", "--var", "role=friend", "a.hcl"); out != "a: no change\n" {
+		t.Errorf("up again: %s", out)
+	}
+	if r := p.try("status"); r.status != 0 || r.err != "" {
+		t.Errorf("status after it: exit status %d: %s%s", r.status, r.out, r.err)
+	}
+
+	// Without a change all is looked at before the answer.
+	harm()
+	if out := p.netlab("up", "--var", "role=friend", "a.hcl"); !strings.Contains(out, "1 network namespace changed (1 route)") {
+		t.Errorf("up without a change: %s", out)
+	}
+
+	harm()
+	p.netlab("up", "a.hcl")
+	p.netlab("down")
+	p.expectNothing()
+}

@@ -41,67 +41,90 @@ func (e *engine) applyForAnother(ctx context.Context, req request) (reply, error
 	return e.apply(ctx, req)
 }
 
-// apply makes the lab equal to a plan, or leaves it as it was.
+// apply makes the lab equal to a plan, or leaves it as it was. Of a large lab it may
+// answer before it has looked at what the change does not touch: see checkRest.
 func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 	want, err := plan.Decode(bytes.NewReader(req.Plan))
 	if err != nil {
 		return reply{}, err
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	r, rest, err := e.change(ctx, req, want)
+	if rest {
+		go e.checkRest()
+	} else {
+		e.mu.Unlock()
+	}
+	return r, err
+}
+
+// change is apply with the lock held; rest says that namespaces were left out.
+func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r reply, rest bool, err error) {
 	e.changing.Store(true)
 	defer e.changing.Store(false)
 	if e.working.Err() != nil {
-		return reply{}, errClosed
+		return reply{}, false, errClosed
 	}
 	first := len(e.kernel.Names()) == 0
 	if running := e.meta.Load(); !first && running.File != req.Meta.File {
-		return reply{}, &ClashError{File: running.File}
+		return reply{}, false, &ClashError{File: running.File}
 	}
 	// Before anything is changed: a full disk must not leave half of an update.
 	if e.folder != nil {
 		if err := e.folder.write(planFile+".new", req.Plan); err != nil {
-			return reply{}, err
+			return reply{}, false, err
 		}
 	}
 	before := e.kernel.Applied()
-	changes, err := e.kernel.Apply(ctx, want)
+	changes, rest, err := e.kernel.Update(ctx, want)
 	if err != nil {
-		if e.folder != nil {
-			e.folder.unlink(planFile + ".new")
-		}
-		switch {
-		case errors.Is(err, unix.EMFILE):
-			// Nothing can be tried out now, so the features would all seem missing.
-			err = fmt.Errorf("%w (limit of this shell: ulimit -n; a lab needs about 2 per pod)", err)
-		case ctx.Err() == nil:
-			if lacks := e.require(ctx, plan.Requires(want)); lacks != nil {
-				err = lacks
-			}
-		}
-		if !first && e.working.Err() == nil {
-			// A lab that ran before stays as it was, also when the user hung up.
-			if _, back := e.kernel.Apply(context.Background(), before); back != nil {
-				err = errors.Join(err, fmt.Errorf("put the lab back: %w", back))
-			}
-		}
-		return reply{}, err
+		return reply{}, false, e.undo(ctx, err, before, want, first)
 	}
 	e.meta.Store(&req.Meta)
+	e.found.Store(&Check{})
 	if e.folder != nil {
 		e.folder.rename(planFile+".new", planFile)
 	}
 	for _, f := range changes.Requires() {
 		e.proven[f] = true
 	}
+	e.noteLeaving()
+	return reply{Applied: report(changes, req.Lines)}, rest, nil
+}
+
+func report(changes plan.Changes, lines bool) Applied {
 	a := Applied{Created: len(changes.Create), Edited: len(changes.Edit), Removed: len(changes.Remove)}
 	if !changes.Empty() {
 		a.Summary = changes.Summary()
 	}
-	if req.Lines {
+	if lines {
 		a.Lines = changes.Lines()
 	}
-	return reply{Applied: a}, nil
+	return a
+}
+
+// undo puts the lab back that was there before a change failed, and returns what to
+// tell of the failure.
+func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, first bool) error {
+	if e.folder != nil {
+		e.folder.unlink(planFile + ".new")
+	}
+	switch {
+	case errors.Is(err, unix.EMFILE):
+		// Nothing can be tried out now, so the features would all seem missing.
+		err = fmt.Errorf("%w (limit of this shell: ulimit -n; a lab needs about 2 per pod)", err)
+	case ctx.Err() == nil:
+		if lacks := e.require(ctx, plan.Requires(want)); lacks != nil {
+			err = lacks
+		}
+	}
+	if !first && e.working.Err() == nil {
+		// A lab that ran before stays as it was, also when the user hung up.
+		if _, back := e.kernel.Apply(context.Background(), before); back != nil {
+			err = errors.Join(err, fmt.Errorf("put the lab back: %w", back))
+		}
+	}
+	return err
 }
 
 // check refuses changes of a lab that runs when the kernel lacks what they need: it

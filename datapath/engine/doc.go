@@ -6,7 +6,8 @@
 // The parent side is Start (start.go), Connect and List (state.go) and the
 // methods of Client (client.go). The program that uses them must call Main first
 // thing: the engine is the same program, started again. The child side starts in
-// child.go and answers requests in serve.go; agents.go holds the sockets and
+// child.go and answers requests in serve.go; apply.go makes the lab equal to a plan,
+// rest.go looks at what a change did not touch; agents.go holds the sockets and
 // programs inside the lab, exec.go runs what the user asks for.
 //
 // A lab that outlives its maker has a folder in the state directory with its

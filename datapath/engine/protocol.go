@@ -28,6 +28,8 @@ type Info struct {
 	// Leaving are the real servers of virtual servers that left the plan and wait for
 	// the end of their last connection; unknown while the lab is changing.
 	Leaving []Leaving
+	// Check is what was found behind the last Apply; nothing as long as that is under way.
+	Check Check
 }
 
 // Leaving is a real server of weight 0 that is deleted when its connections are over.

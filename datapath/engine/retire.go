@@ -34,12 +34,25 @@ func (e *engine) retire(ctx context.Context) {
 }
 
 // leaving lists the real servers that wait for their last connection. While the lab is
-// changing nobody knows.
+// changing nobody knows; while it is looked at behind a change, they are as they were.
 func (e *engine) leaving() []Leaving {
 	if !e.mu.TryRLock() {
+		if left := e.left.Load(); left != nil && !e.changing.Load() {
+			return *left
+		}
 		return nil
 	}
 	defer e.mu.RUnlock()
+	return e.leavingNow()
+}
+
+// noteLeaving remembers them for as long as the lab is locked.
+func (e *engine) noteLeaving() {
+	list := e.leavingNow()
+	e.left.Store(&list)
+}
+
+func (e *engine) leavingNow() []Leaving {
 	var list []Leaving
 	for _, l := range e.kernel.Leaving() {
 		list = append(list, leavingOf(l))

@@ -42,6 +42,8 @@ type engine struct {
 	// working ends when the lab goes down: changes under way are given up.
 	working context.Context
 	giveUp  context.CancelCauseFunc
+	found   atomic.Pointer[Check]     // never nil
+	left    atomic.Pointer[[]Leaving] // when the last change was made
 
 	mu     sync.RWMutex // held to change the lab, shared to use it
 	kernel *kernel.Kernel
@@ -56,6 +58,7 @@ func newEngine(f *folder) (*engine, error) {
 	e := &engine{folder: f, started: time.Now(), proven: map[plan.Feature]bool{}, reapEvery: reapInterval}
 	e.working, e.giveUp = context.WithCancelCause(context.Background())
 	e.meta.Store(&Meta{})
+	e.found.Store(&Check{})
 	server, err := probe.NewServer()
 	if err != nil {
 		return nil, err
@@ -163,7 +166,7 @@ func (e *engine) answer(ctx context.Context, req request, maker bool) (reply, er
 
 // info takes no lock: it tells that the engine is alive.
 func (e *engine) info() reply {
-	i := Info{State: "running", Started: e.started, RSS: residentMemory(), Leaving: e.leaving()}
+	i := Info{State: "running", Started: e.started, RSS: residentMemory(), Leaving: e.leaving(), Check: *e.found.Load()}
 	if e.changing.Load() {
 		i.State = "changing"
 	}
