@@ -26,7 +26,7 @@ func (r *run) begin(at int) bool {
 	fd, err := r.dial(at, f)
 	switch {
 	case fd < 0 && r.open > 0 && (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) ||
-		errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)):
+		errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EADDRINUSE)):
 		return false
 	case fd < 0:
 		r.next++
@@ -84,6 +84,12 @@ func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	if err := setUpDialed(fd, kind, family); err != nil {
 		unix.Close(fd)
 		return -1, err
+	}
+	if number == 0 && kind == unix.SOCK_STREAM {
+		if err := takePort(fd, family); err != nil && r.open > 0 {
+			unix.Close(fd)
+			return -1, err
+		}
 	}
 	err = unix.Connect(fd, sa)
 	if err != nil && !errors.Is(err, unix.EINPROGRESS) {

@@ -2,6 +2,7 @@ package probe_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -207,6 +208,49 @@ func TestDialLeavesNoDescriptor(t *testing.T) {
 	}
 	if after := descriptorsOpen(t); after > before {
 		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+// fewPorts leaves a network namespace that many source ports.
+func (l *lab) fewPorts(name string, n int) {
+	l.Helper()
+	err := l.in(name, func(netns.Here) error {
+		return os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", fmt.Appendf(nil, "40000 %d", 40000+n-1), 0)
+	})
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// discarded are flows to two ports of an address that discards, in turn.
+func discarded(n int) []flow.Flow {
+	flows := make([]flow.Flow, n)
+	for i := range flows {
+		flows[i] = flow.Flow{From: "client", To: to([]string{"10.0.9.1:80", "10.0.9.1:81"}[i%2]), Protocol: flow.TCP, Within: 300 * time.Millisecond}
+	}
+	return flows
+}
+
+// Else IPVS mistakes two connections to one real server for each other.
+func TestConnectionsThatLiveTogetherHaveDifferentSourcePorts(t *testing.T) {
+	l := pair(t)
+	l.fewPorts("client", 40)
+	flowOf := map[uint16]int{}
+	for i, s := range l.dial(discarded(32)...) {
+		if other, taken := flowOf[s.Local.Port()]; taken {
+			t.Errorf("flows %d and %d have port %d", other, i, s.Local.Port())
+		}
+		flowOf[s.Local.Port()] = i
+	}
+}
+
+func TestMoreConnectionsThanSourcePorts(t *testing.T) {
+	l := pair(t)
+	l.fewPorts("client", 20)
+	for i, s := range l.dial(discarded(30)...) {
+		if s.Outcome != flow.Timeout {
+			t.Errorf("flow %d: %s (%s), want timeout", i, s.Outcome, s.Err)
+		}
 	}
 }
 

@@ -35,8 +35,8 @@ type Dialer struct {
 // returns. A flow whose attempt could not be made, or that ctx ended, has the
 // outcome failed.
 //
-// Each attempt has a socket and a source port of its own, and its deadline runs
-// from its own connect. It is connected when something answered: an agent, and
+// Each attempt has a socket and a source port of its own, also towards different
+// addresses, and its deadline runs from its own connect. It is connected when something answered: an agent, and
 // Answer names it, or something that does not speak the protocol, and Answer is
 // empty. TCP connections end with a reset, which leaves nothing in TIME_WAIT, at
 // either side or in conntrack.

@@ -90,6 +90,22 @@ func setUpListener(fd int, s Socket, ipv6 bool) error {
 	return os.NewSyscallError("listen", unix.Listen(fd, backlog))
 }
 
+// takePort gives a TCP socket a source port that no other connection of the network
+// namespace has meanwhile. Connect alone chooses one for each destination, so that two
+// connections to two addresses often have the same. IPVS knows whom an answer is for by
+// the client's address and port and the real server's, not by the virtual one's, and takes
+// the newer of two connections that differ in nothing else (ip_vs_conn_out_get in
+// net/netfilter/ipvs/ip_vs_conn.c): the older one would never be answered.
+//
+// EADDRINUSE: all are taken.
+func takePort(fd, family int) error {
+	var any unix.Sockaddr = &unix.SockaddrInet4{}
+	if family == unix.AF_INET6 {
+		any = &unix.SockaddrInet6{}
+	}
+	return os.NewSyscallError("bind", unix.Bind(fd, any))
+}
+
 // setLinger says whether closing fd resets the connection at once, or ends it in
 // order.
 func setLinger(fd int, reset bool) error {
