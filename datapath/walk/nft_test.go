@@ -3,10 +3,12 @@ package walk_test
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk"
 )
 
 // nft appends rules to a chain of the table inet try of a namespace, and returns the
@@ -312,5 +314,13 @@ func nftNATRows() []row {
 func TestNFTRows(t *testing.T) {
 	for _, r := range nftRows() {
 		t.Run(r.name, r.check)
+	}
+}
+
+func TestRulesOfNFTablesAreShown(t *testing.T) {
+	r := row{change: atForward(exprs(is(plan.NFTL4Proto, plan.NFTProtocol("tcp")), plan.NFTReject{With: "tcp reset"}))}
+	const want = "forward #1 meta l4proto tcp reject with tcp reset"
+	if got := walk.New(r.plan()).Walk(r.flow()).Text(walk.Brief); !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
 	}
 }

@@ -162,6 +162,8 @@ func (s *Step) ruleLine() string {
 	text := "|" + strings.Repeat("  ", s.Depth) + " " + fmt.Sprintf("%s #%d", s.Chain, s.Rule)
 	if spec, ok := strings.CutPrefix(s.Text, "-A "+s.Chain); ok {
 		text += spec
+	} else if s.Text != "" { // of nf_tables
+		text += " " + s.Text
 	}
 	if s.Chance > 0 {
 		text += fmt.Sprintf("  (taken with %s)", percent(s.Chance))

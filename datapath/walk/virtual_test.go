@@ -63,6 +63,17 @@ func virtualRows() []row {
 	toVIP := plan.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
 	toReal := plan.Dst{Prefix: netip.MustParsePrefix("10.0.2.2/32")}
 	fromReal := plan.Src{Prefix: netip.MustParsePrefix("10.0.2.2/32")}
+	toNeighbour := plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.3/32")}
+	neighbour := func(_, r, b *plan.Netns) {
+		bridged(isTCP, plan.DPort{Port: 1})(nil, r, b)
+		virtual(r, vip, "rr", "10.0.1.3:80")
+	}
+	reject := func(with string, matches ...plan.Match) func(a, r, b *plan.Netns) {
+		return func(_, r, _ *plan.Netns) {
+			setSysctl(r, "net.ipv4.icmp_ratelimit", "0")
+			rules(r, "filter", "OUTPUT", rule(plan.Reject{With: with}, matches...))
+		}
+	}
 	return []row{
 		{name: "a client keeps its address", change: toB, to: vip, want: "b from a"},
 		{name: "a datagram", change: toB, to: vip, proto: flow.UDP, want: "b from a"},
@@ -72,6 +83,7 @@ func virtualRows() []row {
 		{name: "a process of the router dials from the address itself", change: toB, from: "node.r", to: vip, want: "b from 10.9.9.9"},
 		{name: "masqueraded", change: with(toB, mark(toVIP)), from: "node.r", to: vip, want: "b from 10.0.2.1"},
 		{name: "the router itself is the real server", change: func(_, r, _ *plan.Netns) { virtual(r, port81, "rr", "10.0.2.1:80") }, to: port81, want: "r from a"},
+		{name: "the router itself with a closed port", change: func(_, r, _ *plan.Netns) { virtual(r, port81, "rr", "10.0.2.1:99") }, to: port81, want: "refused"},
 		{name: "also for itself", change: func(_, r, _ *plan.Netns) { virtual(r, port81, "rr", "10.0.2.1:80") }, from: "node.r", to: port81, want: "r from 10.9.9.9"},
 		{name: "no real server", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr") }, to: vip, want: "refused"},
 		{name: "no real server, datagram", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr") }, to: vip, proto: flow.UDP, want: "refused"},
@@ -91,6 +103,17 @@ func virtualRows() []row {
 		{name: "by its virtual server", change: with(toB, drop("OUTPUT", plan.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 80})), to: vip, want: "timeout"},
 		{name: "not by another", change: with(toB, drop("OUTPUT", plan.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 81})), to: vip, want: "b from a"},
 		{name: "nor before IPVS", change: with(toB, drop("INPUT", plan.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 80})), to: vip, want: "b from a"},
+		{name: "refused behind IPVS", change: with(toB, reject("", toReal)), to: vip, want: "refused"},
+		{name: "refused behind IPVS, masqueraded", change: with(toB, mark(toVIP), reject("", toReal)), to: vip, want: "refused"},
+		{name: "a datagram refused behind IPVS", change: with(toB, reject("", toReal)), to: vip, proto: flow.UDP, want: "refused"},
+		{name: "a reset behind IPVS, from no bridge", change: with(toB, reject("tcp-reset", isTCP, toReal), func(_, r, _ *plan.Netns) {
+			setSysctl(r, "net.bridge.bridge-nf-call-iptables", "0")
+		}), to: vip, want: "refused"},
+		{name: "refused behind IPVS, the router itself", change: with(toB, reject("", toReal)), from: "node.r", to: vip, want: "refused"},
+		{name: "a reset behind IPVS, the router itself", change: with(toB, reject("tcp-reset", isTCP, toReal)), from: "node.r", to: vip, want: "refused"},
+		{name: "refused behind IPVS, from a bridge", change: with(neighbour, reject("", toNeighbour)), to: vip, want: "refused"},
+		{name: "a datagram refused behind IPVS, from a bridge", change: with(neighbour, reject("", toNeighbour)), to: vip, proto: flow.UDP, want: "refused"},
+		{name: "a reset behind IPVS, from a bridge", change: with(neighbour, reject("tcp-reset", isTCP, toNeighbour)), to: vip, want: "timeout"},
 		{name: "a neighbour's answer past the router", change: with(func(_, r, b *plan.Netns) {
 			bridged(isTCP, plan.DPort{Port: 1})(nil, r, b)
 			virtual(r, vip, "rr", "10.0.1.3:80")

@@ -229,9 +229,9 @@ func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) B
 		p.kind, p.code, p.quoted = failure, code, &quoted
 		p.src = netip.AddrPortFrom(h.errorSource(about), 0)
 	}
-	if code == TCPReset && about.port != nil && about.conn != nil && about.conn.dnat {
+	if code == TCPReset && about.port != nil && (about.served != nil || about.conn != nil && about.conn.dnat) {
 		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it goes straight out.
-		return ended(flow.Timeout, why+"; the reset to a packet from a bridge passes by NAT, and "+t.dialer.Name+" does not know it")
+		return ended(flow.Timeout, why+"; the reset to a packet from a bridge passes by NAT and IPVS, and "+t.dialer.Name+" does not know it")
 	}
 	f := r.originate(h, p)
 	switch {
@@ -309,7 +309,7 @@ func (r *run) closed(t *talk, f fate, why string) Branch {
 		code = PortUnreachable.family(f.p.ipv6())
 	}
 	about := *f.p
-	about.conn = nil // it has left the stack: the answer is tracked anew
+	about.conn, about.port = nil, nil // it has left the stack: the answer is one of its own
 	return r.complain(t, f.h, &about, code, why)
 }
 

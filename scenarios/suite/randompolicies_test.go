@@ -18,11 +18,7 @@ func policyScript(seed uint64, style string) script {
 	s = append(s, block{header: `namespace "other"`, lines: []string{`labels = { team = "red" }`}})
 	options := block{header: "policies"}
 	options.add("style = %q", style)
-	deny := pick(d, "drop", "reject")
-	if s.has(`mode = "ipvs"`) {
-		deny = "drop" // what refuses packets of IPVS in OUTPUT is not always heard: the walker does not know when
-	}
-	options.add("deny = %q", deny)
+	options.add("deny = %q", pick(d, "drop", "reject"))
 	if d.one(4) {
 		options.add(`host_egress = "enforce"`)
 	}
@@ -37,11 +33,6 @@ func policyScript(seed uint64, style string) script {
 		s = append(s, d.clusterPolicy(i+1))
 	}
 	return s
-}
-
-// has reports whether some block has a line.
-func (s script) has(line string) bool {
-	return slices.ContainsFunc(s, func(b block) bool { return slices.Contains(b.lines, line) })
 }
 
 // policyStyles are the styles that do what policies mean: legacy has faults, which its

@@ -98,6 +98,9 @@ func (c *compiler) hooks() {
 	if c.view.Lab.Proxy.Mode == "ipvs" {
 		hook("OUTPUT", output)
 		own := plan.AddrType{Src: "LOCAL", NotSrc: true}
+		if c.view.MarksBalanced() {
+			c.add(output, o, set(policy.Balanced), own, plan.Comment{Text: "Sent by IPVS"})
+		}
 		c.add(output, o, plan.Jump{Chain: from}, own)
 		c.add(output, o, plan.Jump{Chain: to}, own)
 	}

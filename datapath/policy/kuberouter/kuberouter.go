@@ -82,8 +82,11 @@ func (c *compiler) top() {
 		hook := c.ensure(h.from, "ACCEPT")
 		hook.Rules = append(hook.Rules, plan.Rule{Matches: []plan.Match{comment}, Target: plan.Jump{Chain: h.to}, Origin: o})
 		c.ensure(h.to, "")
-		if h.to == input {
+		switch {
+		case h.to == input:
 			c.served(o)
+		case h.to == output && c.view.MarksBalanced():
+			c.add(output, o, setMark(policy.Balanced), plan.Comment{Text: "rule to mark what IPVS sends"}, plan.AddrType{Src: "LOCAL", NotSrc: true})
 		}
 	}
 }

@@ -91,6 +91,9 @@ func (c *compiler) base() {
 	if c.view.Lab.Proxy.Mode == "ipvs" {
 		hook("output")
 		c.add("output", o, "what the node sends itself", plan.NFTMatch{Field: plan.NFTFibSrcType, Value: plan.NFTNumber(plan.NFTLocal)}, verdict("accept"))
+		if c.view.MarksBalanced() {
+			c.add("output", o, "sent by IPVS", plan.NFTOrMark(policy.Balanced))
+		}
 		c.add("output", o, "", plan.NFTJump(pods))
 	}
 	if c.view.Options.HostEgress {
@@ -198,6 +201,9 @@ func (c *compiler) denial() {
 		return
 	}
 	c.add(deny, o, "", plan.NFTCTStatus{Status: []string{"dnat"}}, plan.NFTReject{With: "icmpx port-unreachable"})
+	if c.view.MarksBalanced() {
+		c.add(deny, o, "", marked(policy.Balanced), plan.NFTReject{With: "icmpx port-unreachable"})
+	}
 	c.add(deny, o, "", protocol(topology.TCP), plan.NFTReject{With: "tcp reset"})
 	c.add(deny, o, "", plan.NFTReject{With: "icmpx port-unreachable"})
 }
