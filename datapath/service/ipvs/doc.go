@@ -39,6 +39,16 @@
 // loopback; session affinity is per address, as each has a virtual server; what nobody
 // serves is refused.
 //
+// What the kernel confuses: IPVS knows whom an answer is for by the addresses and ports of
+// client and real server, not by the virtual server's (ip_vs_conn_out_get in
+// net/netfilter/ipvs/ip_vs_conn.c), and remembers a connection for ten seconds after a
+// reset, for two minutes after an orderly end. When one source port has two connections to
+// the same endpoint by two addresses of services at once, the older one gets no answers
+// any more; nor does one that only passes the node, where another that IPVS still remembers
+// had the same. Retries do not help, another source port does. The dialers of expectations
+// use no port twice at a time, so it takes a node that masquerades, which draws ports by
+// chance: one connection in thousands of a busy lab.
+//
 // Alternatives: addresses as local routes without a device (ip route add local … dev
 // lo), an option where the dummy driver is missing; direct routing or tunnels in place
 // of rewritten addresses, which need the service's address on every pod; and one

@@ -21,6 +21,10 @@ const (
 	side = 2000 // connections at a time
 )
 
+// patience is how long somebody waits who shall get an answer: a busy machine loses
+// packets, and TCP sends its first one again after 1 and 3 seconds.
+const patience = 4 * time.Second
+
 // Kernel makes the lab and connects for real. The test program's TestMain has to
 // call engine.Main. Setups that this machine cannot make are skipped.
 func Kernel(t testing.TB, p *plan.Plan, cases []Case) []Result {
@@ -39,10 +43,13 @@ func Kernel(t testing.TB, p *plan.Plan, cases []Case) []Result {
 
 	results := make([]Result, len(cases))
 	scale := flow.TimeScale()
-	e := exam{t: t, lab: lab, cases: cases, results: results, within: flow.Stretched(time.Second, scale), patience: flow.Stretched(2900*time.Millisecond, scale)}
+	e := exam{t: t, lab: lab, cases: cases, results: results, within: flow.Stretched(time.Second, scale), mistakes: balances(p)}
 	e.sit(ctx)
-	if e.lost > 0 {
-		t.Logf("%d of %d connections were dialed again after a timeout", e.lost, e.dialed)
+	if e.late > 0 {
+		t.Logf("%d of %d connections were answered only after %v", e.late, e.dialed, e.within)
+	}
+	if e.mistaken > 0 {
+		t.Logf("%d of %d connections were dialed again", e.mistaken, e.dialed)
 	}
 	world := walk.New(p)
 	for i := range cases {
@@ -70,9 +77,15 @@ type exam struct {
 	lab     *engine.Client
 	cases   []Case
 	results []Result
-	// within is the deadline of a connection, patience that of one that is dialed again.
-	within, patience time.Duration
-	dialed, lost     int
+	within  time.Duration // of connections that may time out
+	// mistakes: IPVS may take a connection for another one.
+	mistakes               bool
+	dialed, late, mistaken int
+}
+
+// balances reports whether a plan has virtual servers.
+func balances(p *plan.Plan) bool {
+	return slices.ContainsFunc(p.Netns, func(n plan.Netns) bool { return len(n.Virtual) > 0 })
 }
 
 // sit connects for each case. Sticky clients connect once before the others, so that
@@ -83,7 +96,10 @@ func (e *exam) sit(ctx context.Context) {
 	for _, i := range patientFirst(e.cases) {
 		c := &e.cases[i]
 		f := c.Flow
-		f.Within = e.within
+		f.Within = patience
+		if slices.Contains(c.Ends, timeout[0]) {
+			f.Within = e.within
+		}
 		n := few
 		if len(c.Ends) > 1 {
 			n = many
@@ -121,8 +137,15 @@ func patientFirst(cases []Case) []int {
 func (e *exam) probe(ctx context.Context, flows []flow.Flow, owners []int) {
 	for len(flows) > 0 {
 		n := min(side, len(flows))
+		seen := e.dial(ctx, flows[:n])
 		e.dialed += n
-		for i, s := range e.dial(ctx, flows[:n], owners) {
+		if e.mistakes {
+			e.again(ctx, seen, owners)
+		}
+		for i, s := range seen {
+			if s.Outcome != flow.Timeout && s.Took > e.within {
+				e.late++
+			}
 			if r := &e.results[owners[i]]; !slices.Contains(r.Ends, s.End()) {
 				r.Ends = append(r.Ends, s.End())
 			}
@@ -131,34 +154,32 @@ func (e *exam) probe(ctx context.Context, flows []flow.Flow, owners []int) {
 	}
 }
 
-// dial connects, and once again where nothing came although something should: a busy
-// machine answers late, and packets get lost. What did come stands.
-func (e *exam) dial(ctx context.Context, flows []flow.Flow, owners []int) []flow.Seen {
-	ask := func(flows []flow.Flow) []flow.Seen {
-		seen, err := e.lab.Probe(ctx, flows)
-		if err != nil {
-			e.t.Fatal(err)
-		}
-		return seen
+func (e *exam) dial(ctx context.Context, flows []flow.Flow) []flow.Seen {
+	seen, err := e.lab.Probe(ctx, flows)
+	if err != nil {
+		e.t.Fatal(err)
 	}
-	seen := ask(flows)
-	var again []flow.Flow
+	return seen
+}
+
+// again dials once more where nothing came although something should, from another
+// port. A node that masquerades gives connections ports by chance; when another node has
+// had a connection by IPVS from the same address and port to the same endpoint in the
+// last ten seconds, IPVS there takes the answers for that one's (package ipvs tells why).
+// That is one connection in thousands; of more than one in a hundred nobody asks again.
+func (e *exam) again(ctx context.Context, seen []flow.Seen, owners []int) {
+	var flows []flow.Flow
 	var places []int
 	for i, s := range seen {
 		if s.Outcome == flow.Timeout && !slices.Contains(e.cases[owners[i]].Ends, timeout[0]) {
-			f := flows[i]
-			f.Within = e.patience
-			again, places = append(again, f), append(places, i)
+			flows, places = append(flows, s.Flow), append(places, i)
 		}
 	}
-	if len(again) == 0 {
-		return seen
+	if len(flows) == 0 || len(flows) > 5+len(seen)/100 {
+		return
 	}
-	if e.lost += len(again); e.lost <= 5 {
-		e.t.Logf("dialed again after a timeout: %s", e.cases[owners[places[0]]].Name)
-	}
-	for j, s := range ask(again) {
+	e.mistaken += len(flows)
+	for j, s := range e.dial(ctx, flows) {
 		seen[places[j]] = s
 	}
-	return seen
 }
