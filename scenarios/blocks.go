@@ -255,7 +255,7 @@ func (l *loader) schemaDiags(diags hcl.Diagnostics, s schema) {
 				l.errorf(*d.Subject, "Block written as attribute", "%q is a block of a %s. Write %s { … } without the equals sign.", name, s.kind, name)
 				continue
 			}
-			l.errorf(*d.Subject, "Unknown attribute", "A %s has no attribute %q.%s", s.kind, name, orKnown(name, s.attrNames()))
+			l.errorf(*d.Subject, "Unknown attribute", "A %s has no attribute %q.%s", s.kind, name, s.instead(name))
 		case "Unsupported block type":
 			if slices.Contains(s.attrNames(), name) {
 				l.errorf(*d.Subject, "Attribute written as block", "%q is an attribute of a %s. Write %s = …", name, s.kind, name)
@@ -269,6 +269,18 @@ func (l *loader) schemaDiags(diags hcl.Diagnostics, s schema) {
 			l.hcl(hcl.Diagnostics{d})
 		}
 	}
+}
+
+// instead says what to write in place of an attribute that does not exist.
+func (s schema) instead(name string) string {
+	blocks := s.blockNames()
+	if len(s.attrNames()) > 0 || len(blocks) == 0 {
+		return orKnown(name, s.attrNames())
+	}
+	if h := hint(name, blocks); h != "" {
+		return h + " That is a block, without the equals sign."
+	}
+	return fmt.Sprintf(" It has blocks only: %s.", words(slices.Sorted(slices.Values(blocks))))
 }
 
 // orKnown suggests the nearest name, else lists what there is.

@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -84,12 +86,13 @@ func (l *loader) policyPeer(b *block, s schema, sc scope) topology.PeerSpec {
 	c := l.read(b, s, sc)
 	out := topology.PeerSpec{Origin: b.origin(),
 		PodSelector: l.selector(c, "pod_selector", sc), NamespaceSelector: l.selector(c, "namespace_selector", sc)}
-	if a := c.attrs["networks"]; a != nil {
+	if a := c.attrs["networks"]; a != nil && !l.isNull(a, sc) {
 		for _, p := range l.cidrs(a, sc) {
 			out.Networks.Value = append(out.Networks.Value, p.Value)
 		}
 		out.Networks.Origin = originOf(a.Expr.Range())
-		out.Networks.Set = len(out.Networks.Value) > 0
+		v, ok := l.value(a, sc)
+		out.Networks.Set = ok && len(elements(v)) == len(out.Networks.Value)
 	}
 	bb := l.option(c, "ip_block")
 	if bb == nil {
@@ -174,6 +177,9 @@ func (l *loader) selector(c *content, name string, sc scope) (out topology.Selec
 		out.MatchLabels = l.labels(a, sc)
 		return out
 	}
+	if !l.selectorFields(a, v) {
+		return out
+	}
 	fields := v.AsValueMap()
 	if m, ok := fields["match_labels"]; ok && !m.IsNull() {
 		labels, err := convert.Convert(m, cty.Map(cty.String))
@@ -189,17 +195,38 @@ func (l *loader) selector(c *content, name string, sc scope) (out topology.Selec
 	return out
 }
 
-// isStructured tells { match_labels = { … } } from a map of labels.
+// isStructured tells { match_labels = { … } } from a map of labels, whose values are
+// simple. No label has a list or a map.
 func isStructured(v cty.Value) bool {
-	if !v.Type().IsObjectType() && !v.Type().IsMapType() || v.LengthInt() == 0 {
+	if !v.Type().IsObjectType() && !v.Type().IsMapType() || v.LengthInt() == 0 || isKind(v, objectKinds...) {
 		return false
 	}
-	for k, e := range v.AsValueMap() {
-		if k != "match_labels" && k != "match_expressions" || e.Type().IsPrimitiveType() && !e.IsNull() {
-			return false
+	fields := v.AsValueMap()
+	for _, name := range selectorFieldNames() {
+		if e, ok := fields[name]; ok && e.IsNull() {
+			return true
 		}
 	}
-	return true
+	for _, e := range fields {
+		if !e.IsNull() && !e.Type().IsPrimitiveType() {
+			return true
+		}
+	}
+	return false
+}
+
+func selectorFieldNames() []string { return []string{"match_labels", "match_expressions"} }
+
+// selectorFields reports what no structured selector has, and false where there is any.
+func (l *loader) selectorFields(a *hcl.Attribute, v cty.Value) bool {
+	good := true
+	for _, name := range slices.Sorted(maps.Keys(v.AsValueMap())) {
+		if known := selectorFieldNames(); !slices.Contains(known, name) {
+			l.errorf(a.Expr.Range(), "Unknown field of selector", "A selector is a map of labels, or has %s: %q is neither.%s", words(known), name, orKnown(name, known))
+			good = false
+		}
+	}
+	return good
 }
 
 func textsOf(m cty.Value) map[string]string {
@@ -217,6 +244,10 @@ func (l *loader) expressions(a *hcl.Attribute, list cty.Value) []topology.Expres
 	var out []topology.ExpressionSpec
 	for _, e := range elements(list) {
 		x, ok := expressionOf(e, a)
+		if name := strayField(e); name != "" {
+			l.errorf(a.Expr.Range(), "Unknown field of expression", "A match expression has no %q.%s", name, orKnown(name, expressionSchema().attrs))
+			return nil
+		}
 		if !ok {
 			l.errorf(a.Expr.Range(), "Wrong type", "match_expressions must be a list of objects with key, operator and values, not of %s. Write { key = \"app\", operator = \"In\", values = [\"web\"] }.", describe(e))
 			return nil
@@ -224,6 +255,19 @@ func (l *loader) expressions(a *hcl.Attribute, list cty.Value) []topology.Expres
 		out = append(out, x)
 	}
 	return out
+}
+
+// strayField is what an expression has and should not; "": nothing.
+func strayField(v cty.Value) string {
+	if v.IsNull() || !v.Type().IsObjectType() {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Type().AttributeTypes())) {
+		if !slices.Contains(expressionSchema().attrs, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func expressionOf(v cty.Value, a *hcl.Attribute) (out topology.ExpressionSpec, ok bool) {

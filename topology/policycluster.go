@@ -126,8 +126,11 @@ func (r *resolver) clusterPeer(s PeerSpec, rule PolicyRuleSpec, ingress bool) []
 		pods, _ := r.clusterPods(s)
 		return []PolicyPeer{{Pods: pods, Origin: s.Origin}}
 	}
-	if n := len(s.Networks.Value); s.Networks.Set && (n < 1 || n > maxPolicyItems) {
-		r.errorf(where, "Too few or many networks", "A peer has 1 to %d networks, and this one has %d. Use another peer for the rest.", maxPolicyItems, n)
+	switch n := len(s.Networks.Value); {
+	case s.Networks.Set && n == 0:
+		r.errorf(where, "Empty networks", "A peer has 1 to %d networks, and this one has none. Add one, or remove the peer.", maxPolicyItems)
+	case n > maxPolicyItems:
+		r.errorf(where, "Too many networks", "A peer has 1 to %d networks, and this one has %d. Use another peer for the rest.", maxPolicyItems, n)
 	}
 	var out []PolicyPeer
 	for i, p := range s.Networks.Value {
