@@ -53,6 +53,13 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 		var known bool
 		p := newPlaces(lab)
 		if at, known = p.lookup(host, topology.DefaultNamespace); !known {
+			var in []string
+			if at, in = p.lookupAnywhere(lab, host); len(in) > 1 {
+				return expect.Target{}, "", fmt.Errorf("%s is in several namespaces; write %s", host, words(in))
+			}
+			known = len(in) == 1
+		}
+		if !known {
 			return expect.Target{}, "", unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
 		}
 		switch {
@@ -73,6 +80,16 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 		target.Name = fmt.Sprintf("%s:%d", name, number)
 	}
 	return target, of, nil
+}
+
+// lookupAnywhere finds a name in any namespace, and returns how to write it there.
+func (p *places) lookupAnywhere(lab *topology.Lab, host string) (at answering, in []string) {
+	for _, ns := range lab.Namespaces {
+		if found, known := p.lookup(host, ns.Name); known {
+			at, in = found, append(in, ns.Name+"/"+host)
+		}
+	}
+	return at, in
 }
 
 // portFor picks the port: the one that is written, by number or name, else the only

@@ -86,6 +86,8 @@ func TestListenersAreFoundByNameAndPort(t *testing.T) {
 		{"web", "udp", `which port of "web"? it has 80/tcp`},
 		{"node1", "", `"node1" has no port; write node1:80`},
 		{"192.0.2.1:99999", "", `"192.0.2.1:99999": "99999" is no port number; write one from 1 to 65535`},
+		{"db:80", "", "tcp " + lab.Pods[0].Addrs[0].String() + ":80"}, // of another namespace, and no other
+		{"db/db:80", "", "tcp " + lab.Pods[0].Addrs[0].String() + ":80"},
 		{"wbe", "", `nothing in this lab is called "wbe"`},
 	} {
 		got, protocol, err := Listener(lab, row.name, row.protocol)
