@@ -127,7 +127,11 @@ func (r Result) truth(paint func(style, string) string) string {
 	}
 	m := matrix{paint: paint}
 	m.reachability(*r.Table)
-	return strings.TrimSpace(m.text.String())
+	text := strings.TrimSpace(m.text.String())
+	if r.Table.has(func(c Cell) bool { return c.Disagrees }) {
+		text += "\n" + paint(quiet, legend([]Reachability{*r.Table}))
+	}
+	return text
 }
 
 // details says what is wrong with a row, without a newline at the end.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -104,20 +105,7 @@ func ReachTables(tables []Reachability, colour bool) (text string, differences i
 	for _, t := range tables {
 		m.reachability(t)
 	}
-	var used []string
-	observed := false
-	for _, s := range outcomeSigns {
-		for _, t := range tables {
-			if t.has(func(c Cell) bool {
-				return containsOutcome(c.Expected, s.outcome) || containsOutcome(c.Predicted, s.outcome) || containsOutcome(c.Observed, s.outcome)
-			}) {
-				used = append(used, s.sign+" "+s.words)
-				break
-			}
-		}
-	}
 	for _, t := range tables {
-		observed = observed || t.has(func(c Cell) bool { return len(c.Observed) > 0 })
 		for i, row := range t.Cells {
 			for k, c := range row {
 				if c.Disagrees {
@@ -127,18 +115,48 @@ func ReachTables(tables []Reachability, colour bool) (text string, differences i
 			}
 		}
 	}
-	m.line(m.paint(quiet, strings.Join(used, "   ")))
+	m.line(m.paint(quiet, legend(tables)))
 	switch {
 	case differences == 1:
 		m.line(m.paint(bad, "1 cell differs"))
 	case differences > 1:
 		m.line(m.paint(bad, fmt.Sprintf("%d cells differ", differences)))
-	case observed:
+	case observed(tables):
 		m.line("meaning, rules and packets agree")
 	default:
 		m.line("meaning and rules agree; nothing was sent")
 	}
 	return m.text.String(), differences
+}
+
+// legend says what the signs of tables mean, in one line.
+func legend(tables []Reachability) string {
+	some := func(f func(Cell) bool) bool {
+		return slices.ContainsFunc(tables, func(t Reachability) bool { return t.has(f) })
+	}
+	var used []string
+	for _, s := range outcomeSigns {
+		if some(func(c Cell) bool {
+			return containsOutcome(c.Expected, s.outcome) || containsOutcome(c.Predicted, s.outcome) || containsOutcome(c.Observed, s.outcome)
+		}) {
+			used = append(used, s.sign+" "+s.words)
+		}
+	}
+	if some(func(c Cell) bool { return c.Disagrees }) {
+		opinions := "expected/predicted"
+		if observed(tables) {
+			opinions += "/observed"
+		}
+		used = append(used, opinions+" where they differ")
+	}
+	return strings.Join(used, "   ")
+}
+
+// observed reports whether packets were sent.
+func observed(tables []Reachability) bool {
+	return slices.ContainsFunc(tables, func(t Reachability) bool {
+		return t.has(func(c Cell) bool { return len(c.Observed) > 0 })
+	})
 }
 
 func (t Reachability) has(f func(Cell) bool) bool {
@@ -171,9 +189,17 @@ func outcomeWords(list []flow.Outcome) string {
 	return strings.Join(words, " or ")
 }
 
+// plane is the protocol and port, if all columns are about one.
+func (t Reachability) plane() string {
+	if t.Port == 0 {
+		return string(t.Protocol)
+	}
+	return fmt.Sprintf("%s %d", t.Protocol, t.Port)
+}
+
 // reachability writes one table.
 func (m *matrix) reachability(t Reachability) {
-	m.line(m.paint(title, fmt.Sprintf("%s %d", t.Protocol, t.Port)))
+	m.line(m.paint(title, t.plane()))
 	first := 0
 	for _, f := range t.From {
 		first = max(first, utf8.RuneCountInString(f))

@@ -33,6 +33,7 @@ func TestATruthTableIsShownWithItsDifferencesOnly(t *testing.T) {
        a      b
     a  .      X
     b  X/X/.  .
+    . connected   X timeout   expected/predicted/observed where they differ
   ✗ b    a   connected  -            -
       wanted:    timeout
       observed:  connected

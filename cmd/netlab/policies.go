@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/topology"
 )
@@ -58,6 +60,40 @@ func own(e topology.PolicyEnd, node *topology.Node) *topology.Pod {
 		return nil
 	}
 	return e.Pod
+}
+
+// deniedBecause says which policies stopped a packet on any of its ways, side by side;
+// "": none did.
+func deniedBecause(lab *topology.Lab, p walk.Prediction) string {
+	if len(lab.Policies)+len(lab.ClusterPolicies) == 0 {
+		return ""
+	}
+	var said []string
+	for i := range p.Branches {
+		if p.Branches[i].Outcome == flow.Connected {
+			continue
+		}
+		for _, e := range enforcedOn(lab, &p.Branches[i]) {
+			for _, text := range e.denials() {
+				if !slices.Contains(said, text) {
+					said = append(said, text)
+				}
+			}
+		}
+	}
+	return strings.Join(said, "; ")
+}
+
+// denials are the sides that deny, each with its policy, rule and place.
+func (e *enforced) denials() []string {
+	var out []string
+	if e.egress != nil && !e.judgement.Egress.Allowed {
+		out = append(out, "egress of "+e.egress.AgentName()+" "+e.judgement.Egress.Text("egress"))
+	}
+	if e.ingress != nil && !e.judgement.Ingress.Allowed {
+		out = append(out, "ingress of "+e.ingress.AgentName()+" "+e.judgement.Ingress.Text("ingress"))
+	}
+	return out
 }
 
 // printPolicies says, for every way that a packet can take, which policies decided.

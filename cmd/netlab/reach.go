@@ -26,7 +26,9 @@ func reachCommand(u *ui) *cobra.Command {
 		Short: "Say who can reach whom: a truth table per port and protocol",
 		Long: `Print who can reach whom on every port that somebody listens on. Each pair is asked up to
 three times: what services and policies mean, what the rules do on paper, and, of a running
-lab, what packets do. Where they differ the cell shows all opinions, and the command exits 1.`,
+lab, what packets do. Where they differ the cell shows all opinions, and the command exits 1.
+With --json each cell that policies deny says which policy, rule and line did; netlab explain
+says it of one connection.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return u.reach(c.Context(), args, o) },
 	}
@@ -185,9 +187,11 @@ func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes 
 				for _, end := range topology.Reach(lab, d, to, x.protocol) {
 					c.Expected = with(c.Expected, flow.Outcome(end.Outcome))
 				}
-				for _, end := range world.Walk(reachFlow(d, to, x.protocol)).Ends() {
+				prediction := world.Walk(reachFlow(d, to, x.protocol))
+				for _, end := range prediction.Ends() {
 					c.Predicted = with(c.Predicted, end.Value.Outcome)
 				}
+				c.Because = deniedBecause(lab, prediction)
 				row = append(row, c)
 			}
 			t.Cells = append(t.Cells, row)
