@@ -28,6 +28,8 @@ func Matrix(r Report, colour bool) string {
 type matrix struct {
 	text  strings.Builder
 	paint func(style, string) string
+	// told is why results of the scenario were skipped, as far as that was said.
+	told string
 }
 
 // style says what a piece of text is, not how it looks.
@@ -60,10 +62,20 @@ func (m *matrix) scenario(results []Result) {
 	if widths != nil {
 		m.line("    " + m.paint(quiet, strings.TrimRight(pad(columns[:], widths), " ")))
 	}
+	m.told = ""
 	for _, r := range results {
 		m.result(r, widths)
 	}
 	m.line("")
+}
+
+// skipped says why a result was skipped: once, where it is the same for all.
+func (m *matrix) skipped(r Result) string {
+	if r.Reason == m.told {
+		return "skipped"
+	}
+	m.told = r.Reason
+	return "skipped: " + printable(r.Reason)
 }
 
 func (m *matrix) result(r Result, widths []int) {
@@ -71,7 +83,7 @@ func (m *matrix) result(r Result, widths []int) {
 	case Passed:
 		m.line(m.paint(good, "✓") + " " + printable(r.Name) + "  " + m.paint(quiet, seconds(r.Duration)))
 	case Skipped:
-		m.line(m.paint(odd, "-") + " " + printable(r.Name) + "  " + m.paint(odd, "skipped: "+printable(r.Reason)))
+		m.line(m.paint(odd, "-") + " " + printable(r.Name) + "  " + m.paint(odd, m.skipped(r)))
 	case Disagreed:
 		m.line(m.paint(bad, "≠ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
 	default:

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -119,11 +120,14 @@ func (u *ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
 			extra = "on " + p.Node + "  " + extra
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.called().Display(), joinAddrs(p.Addrs), extra)
+		if kind == "pod" && v.isNode(p.Netns) {
+			continue // its interfaces are the node's
+		}
 		for _, i := range v.Interfaces[p.Netns] {
 			if kind == "node" && i.Peer != "" && i.Master != "" {
 				continue // the pods' ends: their pods show the other
 			}
-			fmt.Fprintf(w, "    %s\t%s\t%s mtu %d %s\n", i.Name, joinAddrs(i.Addrs), i.Type, i.MTU, i.MAC)
+			fmt.Fprintf(w, "    %s\t%s\t%s mtu %d %s\n", i.Name, someAddrs(i.Addrs), i.Type, i.MTU, i.MAC)
 		}
 	}
 }
@@ -138,6 +142,14 @@ func inspectService(w *tabwriter.Writer, s serviceRecord) {
 		policy = "external policy " + s.External + ", " + policy
 	}
 	fmt.Fprintf(w, "  %s\t%s\t%s, %s\n", name, joinAddrs(s.ClusterIP), s.Type, policy)
+	for _, more := range []struct {
+		what string
+		ips  []netip.Addr
+	}{{"load balancer", s.LoadBalancer}, {"external IPs", s.ExternalIPs}} {
+		if len(more.ips) > 0 {
+			fmt.Fprintf(w, "    \t%s\t%s\n", joinAddrs(more.ips), more.what)
+		}
+	}
 	for _, p := range s.Ports {
 		port := fmt.Sprintf("%s/%d", p.Protocol, p.Port)
 		if p.NodePort != 0 {
@@ -148,6 +160,22 @@ func inspectService(w *tabwriter.Writer, s serviceRecord) {
 			fmt.Fprintf(w, "      %s\t%s\ton %s, %s\n", e.Pod, e.Addr, e.Node, e.State)
 		}
 	}
+}
+
+// isNode reports whether a network namespace is a node's.
+func (v *view) isNode(netns string) bool {
+	return slices.ContainsFunc(v.Places, func(p place) bool { return p.Kind == "node" && p.Netns == netns })
+}
+
+// maxAddrs is how many addresses of an interface have room in a line. kube-ipvs0 has one
+// for each address of a service.
+const maxAddrs = 3
+
+func someAddrs(list []netip.Prefix) string {
+	if len(list) <= maxAddrs {
+		return joinAddrs(list)
+	}
+	return fmt.Sprintf("%s and %d more", joinAddrs(list[:maxAddrs-1]), len(list)-maxAddrs+1)
 }
 
 func joinAddrs[A fmt.Stringer](list []A) string {

@@ -33,13 +33,17 @@ type place struct {
 }
 
 type serviceRecord struct {
-	Name      string              `json:"name"`
-	Namespace string              `json:"namespace"`
-	Type      string              `json:"type"`
-	ClusterIP []netip.Addr        `json:"cluster_ips"`
-	External  string              `json:"external_traffic_policy,omitempty"`
-	Internal  string              `json:"internal_traffic_policy"`
-	Ports     []servicePortRecord `json:"ports"`
+	Name      string       `json:"name"`
+	Namespace string       `json:"namespace"`
+	Type      string       `json:"type"`
+	ClusterIP []netip.Addr `json:"cluster_ips"`
+	// LoadBalancer and ExternalIPs are its addresses outside the cluster.
+	LoadBalancer []netip.Addr `json:"load_balancer_ips,omitempty"`
+	ExternalIPs  []netip.Addr `json:"external_ips,omitempty"`
+
+	External string              `json:"external_traffic_policy,omitempty"`
+	Internal string              `json:"internal_traffic_policy"`
+	Ports    []servicePortRecord `json:"ports"`
 }
 
 type servicePortRecord struct {
@@ -85,7 +89,10 @@ func portList(ports []topology.Port) []string {
 
 func serviceOf(s *topology.Service) serviceRecord {
 	r := serviceRecord{Name: s.Name, Namespace: s.Namespace, Type: string(s.Type), ClusterIP: s.ClusterIPs,
-		Internal: string(s.InternalTrafficPolicy)}
+		ExternalIPs: s.ExternalIPs, Internal: string(s.InternalTrafficPolicy)}
+	for _, l := range s.LoadBalancers {
+		r.LoadBalancer = append(r.LoadBalancer, l.Addr)
+	}
 	if s.Type != topology.ClusterIP {
 		r.External = string(s.ExternalTrafficPolicy)
 	}
