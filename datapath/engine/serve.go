@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,9 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/probe"
 )
+
+// largePlan is the size of a plan, in bytes, that leaves much garbage behind.
+const largePlan = 1 << 20
 
 // First bytes of a connection.
 const (
@@ -111,6 +115,9 @@ func (e *engine) serve(conn *net.UnixConn, maker bool) {
 		r.Err, r.Code, r.Missing = encodeError(err)
 	}
 	_ = gob.NewEncoder(conn).Encode(r)
+	if req.Verb == verbApply && len(req.Plan) > largePlan {
+		runtime.GC() // now that nobody waits, and not in the middle of the next change
+	}
 	if req.Verb == verbDown {
 		conn.Close()
 		e.quit()

@@ -20,7 +20,7 @@ import (
 // Rules of a namespace are loaded while later namespaces are being made.
 func (k *Kernel) change(ctx context.Context, changes plan.Changes, want *plan.Plan) error {
 	rules := newLoader(ctx)
-	w := &work{k: k, plan: want, want: index(want), made: map[plan.Peer]bool{}, rules: rules}
+	w := &work{k: k, plan: want, want: index(want, nil), made: map[plan.Peer]bool{}, rules: rules}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, n := range changes.Create {
 			if err := ctx.Err(); err != nil {
@@ -81,9 +81,16 @@ type linkAt struct {
 // (fallback.go): a handful for each tunnel module that is loaded.
 const firstIndex = 100
 
-func index(p *plan.Plan) links {
-	all := make(links, 3*len(p.Netns))
+// index finds the links of the given namespaces, of all with nil.
+func index(p *plan.Plan, only map[string]bool) links {
+	all := links{}
+	if only == nil {
+		all = make(links, 3*len(p.Netns))
+	}
 	for _, n := range p.Netns {
+		if only != nil && !only[n.Name] {
+			continue
+		}
 		for i, l := range n.Links {
 			all[plan.Peer{Netns: n.Name, Link: l.Name}] = linkAt{l, firstIndex + i}
 		}

@@ -142,13 +142,18 @@ func renewsLinks(c plan.Changes) bool {
 
 // settle drops what only an Apply needs.
 func (k *Kernel) settle() {
+	k.hangUp()
+	k.proc.close()
+}
+
+// hangUp closes the sockets of namespaces.
+func (k *Kernel) hangUp() {
 	for _, s := range k.spaces {
 		if s.sock != nil {
 			s.sock.close()
 		}
 		s.sock, s.index, s.fresh = nil, nil, false
 	}
-	k.proc.close()
 }
 
 // Close gives all namespaces back except the one named last, which the caller may

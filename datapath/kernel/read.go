@@ -57,7 +57,7 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	r.join(have, index(want), index(k.applied))
+	r.join(have, index(want, much.only), index(k.applied, much.only))
 	r.planned(have)
 	if err := k.readRules(ctx, have, r.known); err != nil {
 		return nil, err

@@ -65,7 +65,9 @@ func within(c plan.Changes) bool {
 // update reads and changes the given namespaces alone. It is not done, and has changed
 // nothing, when that cannot be enough.
 func (k *Kernel) update(ctx context.Context, want *plan.Plan, only map[string]bool) (changes plan.Changes, done bool, err error) {
-	defer k.settle()
+	// The Apply that follows settles the rest: to close procfs takes the kernel
+	// milliseconds.
+	defer k.hangUp()
 	have, err := k.read(ctx, want, scope{trust: true, only: only})
 	if err != nil {
 		return changes, false, err
