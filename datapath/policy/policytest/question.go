@@ -82,16 +82,21 @@ func (r *room) questions(planes []plane) []question {
 				continue
 			}
 			for _, p := range planes {
-				q := question{name: from + " to " + to, from: f, to: t, port: int(p.port),
-					flow: flow.Flow{From: f.netns, To: netip.AddrPortFrom(t.addr, p.port), Protocol: p.protocol}}
-				if f.node != 0 && !f.pod && t.pod && t.node != f.node {
-					q.asIngress = &far{addr: r.egress(f.node, t.node)}
-				}
-				list = append(list, q)
+				list = append(list, r.question(f, t, p))
 			}
 		}
 	}
 	return append(list, r.serviceQuestions()...)
+}
+
+// question asks whether one end reaches the other directly.
+func (r *room) question(from, to *end, p plane) question {
+	q := question{name: from.name + " to " + to.name, from: from, to: to, port: int(p.port),
+		flow: flow.Flow{From: from.netns, To: netip.AddrPortFrom(to.addr, p.port), Protocol: p.protocol}}
+	if from.node != 0 && !from.pod && to.pod && to.node != from.node {
+		q.asIngress = &far{addr: r.egress(from.node, to.node)}
+	}
+	return q
 }
 
 // serviceQuestions go by y/web and y/web-local, behind which is y/b on node1.
