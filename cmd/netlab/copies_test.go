@@ -110,17 +110,17 @@ func TestAKilledUpHandsOverToTheOneThatWaits(t *testing.T) {
 	p.write("a.hcl", small)
 	life := p.life("up", "a.hcl")
 	p.netlab("down")
-	moments(10, life, func(after time.Duration) {
+	moments(10, life, func(after time.Duration) bool {
 		first := p.command("up", "a.hcl")
 		if err := first.Start(); err != nil {
 			t.Fatal(err)
 		}
-		killed := make(chan struct{})
+		killed, ended := make(chan struct{}), false
 		go func() {
 			defer close(killed)
 			time.Sleep(after)
 			_ = first.Process.Kill()
-			_ = first.Wait()
+			ended = first.Wait() == nil
 		}()
 		out := p.netlab("up", "a.hcl")
 		<-killed
@@ -129,6 +129,7 @@ func TestAKilledUpHandsOverToTheOneThatWaits(t *testing.T) {
 			t.Errorf("up said %q, then down %q", out, got)
 		}
 		p.expectNothing()
+		return ended
 	})
 }
 

@@ -150,12 +150,19 @@ func (p *testPlace) life(args ...string) time.Duration {
 	return time.Since(started)
 }
 
-// moments calls fn with times all over the life of a command, and beyond, in a
-// random order within each of the equal parts.
-func moments(n int, life time.Duration, fn func(time.Duration)) {
-	part := life * 5 / 4 / time.Duration(n)
-	for i := range n {
-		fn(part*time.Duration(i) + rand.N(part))
+// moments calls fn with times all over the life of a command, and beyond, in a random
+// order. What life is changes with what else the machine does: fn says whether the
+// command had ended by itself.
+func moments(n int, life time.Duration, fn func(after time.Duration) (ended bool)) {
+	for _, part := range rand.Perm(n) {
+		share := (float64(part) + rand.Float64()) / float64(n) * 5 / 4
+		ended := fn(time.Duration(share * float64(life)))
+		switch {
+		case ended && share < 1:
+			life = life * 3 / 4
+		case !ended && share > 1:
+			life = life * 4 / 3
+		}
 	}
 }
 
@@ -167,17 +174,19 @@ func TestKilledUpLeavesNothingOrTheWholeLab(t *testing.T) {
 	p.netlab("down")
 	p.expectNothing()
 	halfWay := 0
-	moments(50, life, func(after time.Duration) {
+	moments(50, life, func(after time.Duration) bool {
 		up := p.command("up", "a.hcl")
 		if err := up.Start(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(after) // the moment is what is random, nothing waits for it
 		_ = up.Process.Kill()
-		if up.Wait() != nil {
+		ended := up.Wait() == nil
+		if !ended {
 			halfWay++
 		}
 		p.expectNothingOrALab("a", "a.hcl")
+		return ended
 	})
 	if halfWay < 15 {
 		t.Errorf("only %d of 50 commands were killed half-way", halfWay)
@@ -209,7 +218,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 	life := p.life("up", "a.hcl")
 	p.netlab("down")
 	interrupted := 0
-	moments(30, life, func(after time.Duration) {
+	moments(30, life, func(after time.Duration) bool {
 		up := p.command("up", "a.hcl")
 		if err := up.Start(); err != nil {
 			t.Fatal(err)
@@ -233,6 +242,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 			t.Errorf("after %v the engine still runs", after)
 		}
 		p.expectNothing()
+		return up.ProcessState.Success()
 	})
 	if interrupted < 5 {
 		t.Errorf("only %d of 30 commands were interrupted", interrupted)
@@ -247,7 +257,7 @@ func TestInterruptedUpdateLeavesTheLabAsItWas(t *testing.T) {
 	life := p.life("up", "--var", "replicas=40", "a.hcl")
 	p.netlab("up", "a.hcl")
 	back := 0
-	moments(15, life, func(after time.Duration) {
+	moments(15, life, func(after time.Duration) bool {
 		up := p.command("up", "--var", "replicas=40", "a.hcl")
 		if err := up.Start(); err != nil {
 			t.Fatal(err)
@@ -257,13 +267,14 @@ func TestInterruptedUpdateLeavesTheLabAsItWas(t *testing.T) {
 		_ = up.Wait()
 		if up.ProcessState.ExitCode() == exitOK {
 			p.netlab("up", "a.hcl")
-			return
+			return true
 		}
 		back++
 		if out := p.netlab("plan", "--diff", "a.hcl"); out != "a: no change\n" {
 			t.Errorf("interrupted after %v: %s", after, out)
 		}
 		p.netlab("status")
+		return false
 	})
 	if back < 3 {
 		t.Errorf("only %d of 15 updates were interrupted", back)
