@@ -22,7 +22,7 @@ import (
 // functions are those that expressions can call: cty's standard library under
 // Terraform's names, addresses, and files of the scenario. None reads a clock, a
 // source of randomness or the environment, so that a file means the same everywhere.
-func functions(dir string, work *budget) map[string]function.Function {
+func functions(files fileReader, work *budget) map[string]function.Function {
 	out := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "chunklist": stdlib.ChunklistFunc,
 		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
@@ -48,7 +48,7 @@ func functions(dir string, work *budget) map[string]function.Function {
 		"yamldecode": ctyyaml.YAMLDecodeFunc, "yamlencode": ctyyaml.YAMLEncodeFunc,
 
 		"cidrhost": cidrHost(), "cidrsubnet": cidrSubnet(), "cidrnetmask": cidrNetmask(),
-		"file": fileFunction(dir),
+		"file": fileFunction(files),
 	}
 	for name, f := range out {
 		out[name] = work.counted(f)
@@ -58,7 +58,7 @@ func functions(dir string, work *budget) map[string]function.Function {
 	out[loopFunc] = work.counter(func(v cty.Value) int { return turnPrice * (1 + weight(v)/elementPrice) })
 	out[textFunc] = work.counter(weight)
 	out[instancesFunc] = instancesFunction()
-	out["templatefile"] = templateFile(dir, maps.Clone(out))
+	out["templatefile"] = templateFile(files, maps.Clone(out))
 	return out
 }
 
@@ -271,27 +271,35 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	return out
 }
 
-// fileFunction reads a text file; a relative path begins at the scenario's folder.
-func fileFunction(dir string) function.Function {
+// fileReader reads the files that expressions name; a relative path begins at the
+// scenario's folder.
+type fileReader struct {
+	dir  string
+	read map[string]bool // the paths of what was read
+}
+
+// fileFunction reads a text file.
+func fileFunction(files fileReader) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{stringParam("path")},
 		Type:   function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			src, err := textFile(dir, args[0].AsString())
+			src, err := files.text(args[0].AsString())
 			return cty.StringVal(src), err
 		},
 	})
 }
 
-func textFile(dir, path string) (string, error) {
+func (r fileReader) text(path string) (string, error) {
 	full := path
 	if !filepath.IsAbs(path) {
-		full = filepath.Join(dir, path)
+		full = filepath.Join(r.dir, path)
 	}
 	src, err := readFile(full)
 	if err != nil {
 		return "", function.NewArgErrorf(0, "%s: %s", path, reason(err))
 	}
+	r.read[full] = true
 	if len(src) > maxValue || !utf8.Valid(src) {
 		return "", function.NewArgErrorf(0, "%s is not UTF-8 text of at most %s bytes", path, strconv.Itoa(maxValue))
 	}
@@ -299,9 +307,9 @@ func textFile(dir, path string) (string, error) {
 }
 
 // templateFile is Terraform's templatefile. Templates do not call it again.
-func templateFile(dir string, fs map[string]function.Function) function.Function {
+func templateFile(files fileReader, fs map[string]function.Function) function.Function {
 	render := func(args []cty.Value) (cty.Value, error) {
-		src, err := textFile(dir, args[0].AsString())
+		src, err := files.text(args[0].AsString())
 		if err != nil {
 			return cty.NilVal, err
 		}

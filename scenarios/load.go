@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -33,6 +34,7 @@ type Scenario struct {
 	Spec    *topology.Spec
 	Lab     *topology.Lab
 	Expects []*expect.Reach      // in the order of the files
+	Reads   []string             // paths of the files that its expressions read, sorted
 	Sources map[string][]byte    // file, as origins name it, to its text
 	Inputs  map[string]cty.Value // the variables and their values
 	Matrix  []Axis               // of the matrix block, if there is one
@@ -88,6 +90,7 @@ func load(in *input, c *collector, opts Options) (*Scenario, Diagnostics) {
 	l.evaluate(opts)
 	s.Name = l.spec.Name
 	s.Lab, s.Expects, s.Inputs, s.Matrix = l.lab(), l.expects, l.variables, l.matrix
+	s.Reads = slices.Sorted(maps.Keys(l.files.read))
 	return s, c.sorted()
 }
 
@@ -120,6 +123,7 @@ type loader struct {
 	raw       map[string]hcl.Blocks
 	stage     stage
 	functions map[string]function.Function
+	files     fileReader
 	work      budget
 
 	declared  map[string]map[string]hcl.Range // kind to names
@@ -145,9 +149,9 @@ func newLoader(in *input, c *collector) *loader {
 	l := &loader{
 		collector: c, in: in, raw: map[string]hcl.Blocks{}, declared: map[string]map[string]hcl.Range{},
 		poisoned: map[string]bool{}, variables: map[string]cty.Value{}, locals: map[string]*local{},
-		spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{}, roots: map[string]cty.Value{}, work: budget{maxWork},
+		files: fileReader{in.dir, map[string]bool{}}, spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{}, roots: map[string]cty.Value{}, work: budget{maxWork},
 	}
-	l.functions = functions(in.dir, &l.work)
+	l.functions = functions(l.files, &l.work)
 	return l
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -61,9 +62,19 @@ netlab, the usual tools of this machine, the command's own file, and the files t
 names, at the same places. What --collect names comes back.`,
 		Example: `  netlab vm exec -- netlab doctor
   netlab vm exec --file scenarios -- netlab test scenarios
-  netlab vm exec --collect /out/trace.pcap -- ./my-program`,
+  netlab vm exec --collect trace.pcap -- ./my-program --write trace.pcap`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range files {
+				if _, err := os.Stat(name); err != nil {
+					return usage(err, "name files and folders that exist")
+				}
+			}
+			for _, name := range collect {
+				if err := foldersOf(name); err != nil {
+					return err
+				}
+			}
 			boot := vm.Boot{Files: files, Collect: collect}
 			if program, err := filepath.Abs(args[0]); err == nil && strings.Contains(args[0], "/") {
 				if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() {
@@ -87,6 +98,15 @@ names, at the same places. What --collect names comes back.`,
 	c.Flags().StringArrayVar(&files, "file", nil, "bring this `FILE` or folder along (repeatable)")
 	c.Flags().StringArrayVar(&collect, "collect", nil, "bring this `FILE` or folder back (repeatable)")
 	return c
+}
+
+// foldersOf makes sure that what comes back under a name has a folder here.
+func foldersOf(name string) error {
+	dir := filepath.Dir(name)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return usage(fmt.Errorf("no folder %s for what comes back", dir), "name a file in a folder that exists, here and in the machine")
+	}
+	return nil
 }
 
 func vmCleanCommand(u *ui) *cobra.Command {
@@ -146,7 +166,16 @@ func (u *ui) inMachine(ctx context.Context, f *vmFlags, job vm.Job, boot vm.Boot
 	return u.vmEnded(ctx, result, err)
 }
 
+// leastMemory is what the kernel and its files need, in MiB.
+const leastMemory = 256
+
 func (u *ui) kernelFor(ctx context.Context, f *vmFlags) (vm.Kernel, error) {
+	switch {
+	case f.memory < leastMemory:
+		return vm.Kernel{}, usage(fmt.Errorf("a machine does not come up with %d MiB of memory", f.memory), fmt.Sprintf("give it --memory %d or more", leastMemory))
+	case f.cpus < 1:
+		return vm.Kernel{}, usage(fmt.Errorf("a machine has no %d processors", f.cpus), "give it --cpus 1 or more")
+	}
 	if (f.image == "") != (f.modules == "") {
 		return vm.Kernel{}, usage(errors.New("--kernel and --modules belong together"), "name both, or none for Debian's kernel")
 	}

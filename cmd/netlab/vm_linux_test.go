@@ -62,6 +62,36 @@ func TestScenariosGoIntoTheMachineWithWhatTheyRead(t *testing.T) {
 	}
 }
 
+// Files that expressions read lie anywhere.
+func TestFilesThatAScenarioReadsGoAlong(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"labs/lab.hcl": "locals {\n  a = file(\"../a.txt\")\n  b = templatefile(\"${\"b\"}.tpl\", {})\n}\nnode \"n\" {}\npod \"p\" { env = { A = local.a, B = local.b } }\n",
+		"a.txt":        "a", "labs/b.tpl": "b",
+	} {
+		if err := os.MkdirAll(filepath.Join(dir, "labs"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var errs bytes.Buffer
+	u := newUI(strings.NewReader(""), &bytes.Buffer{}, &errs)
+	lab := filepath.Join(dir, "labs/lab.hcl")
+	w, err := u.bring([]string{lab}, scenarioFlags{}, func(quiet *ui) error {
+		_, err := quiet.load(lab, scenarioFlags{})
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%v %s", err, &errs)
+	}
+	want := []string{filepath.Join(dir, "a.txt"), filepath.Join(dir, "labs/b.tpl"), lab}
+	if diff := cmp.Diff(want, w.boot.Files); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestProfilesOfATestComeBack(t *testing.T) {
 	got := profiles([]string{"-test.v", "-test.coverprofile=/tmp/c.out", "--test.cpuprofile=cpu", "-test.run=x", "-test.trace="})
 	if want := []string{"/tmp/c.out", "cpu"}; !slices.Equal(got, want) {
@@ -87,6 +117,10 @@ func TestMistakesAreToldBeforeAMachineBoots(t *testing.T) {
 		{"no folder for a report", []string{"vm", "test", "--junit", dir + "/no/x.xml", "../../scenarios/local-policy.hcl"}, "no folder"},
 		{"half a kernel", []string{"vm", "--kernel", wrong, "exec", "--", "true"}, "belong together"},
 		{"a kernel that is none", []string{"vm", "--kernel", wrong, "--modules", dir, "exec", "--", "true"}, "modules.dep"},
+		{"too little memory", []string{"vm", "--memory", "100", "exec", "--", "true"}, "--memory 256"},
+		{"no processor", []string{"vm", "--cpus", "0", "exec", "--", "true"}, "--cpus 1"},
+		{"a file to bring that is not there", []string{"vm", "exec", "--file", dir + "/no", "--", "true"}, "name files"},
+		{"no folder for what comes back", []string{"vm", "exec", "--collect", dir + "/no/x", "--", "true"}, "no folder"},
 		{"no command", []string{"vm", "exec"}, "usage: netlab vm exec"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -160,6 +160,14 @@ func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (
 	for _, path := range append(found, flags.varFiles...) {
 		w.boot.Files = append(w.boot.Files, belonging(path)...)
 	}
+	for _, path := range found {
+		options, err := flags.options(newUI(bytes.NewReader(w.job.Stdin), io.Discard, io.Discard))
+		if err != nil {
+			return w, err
+		}
+		s, _ := scenarios.Load(path, options) // what is wrong has been told
+		w.boot.Files = append(w.boot.Files, s.Reads...)
+	}
 	slices.Sort(w.boot.Files)
 	w.boot.Files = slices.Compact(w.boot.Files)
 	return w, nil

@@ -130,6 +130,16 @@ func TestSilentGuestIsSwitchedOff(t *testing.T) {
 	}
 }
 
+// Nor is one that does not come up, however long its jobs may take.
+func TestMachineThatDoesNotComeUpIsSwitchedOff(t *testing.T) {
+	m := machine(t)
+	m.Patience = 100 * time.Millisecond
+	result, err := Run(t.Context(), m, Boot{Jobs: []Job{{Argv: []string{"true"}}}}, Streams{})
+	if !errors.Is(err, ErrNoAnswer) || result.Ended {
+		t.Errorf("%v; ended %v", err, result.Ended)
+	}
+}
+
 func TestInterruptSwitchesTheMachineOff(t *testing.T) {
 	m := machine(t)
 	t.Setenv("TMPDIR", t.TempDir())

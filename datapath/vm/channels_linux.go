@@ -20,6 +20,7 @@ type running struct {
 	boot    Boot
 	streams Streams
 	started time.Time
+	up      func() // called when the first job can begin
 
 	listeners map[port]*net.UnixListener
 	workers   sync.WaitGroup
@@ -169,6 +170,7 @@ func (r *running) control(conn net.Conn) {
 			r.mu.Lock()
 			r.result.Ready = time.Since(r.started)
 			r.mu.Unlock()
+			r.up()
 			if r.streams.Ready != nil {
 				r.streams.Ready(Ready{r.result.Ready})
 			}

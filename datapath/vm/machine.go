@@ -12,8 +12,9 @@ type Machine struct {
 	CPUs      int
 	Kernel    Kernel
 	KVM       bool // else the processor is emulated
-	// Patience is how long it may take to come up and to go, beside its jobs. 0: a
-	// minute. It counts only where every job has a limit.
+	// Patience is how long it may take to come up and to go, beside its jobs, where every
+	// job has a limit; 0: a minute. Elsewhere it is how long it may take to come up; 0:
+	// three.
 	Patience time.Duration
 }
 

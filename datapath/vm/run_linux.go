@@ -36,6 +36,9 @@ const (
 	// bootPatience is how long a machine may take to come up and to go, beside its
 	// jobs: an emulated one on a busy host needs a quarter of it.
 	bootPatience = 60 * time.Second
+	// readyPatience is how long any machine may take to come up, also where its jobs
+	// have no limit.
+	readyPatience = 3 * bootPatience
 	// quitPatience is how long a command may take to say where it hangs.
 	quitPatience = 5 * time.Second
 )
@@ -79,6 +82,11 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		return Result{}, err
 	}
 	defer r.close()
+	ctx, asleep := context.WithCancelCause(ctx)
+	defer asleep(nil)
+	alarm := time.AfterFunc(cmp.Or(m.Patience, readyPatience), func() { asleep(ErrNoAnswer) })
+	defer alarm.Stop()
+	r.up = func() { alarm.Stop() }
 	limit := cmp.Or(m.Patience, bootPatience)
 	for _, j := range b.Jobs {
 		if j.Limit == 0 {
