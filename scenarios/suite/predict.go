@@ -4,6 +4,7 @@ package suite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
@@ -12,9 +13,10 @@ import (
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
-// compare notes in the rows what can come of the flows of every pair on paper, and
-// reports whether something else was observed. Probes that broke were no observation.
-func compare(forecasts []expect.Forecast, rows []reports.Row, v expect.Verdict, seen []flow.Seen) (disagreed bool) {
+// disputed returns what was observed of pairs against what can come of their flows on
+// paper, by the pair's place. Probes that broke were no observation.
+func disputed(forecasts []expect.Forecast, v expect.Verdict, seen []flow.Seen) map[int][]string {
+	wrong := map[int][]string{}
 	for i, forecast := range forecasts {
 		if len(v.Pairs[i].Flows) == 0 {
 			continue
@@ -25,13 +27,36 @@ func compare(forecasts []expect.Forecast, rows []reports.Row, v expect.Verdict, 
 				observed = append(observed, seen[place])
 			}
 		}
+		if d := forecast.Disagrees(observed); len(d) > 0 {
+			wrong[i] = d
+		}
+	}
+	return wrong
+}
+
+// flowsOf lists the places of the flows of pairs, sorted.
+func flowsOf(v expect.Verdict, pairs map[int][]string) []int {
+	var places []int
+	for i := range pairs {
+		places = append(places, v.Pairs[i].Flows...)
+		places = append(places, v.Pairs[i].References...)
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// note writes in the rows what was predicted of their pairs, and what of it is disputed.
+func note(rows []reports.Row, forecasts []expect.Forecast, v expect.Verdict, disputes map[int][]string) {
+	for i, forecast := range forecasts {
+		if len(v.Pairs[i].Flows) == 0 {
+			continue
+		}
 		rows[i].Predicted = inWords(forecast.Prediction)
-		if wrong := forecast.Disagrees(observed); len(wrong) > 0 {
-			rows[i].Disagrees, disagreed = true, true
+		if wrong := disputes[i]; len(wrong) > 0 {
+			rows[i].Disagrees = true
 			rows[i].Predicted += " (" + strings.Join(wrong, "; ") + ")"
 		}
 	}
-	return disagreed
 }
 
 // inWords lists what can come of a flow, with probabilities where there is a choice.
