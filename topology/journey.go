@@ -164,7 +164,10 @@ func (j *journeys) serve(at place, p packet) {
 // answer is what a host makes of a packet for itself.
 func (j *journeys) answer(at place, p packet) {
 	end, listens := at.listener(j.lab, j.protocol, p.port)
-	if end.Outcome, end.Source = Connected, p.src; !listens {
+	switch end.Outcome, end.Source = Connected, p.src; {
+	case at.node != nil && j.protocol == UDP && j.lab.tunnels(at.node, p.dst, p.port):
+		end = End{Outcome: Timeout}
+	case !listens:
 		end = End{Outcome: Refused}
 	}
 	j.end(end)

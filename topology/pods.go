@@ -194,9 +194,14 @@ func (r *resolver) podLinks(pods []resolvedPod) {
 	}
 }
 
-// podListeners reports agents that want the same socket.
+// podListeners reports agents that want the same socket, or that of a node's tunnel.
 func (r *resolver) podListeners() {
 	taken := map[listenKey]listener{}
+	if n := &r.lab.Network; n.Mode == modeVXLAN {
+		for _, node := range r.lab.Nodes {
+			taken[listenKey{node.Netns(), UDP, uint16(n.VXLAN.Port)}] = listener{"the VXLAN tunnel of node " + strconv.Quote(node.Name)}
+		}
+	}
 	for _, p := range r.lab.Pods {
 		r.listeners(taken, fmt.Sprintf("pod %q", p.AgentName()), p.Netns(), p.Ports)
 	}

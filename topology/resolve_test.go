@@ -119,6 +119,10 @@ func TestProblems(t *testing.T) {
 				s.Pods[i].HostNetwork, s.Pods[i].Node = set(true), set("node1")
 			}
 		}, []string{"Port taken twice"}},
+		{"listen on the port of the tunnel", func(s *Spec) {
+			s.Pods[0].HostNetwork = set(true)
+			s.Pods[0].Ports = []PortSpec{{Name: "otv", Port: set(8472), Protocol: set("udp")}}
+		}, []string{"Port taken twice"}},
 		{"node port out of range", func(s *Spec) { s.Services[0].Ports[0].NodePort = set(80) }, []string{"30000-32767"}},
 		{"node port taken twice", func(s *Spec) {
 			s.Services = append(s.Services, s.Services[0])

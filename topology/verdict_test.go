@@ -166,3 +166,20 @@ func TestReachOfOtherFamiliesAndNobody(t *testing.T) {
 		}
 	}
 }
+
+// The tunnel's socket takes what comes to its port, and says nothing.
+func TestReachOfThePortOfATunnel(t *testing.T) {
+	for _, row := range []struct {
+		mode     string
+		protocol Protocol
+		want     Outcome
+	}{{"vxlan", UDP, Timeout}, {"vxlan", TCP, Refused}, {"host-gw", UDP, Refused}} {
+		spec := threeNodes()
+		spec.Network.Mode = set(row.mode)
+		lab, _ := Resolve(spec)
+		v := Reach(lab, dialer(lab, "shell-1"), netip.AddrPortFrom(lab.Nodes[1].Addrs[0], 8472), row.protocol)
+		if len(v) != 1 || v[0].Outcome != row.want {
+			t.Errorf("%s, %s: got %v, want %s", row.mode, row.protocol, v, row.want)
+		}
+	}
+}

@@ -54,6 +54,12 @@ func (at place) listener(lab *Lab, protocol Protocol, port uint16) (End, bool) {
 	return End{}, false
 }
 
+// tunnels reports whether the node's tunnel takes datagrams to an address and port:
+// only those from other tunnels mean something to it, and it answers none.
+func (lab *Lab) tunnels(n *Node, to netip.Addr, port uint16) bool {
+	return lab.Network.Mode == modeVXLAN && int(port) == lab.Network.VXLAN.Port && to.Is6() == n.Addrs[0].Is6()
+}
+
 // owns reports whether an address is one of a node's own: on the wire, of its bridge
 // or of its tunnel, or a loopback address.
 func (lab *Lab) owns(n *Node, a netip.Addr) bool {

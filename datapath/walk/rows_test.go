@@ -179,6 +179,9 @@ func rows() []row {
 			rules(a, "filter", "INPUT", rule(plan.Drop{}, plan.Proto{Name: "icmp"}))
 		}, want: "timeout"},
 		{name: "refused by nobody's port", to: "10.0.2.2:81", want: "refused"},
+		{name: "a datagram to the port of a tunnel", to: "10.0.2.2:81", proto: flow.UDP, change: tunnelAt(81, "10.0.2.2"), want: "timeout"},
+		{name: "a stream to the port of a tunnel", to: "10.0.2.2:81", change: tunnelAt(81, "10.0.2.2"), want: "refused"},
+		{name: "a datagram to the port of a tunnel of the other family", to: "10.0.2.2:81", proto: flow.UDP, change: tunnelAt(81, "fd00::2"), want: "refused"},
 		{name: "refused by nobody's port, datagram", to: "10.0.2.2:81", proto: flow.UDP, want: "refused"},
 		{name: "only answers get in", change: func(a, _, _ *plan.Netns) {
 			rules(a, "filter", "INPUT", rule(plan.Accept{}, answers), rule(plan.Drop{}))
@@ -285,6 +288,14 @@ func (r row) plan() *plan.Plan {
 	}
 	p.Sort()
 	return p
+}
+
+// tunnelAt gives b a VXLAN device.
+func tunnelAt(port int, local string) func(a, r, b *plan.Netns) {
+	return func(_, _, b *plan.Netns) {
+		b.Links = append(b.Links, plan.Link{Name: "vxlan.1", Type: plan.VXLAN,
+			VXLAN: plan.VXLANAttrs{ID: 1, Port: port, Local: netip.MustParseAddr(local), Dev: "eth0"}})
+	}
 }
 
 func TestRows(t *testing.T) {

@@ -111,3 +111,15 @@ func (h *host) tunnelSource(dev *link, to netip.Addr) netip.Addr {
 func macText(m [6]byte) string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
+
+// tunnelSocket returns the VXLAN device whose socket takes a packet; nil: none does. The
+// socket is of the family of the device's own address (vxlan_sock_add in
+// drivers/net/vxlan/vxlan_core.c).
+func (h *host) tunnelSocket(p *packet) *link {
+	for _, l := range h.order {
+		if l.Type == plan.VXLAN && p.proto == flow.UDP && l.VXLAN.Port == int(p.dst.Port()) && l.VXLAN.Local.Is6() == p.ipv6() {
+			return l
+		}
+	}
+	return nil
+}

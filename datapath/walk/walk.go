@@ -274,6 +274,9 @@ func astray(f fate) string {
 // serve is the server's side: an agent answers, or the kernel says that there is
 // none.
 func (r *run) serve(t *talk, f fate) Branch {
+	if dev := f.h.tunnelSocket(f.p); dev != nil {
+		return ended(flow.Timeout, r.lose(f.h, f.p, "%s of %s takes what comes to udp port %d, and drops what is no VXLAN", dev.Name, f.h.Name, dev.VXLAN.Port).why)
+	}
 	who := f.h.listener(f.p)
 	if who == nil {
 		why := fmt.Sprintf("nothing in %s listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
