@@ -5,7 +5,6 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/policy"
-	"github.com/netlab/netlab/topology"
 )
 
 // Style is the policy style calico.
@@ -40,7 +39,7 @@ func (Style) Compile(v policy.View) (plan.Netns, error) {
 		return out, nil
 	}
 	for _, ipv6 := range v.Families() {
-		c := &compiler{view: &v, ipv6: ipv6, table: plan.Table{Name: "filter", IPv6: ipv6}, index: map[string]int{}}
+		c := &compiler{policy.NewFilter(&v, ipv6)}
 		c.hooks()
 		c.dispatch(from)
 		c.dispatch(to)
@@ -50,77 +49,53 @@ func (Style) Compile(v policy.View) (plan.Netns, error) {
 		for _, s := range v.Sections {
 			c.section(s)
 		}
-		out.Tables = append(out.Tables, c.table)
-		out.Sets = append(out.Sets, c.sets...)
+		c.Finish(&out)
 	}
 	return out, nil
 }
 
 // compiler gathers the rules of one node and one IP family.
-type compiler struct {
-	view  *policy.View
-	ipv6  bool
-	table plan.Table
-	index map[string]int // of chains
-	sets  []plan.Set
-}
-
-// ensure makes sure that a chain is there.
-func (c *compiler) ensure(name, builtin string) *plan.Chain {
-	i, ok := c.index[name]
-	if !ok {
-		i = len(c.table.Chains)
-		c.index[name] = i
-		c.table.Chains = append(c.table.Chains, plan.Chain{Name: name, Policy: builtin})
-	}
-	return &c.table.Chains[i]
-}
-
-// add appends a rule to a chain.
-func (c *compiler) add(chain string, o plan.Origin, target plan.Target, matches ...plan.Match) {
-	in := c.ensure(chain, "")
-	in.Rules = append(in.Rules, plan.Rule{Matches: matches, Target: target, Origin: o})
-}
+type compiler struct{ policy.Filter }
 
 // hooks leads packets to the two trees: those that are forwarded; where IPVS sends them,
 // those that leave by OUTPUT and are not the node's own; and those for the node, if
 // policies hold there.
 func (c *compiler) hooks() {
-	o := c.view.Origin()
+	o := c.View.Origin()
 	hook := func(builtin, chain string) {
-		h := c.ensure(builtin, "ACCEPT")
+		h := c.Ensure(builtin, "ACCEPT")
 		h.Rules = append(h.Rules, plan.Rule{Target: plan.Jump{Chain: chain}, Origin: o})
-		c.ensure(chain, "")
+		c.Ensure(chain, "")
 	}
 	hook("FORWARD", forward)
-	c.add(forward, o, plan.Jump{Chain: from})
-	c.add(forward, o, plan.Jump{Chain: to})
-	if c.view.Lab.Proxy.Mode == "ipvs" {
+	c.Add(forward, o, plan.Jump{Chain: from})
+	c.Add(forward, o, plan.Jump{Chain: to})
+	if c.View.Lab.Proxy.Mode == "ipvs" {
 		hook("OUTPUT", output)
 		own := plan.AddrType{Src: "LOCAL", NotSrc: true}
-		if c.view.MarksBalanced() {
-			c.add(output, o, set(policy.Balanced), own, plan.Comment{Text: "Sent by IPVS"})
+		if c.View.MarksBalanced() {
+			c.Add(output, o, set(policy.Balanced), own, plan.Comment{Text: "Sent by IPVS"})
 		}
-		c.add(output, o, plan.Jump{Chain: from}, own)
-		c.add(output, o, plan.Jump{Chain: to}, own)
+		c.Add(output, o, plan.Jump{Chain: from}, own)
+		c.Add(output, o, plan.Jump{Chain: to}, own)
 	}
-	if c.view.Options.HostEgress {
+	if c.View.Options.HostEgress {
 		hook("INPUT", input)
 		c.served(o)
-		c.add(input, o, plan.Jump{Chain: from})
+		c.Add(input, o, plan.Jump{Chain: from})
 	}
 }
 
 // served leaves alone what is for services of IPVS.
 func (c *compiler) served(o plan.Origin) {
 	addrs, ports := "cali40s:services", "cali40n:services"
-	if c.ipv6 {
+	if c.IPv6 {
 		addrs, ports = "cali60s:services", "cali60n:services"
 	}
-	sets, matches := c.view.ServedSets(addrs, ports, c.ipv6)
-	c.sets = append(c.sets, sets...)
+	sets, matches := c.View.ServedSets(addrs, ports, c.IPv6)
+	c.Sets = append(c.Sets, sets...)
 	for _, m := range matches {
-		c.add(input, o, plan.Return{}, plan.Comment{Text: "Services: their endpoints are asked about"}, m)
+		c.Add(input, o, plan.Return{}, plan.Comment{Text: "Services: their endpoints are asked about"}, m)
 	}
 }
 
@@ -131,15 +106,5 @@ func clear(bits uint32) plan.Target { return plan.SetMark{Mask: bits} }
 func has(bit uint32) plan.Match { return plan.Mark{Value: bit, Mask: bit} }
 
 func lacks(bit uint32) plan.Match { return plan.Mark{Mask: bit} }
-
-// addressOf is a pod's address in the family of the compiler.
-func (c *compiler) addressOf(p *topology.Pod) (netip.Addr, bool) {
-	for _, a := range p.Addrs {
-		if a.Is6() == c.ipv6 {
-			return a, true
-		}
-	}
-	return netip.Addr{}, false
-}
 
 func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

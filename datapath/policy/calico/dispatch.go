@@ -23,13 +23,13 @@ const (
 
 // dispatch adds the tree of one direction.
 func (c *compiler) dispatch(root string) {
-	c.ensure(root, "")
+	c.Ensure(root, "")
 	var leaves []leaf
-	for i := range c.view.Pods {
-		p := &c.view.Pods[i]
-		if a, ok := c.addressOf(p.Pod); ok {
+	for i := range c.View.Pods {
+		p := &c.View.Pods[i]
+		if a, ok := c.Address(p.Pod); ok {
 			chain := endpointChain(root, p.Pod)
-			leaves = append(leaves, leaf{a, chain, podOrigin(p.Pod)})
+			leaves = append(leaves, leaf{a.Addr(), chain, podOrigin(p.Pod)})
 		}
 	}
 	slices.SortFunc(leaves, func(a, b leaf) int { return a.addr.Compare(b.addr) })
@@ -41,7 +41,7 @@ func (c *compiler) dispatch(root string) {
 func (c *compiler) split(root, chain string, leaves []leaf) {
 	if len(leaves) <= fewLeaves {
 		for _, l := range leaves {
-			c.add(chain, l.o, plan.Goto{Chain: l.chain}, match(root, single(l.addr)))
+			c.Add(chain, l.o, plan.Goto{Chain: l.chain}, match(root, single(l.addr)))
 		}
 		return
 	}
@@ -54,10 +54,10 @@ func (c *compiler) split(root, chain string, leaves []leaf) {
 			n++
 		}
 		if n == 1 {
-			c.add(chain, leaves[0].o, plan.Goto{Chain: leaves[0].chain}, match(root, single(leaves[0].addr)))
+			c.Add(chain, leaves[0].o, plan.Goto{Chain: leaves[0].chain}, match(root, single(leaves[0].addr)))
 		} else {
 			branch := root + "-" + policy.Hash(28-len(root)-1, group.String())
-			c.add(chain, c.view.Origin(), plan.Goto{Chain: branch}, match(root, group))
+			c.Add(chain, c.View.Origin(), plan.Goto{Chain: branch}, match(root, group))
 			c.split(root, branch, leaves[:n])
 		}
 		leaves = leaves[n:]

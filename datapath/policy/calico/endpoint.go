@@ -20,27 +20,27 @@ func podOrigin(p *topology.Pod) plan.Origin {
 
 // endpoint adds the two chains of a pod.
 func (c *compiler) endpoint(p *policy.Pod) {
-	own, ok := c.addressOf(p.Pod)
+	own, ok := c.Address(p.Pod)
 	if !ok {
 		return
 	}
-	c.ways(endpointChain(from, p.Pod), p, &p.Egress, plan.Dst{Prefix: single(own)}, policy.Egress)
-	c.ways(endpointChain(to, p.Pod), p, &p.Ingress, plan.Src{Prefix: single(own)}, policy.Ingress)
+	c.ways(endpointChain(from, p.Pod), p, &p.Egress, plan.Dst{Prefix: own}, policy.Egress)
+	c.ways(endpointChain(to, p.Pod), p, &p.Ingress, plan.Src{Prefix: own}, policy.Ingress)
 }
 
 // ways adds the chain of one direction; itself matches packets of it whose other end is
 // the pod, too.
 func (c *compiler) ways(chain string, p *policy.Pod, s *policy.Side, itself plan.Match, d policy.Direction) {
 	o := podOrigin(p.Pod)
-	c.add(chain, o, plan.Accept{}, policy.Established())
-	if c.ipv6 {
+	c.Add(chain, o, plan.Accept{}, policy.Established())
+	if c.IPv6 {
 		for _, t := range policy.NeighbourDiscovery() {
-			c.add(chain, o, plan.Return{}, plan.Proto{Name: "ipv6-icmp"}, t)
+			c.Add(chain, o, plan.Return{}, plan.Proto{Name: "ipv6-icmp"}, t)
 		}
 	}
-	c.add(chain, o, plan.Drop{}, policy.Invalid())
-	c.add(chain, o, clear(accept|pass|deny))
-	c.add(chain, o, plan.Return{}, itself, plan.Comment{Text: "A pod reaches itself"})
+	c.Add(chain, o, plan.Drop{}, policy.Invalid())
+	c.Add(chain, o, clear(accept|pass|deny))
+	c.Add(chain, o, plan.Return{}, itself, plan.Comment{Text: "A pod reaches itself"})
 	if d == policy.Egress {
 		c.noTunnels(chain, o)
 	}
@@ -56,17 +56,17 @@ func (c *compiler) ways(chain string, p *policy.Pod, s *policy.Side, itself plan
 		c.tier(chain, o, "baseline", s.Baseline)
 	}
 	profile := c.profile(p.Namespace, d)
-	c.add(chain, o, plan.Jump{Chain: profile})
-	c.add(chain, o, plan.Return{}, plan.Comment{Text: "Return if profile accepted"}, has(accept))
+	c.Add(chain, o, plan.Jump{Chain: profile})
+	c.Add(chain, o, plan.Return{}, plan.Comment{Text: "Return if profile accepted"}, has(accept))
 	c.denied(chain, o, plan.Comment{Text: "Drop if no profiles matched"})
 }
 
 // tier asks the policies of one tier.
 func (c *compiler) tier(chain string, o plan.Origin, name string, sections []*policy.Section) {
-	c.add(chain, o, clear(pass), plan.Comment{Text: "Start of " + name})
+	c.Add(chain, o, clear(pass), plan.Comment{Text: "Start of " + name})
 	for _, s := range sections {
-		c.add(chain, s.Origin, plan.Jump{Chain: sectionChain(s)}, lacks(pass), policy.Comment(s.Title()))
-		c.add(chain, s.Origin, plan.Return{}, plan.Comment{Text: "Return if policy accepted"}, has(accept))
+		c.Add(chain, s.Origin, plan.Jump{Chain: sectionChain(s)}, lacks(pass), policy.Comment(s.Title()))
+		c.Add(chain, s.Origin, plan.Return{}, plan.Comment{Text: "Return if policy accepted"}, has(accept))
 		if s.Tier != "" {
 			c.denied(chain, s.Origin, plan.Comment{Text: "Drop if policy denied"}, has(deny))
 		}
@@ -75,20 +75,20 @@ func (c *compiler) tier(chain string, o plan.Origin, name string, sections []*po
 
 // denied ends packets as the lab says.
 func (c *compiler) denied(chain string, o plan.Origin, matches ...plan.Match) {
-	for _, r := range c.view.Deny(c.ipv6) {
+	for _, r := range c.View.Deny(c.IPv6) {
 		all := append([]plan.Match{}, r.Matches...)
-		c.add(chain, o, r.Target, append(all, matches...)...)
+		c.Add(chain, o, r.Target, append(all, matches...)...)
 	}
 }
 
 // noTunnels keeps a pod from speaking to the nodes' tunnels in the name of other pods.
 func (c *compiler) noTunnels(chain string, o plan.Origin) {
-	for _, cidr := range c.view.Lab.Network.NodeCIDRs {
-		if cidr.Addr().Is6() != c.ipv6 || c.view.Lab.Network.VXLAN.Port == 0 {
+	for _, cidr := range c.View.Lab.Network.NodeCIDRs {
+		if cidr.Addr().Is6() != c.IPv6 || c.View.Lab.Network.VXLAN.Port == 0 {
 			continue
 		}
 		nodes := plan.Dst{Prefix: cidr}
-		c.add(chain, o, plan.Drop{}, nodes, plan.Proto{Name: "udp"}, plan.DPort{Port: uint16(c.view.Lab.Network.VXLAN.Port)},
+		c.Add(chain, o, plan.Drop{}, nodes, plan.Proto{Name: "udp"}, plan.DPort{Port: uint16(c.View.Lab.Network.VXLAN.Port)},
 			plan.Comment{Text: "Drop VXLAN encapped packets originating in workloads"})
 	}
 }
@@ -103,10 +103,10 @@ func (c *compiler) profile(namespace string, d policy.Direction) string {
 	if len(name) > maxChain {
 		name = prefix + "_" + policy.Hash(maxChain-len(prefix)-1, namespace)
 	}
-	if _, known := c.index[name]; !known {
-		o := c.view.Origin()
-		c.add(name, o, set(accept), plan.Comment{Text: "Profile kns." + namespace + " " + string(d)})
-		c.add(name, o, plan.Return{}, has(accept))
+	if !c.Has(name) {
+		o := c.View.Origin()
+		c.Add(name, o, set(accept), plan.Comment{Text: "Profile kns." + namespace + " " + string(d)})
+		c.Add(name, o, plan.Return{}, has(accept))
 	}
 	return name
 }

@@ -12,7 +12,7 @@ import (
 // section adds the chain of a policy in one direction, and its sets.
 func (c *compiler) section(s *policy.Section) {
 	chain := sectionChain(s)
-	c.ensure(chain, "")
+	c.Ensure(chain, "")
 	for _, r := range s.Rules {
 		c.rule(chain, s, r)
 	}
@@ -21,8 +21,8 @@ func (c *compiler) section(s *policy.Section) {
 // rule adds what one rule of a policy matches, for each kind of ports that it has, and
 // the return of what it matched.
 func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule) {
-	peers := r.Peers(c.ipv6)
-	members := s.Named(r, c.ipv6)
+	peers := r.Peers(c.IPv6)
+	members := s.Named(r, c.IPv6)
 	ports := r.PortMatches()
 	if peers.None() || len(ports) == 0 && len(members) == 0 {
 		return
@@ -31,12 +31,12 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule) {
 	said := policy.Comment(r.Origin.Object)
 	peer := c.peers(s, r, peers)
 	for _, port := range ports {
-		c.add(chain, r.Origin, set(bit), append(append(append([]plan.Match{}, port...), said), peer...)...)
+		c.Add(chain, r.Origin, set(bit), append(append(append([]plan.Match{}, port...), said), peer...)...)
 	}
 	if len(members) > 0 {
-		c.add(chain, r.Origin, set(bit), append(append([]plan.Match{said}, peer...), c.named(s, r, members))...)
+		c.Add(chain, r.Origin, set(bit), append(append([]plan.Match{said}, peer...), c.named(s, r, members))...)
 	}
-	c.add(chain, r.Origin, plan.Return{}, has(bit))
+	c.Add(chain, r.Origin, plan.Return{}, has(bit))
 }
 
 // bitOf is the mark that an action leaves.
@@ -56,7 +56,7 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers)
 	if peers.Any {
 		return nil
 	}
-	set := plan.Set{Name: c.setName("s", s, r), Type: plan.HashNet, IPv6: c.ipv6, Origin: r.Origin}
+	set := plan.Set{Name: c.setName("s", s, r), Type: plan.HashNet, IPv6: c.IPv6, Origin: r.Origin}
 	for _, a := range peers.Pods {
 		if !covered(a, peers.Blocks) {
 			set.Entries = append(set.Entries, plan.SetEntry{Prefix: single(a)})
@@ -65,7 +65,7 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers)
 	for _, b := range peers.Blocks {
 		set.Entries = append(set.Entries, plan.SetEntry{Prefix: b})
 	}
-	c.sets = append(c.sets, set)
+	c.Sets = append(c.Sets, set)
 	part := "src"
 	if s.Direction == policy.Egress {
 		part = "dst"
@@ -86,11 +86,11 @@ func covered(a netip.Addr, blocks []netip.Prefix) bool {
 
 // named makes the set of a rule's named ports, and returns the condition that asks it.
 func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Member) plan.Match {
-	set := plan.Set{Name: c.setName("n", s, r), Type: plan.HashIPPort, IPv6: c.ipv6, Origin: r.Origin}
+	set := plan.Set{Name: c.setName("n", s, r), Type: plan.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
 	for _, m := range members {
 		set.Entries = append(set.Entries, plan.SetEntry{Prefix: single(m.Addr), Proto: string(m.Protocol), Port: m.Port})
 	}
-	c.sets = append(c.sets, set)
+	c.Sets = append(c.Sets, set)
 	return plan.MatchSet{Set: set.Name, Parts: "dst,dst"}
 }
 
@@ -99,7 +99,7 @@ func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Mem
 func (c *compiler) setName(kind string, s *policy.Section, r *policy.Rule) string {
 	const maxSet = 31
 	prefix := "cali40" + kind + ":"
-	if c.ipv6 {
+	if c.IPv6 {
 		prefix = "cali60" + kind + ":"
 	}
 	return prefix + policy.Hash(maxSet-len(prefix), append(s.Key(), kind, strconv.Itoa(r.Index))...)

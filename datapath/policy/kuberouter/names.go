@@ -59,7 +59,7 @@ func (c *compiler) setName(s *policy.Section, rule int, content string) string {
 	if content != subject {
 		parts = append(parts, strconv.Itoa(rule))
 	}
-	if c.ipv6 {
+	if c.IPv6 {
 		prefix = "inet6:" + prefix
 	}
 	return prefix + policy.Hash(16, parts...)

@@ -7,7 +7,7 @@ import (
 
 // pod adds the firewall chain of a pod and the jumps to it.
 func (c *compiler) pod(p *policy.Pod) {
-	own, ok := c.addressOf(p.Pod)
+	own, ok := c.Address(p.Pod)
 	if !ok {
 		return
 	}
@@ -17,15 +17,15 @@ func (c *compiler) pod(p *policy.Pod) {
 	to, from := plan.Dst{Prefix: own}, plan.Src{Prefix: own}
 	c.jumps(chain, o, to, from, policy.Comment("rule to jump traffic of pod "+name))
 
-	c.add(chain, o, plan.Jump{Chain: common}, plan.Comment{Text: "rule for all pods"})
-	c.add(chain, o, plan.Return{}, to, plan.Comment{Text: "rule to permit the traffic from the pod's own node"}, plan.AddrType{Src: "LOCAL"})
+	c.Add(chain, o, plan.Jump{Chain: common}, plan.Comment{Text: "rule for all pods"})
+	c.Add(chain, o, plan.Return{}, to, plan.Comment{Text: "rule to permit the traffic from the pod's own node"}, plan.AddrType{Src: "LOCAL"})
 	// What comes back through a service has the pod's own address until POSTROUTING.
-	c.add(chain, o, plan.Return{}, from, to, plan.Comment{Text: "rule to permit a pod to reach itself"})
+	c.Add(chain, o, plan.Return{}, from, to, plan.Comment{Text: "rule to permit a pod to reach itself"})
 	c.side(chain, o, &p.Ingress, to)
 	c.side(chain, o, &p.Egress, from)
 	c.deny(chain, o, "denied by the policies of pod "+name, plan.Mark{Value: matched, Mask: matched, Not: true})
-	c.add(chain, o, clearMark(matched))
-	c.add(chain, o, setMark(complies), plan.Comment{Text: "mark of traffic that complies with network policies"})
+	c.Add(chain, o, clearMark(matched))
+	c.Add(chain, o, setMark(complies), plan.Comment{Text: "mark of traffic that complies with network policies"})
 }
 
 // jumps leads packets of a pod to its chain. Packets from a pod to another of its node
@@ -33,11 +33,11 @@ func (c *compiler) pod(p *policy.Pod) {
 // are there as in kube-router.
 func (c *compiler) jumps(chain string, o plan.Origin, to, from, comment plan.Match) {
 	bridged := plan.Physdev{Bridged: true}
-	jump := func(top string, matches ...plan.Match) { c.add(top, o, plan.Jump{Chain: chain}, matches...) }
+	jump := func(top string, matches ...plan.Match) { c.Add(top, o, plan.Jump{Chain: chain}, matches...) }
 	jump(forward, to, comment)
 	jump(output, to, comment)
 	jump(forward, to, bridged, comment)
-	if c.view.Options.HostEgress {
+	if c.View.Options.HostEgress {
 		jump(input, from, comment)
 	}
 	jump(forward, from, comment)
@@ -50,14 +50,14 @@ func (c *compiler) jumps(chain string, o plan.Origin, to, from, comment plan.Mat
 func (c *compiler) side(chain string, o plan.Origin, s *policy.Side, about plan.Match) {
 	ask := func(section *policy.Section, matches ...plan.Match) {
 		all := append([]plan.Match{about, policy.Comment("rule to run through " + section.Title())}, matches...)
-		c.add(chain, section.Origin, plan.Jump{Chain: sectionChain(section)}, all...)
+		c.Add(chain, section.Origin, plan.Jump{Chain: sectionChain(section)}, all...)
 	}
 	for _, section := range s.Admin {
 		ask(section, unmarked(matched|passed))
 	}
 	var undecided []plan.Match
 	if len(s.Admin) > 0 {
-		c.add(chain, o, clearMark(passed))
+		c.Add(chain, o, clearMark(passed))
 		undecided = []plan.Match{unmarked(matched)}
 	}
 	for _, section := range s.Network {
@@ -69,5 +69,5 @@ func (c *compiler) side(chain string, o plan.Origin, s *policy.Side, about plan.
 	for _, section := range s.Baseline {
 		ask(section, unmarked(matched))
 	}
-	c.add(chain, o, plan.Jump{Chain: defaults}, about, plan.Comment{Text: "rule for a direction without network policies"})
+	c.Add(chain, o, plan.Jump{Chain: defaults}, about, plan.Comment{Text: "rule for a direction without network policies"})
 }

@@ -11,10 +11,10 @@ import (
 // section adds the chain of a policy in one direction, and its sets.
 func (c *compiler) section(s *policy.Section) {
 	chain := sectionChain(s)
-	c.ensure(chain, "")
+	c.Ensure(chain, "")
 	var own []netip.Prefix
 	for _, p := range s.Pods {
-		if a, ok := c.addressOf(p); ok {
+		if a, ok := c.Address(p); ok {
 			own = append(own, a)
 		}
 	}
@@ -28,8 +28,8 @@ func (c *compiler) section(s *policy.Section) {
 // rule adds the rules and sets for one rule of a policy: for each kind of peers that
 // it has, and each kind of ports.
 func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, about string) {
-	peers := r.Peers(c.ipv6)
-	members := s.Named(r, c.ipv6)
+	peers := r.Peers(c.IPv6)
+	members := s.Named(r, c.IPv6)
 	ports := r.PortMatches()
 	if peers.None() || len(ports) == 0 && len(members) == 0 {
 		return
@@ -53,9 +53,9 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, about s
 
 // act adds a rule and, where that marks, the return of what it marked.
 func (c *compiler) act(chain string, r *policy.Rule, target plan.Target, matches []plan.Match) {
-	c.add(chain, r.Origin, target, matches...)
+	c.Add(chain, r.Origin, target, matches...)
 	if m, ok := target.(plan.OrMark); ok {
-		c.add(chain, r.Origin, plan.Return{}, policy.Comment(r.Origin.Object), marked(m.Bits))
+		c.Add(chain, r.Origin, plan.Return{}, policy.Comment(r.Origin.Object), marked(m.Bits))
 	}
 }
 
@@ -114,7 +114,7 @@ func (c *compiler) set(name string, kind plan.SetType, members []netip.Prefix, o
 	for _, p := range members {
 		entries = append(entries, plan.SetEntry{Prefix: p})
 	}
-	c.sets = append(c.sets, plan.Set{Name: name, Type: kind, IPv6: c.ipv6, Entries: entries, Origin: o})
+	c.Sets = append(c.Sets, plan.Set{Name: name, Type: kind, IPv6: c.IPv6, Entries: entries, Origin: o})
 }
 
 // named makes the set of a rule's named ports, and returns its name; empty: there
@@ -123,10 +123,10 @@ func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Mem
 	if len(members) == 0 {
 		return ""
 	}
-	set := plan.Set{Name: c.setName(s, r.Index, named), Type: plan.HashIPPort, IPv6: c.ipv6, Origin: r.Origin}
+	set := plan.Set{Name: c.setName(s, r.Index, named), Type: plan.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
 	for _, m := range members {
 		set.Entries = append(set.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
 	}
-	c.sets = append(c.sets, set)
+	c.Sets = append(c.Sets, set)
 	return set.Name
 }
