@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/netlab/netlab/datapath/vm"
 )
@@ -14,17 +17,24 @@ import (
 // vmGoTestCommand runs a compiled test in a machine: what go test -exec wants.
 func vmGoTestCommand(u *ui, f *vmFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "go-test TEST [ARG…]",
+		Use:   "go-test [FLAG…] TEST [ARG…]",
 		Short: "Run a compiled Go test in a fresh machine",
 		Long: `Boot a machine with the files of the Go module around the working directory, and run a
 compiled test there, as root and in this directory. Profiles come back.`,
 		Example: `  go test -exec 'netlab vm go-test' ./datapath/kernel -run TestApply -v
   go test -c ./datapath/kernel && netlab vm go-test ./kernel.test -test.v`,
 		Args:               cobra.MinimumNArgs(1),
-		DisableFlagParsing: true, // all flags are the test's
+		DisableFlagParsing: true, // those behind the test are the test's
 		RunE: func(c *cobra.Command, args []string) error {
-			if args[0] == "-h" || args[0] == "--help" {
+			args, err := ownFlags(c, args)
+			switch {
+			case errors.Is(err, pflag.ErrHelp):
 				return c.Help()
+			case err == nil && len(args) == 0:
+				err = errors.New("no test")
+				fallthrough
+			case err != nil:
+				return usage(err, "name a test that go test -c has made, and flags of the machine before it")
 			}
 			test, err := filepath.Abs(args[0])
 			if err != nil {
@@ -44,6 +54,16 @@ compiled test there, as root and in this directory. Profiles come back.`,
 			return u.inMachine(c.Context(), f, job, boot)
 		},
 	}
+}
+
+// ownFlags reads the flags of the machine, which come first, and returns the rest.
+func ownFlags(c *cobra.Command, args []string) ([]string, error) {
+	flags := pflag.NewFlagSet(c.Name(), pflag.ContinueOnError)
+	flags.SetInterspersed(false)
+	flags.SetOutput(io.Discard)
+	flags.AddFlagSet(c.InheritedFlags())
+	err := flags.Parse(args)
+	return flags.Args(), err
 }
 
 // moduleRoot is the folder of go.mod above the working directory.

@@ -216,12 +216,15 @@ func (u *ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
 // vmFailed gives the error of a machine that could not be run its exit code.
 func vmFailed(ctx context.Context, err error) error {
 	var missing *vm.MissingError
+	var small *vm.TooSmallError
 	var mine *exitError
 	switch {
 	case interrupted(ctx):
 		return errInterrupted
 	case errors.As(err, &mine):
 		return err
+	case errors.As(err, &small):
+		return usage(err, fmt.Sprintf("give it --memory %d or more, or bring fewer files", small.Least))
 	case errors.As(err, &missing):
 		return &exitError{err: err, code: exitUnsupported, hint: missing.Way}
 	default:

@@ -121,6 +121,9 @@ func TestMistakesAreToldBeforeAMachineBoots(t *testing.T) {
 		{"no processor", []string{"vm", "--cpus", "0", "exec", "--", "true"}, "--cpus 1"},
 		{"a file to bring that is not there", []string{"vm", "exec", "--file", dir + "/no", "--", "true"}, "name files"},
 		{"no folder for what comes back", []string{"vm", "exec", "--collect", dir + "/no/x", "--", "true"}, "no folder"},
+		{"a test with too little memory", []string{"vm", "go-test", "--memory", "100", "x.test", "-test.v"}, "--memory "},
+		{"the same, said earlier", []string{"vm", "--memory", "100", "go-test", "x.test", "-test.v"}, "--memory "},
+		{"no test", []string{"vm", "--memory", "1000", "go-test"}, "name a test"},
 		{"no command", []string{"vm", "exec"}, "usage: netlab vm exec"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -140,6 +140,21 @@ func TestMachineThatDoesNotComeUpIsSwitchedOff(t *testing.T) {
 	}
 }
 
+func TestFilesOfAMachineNeedMemory(t *testing.T) {
+	m := machine(t)
+	m.MemoryMiB = 128
+	_, err := Run(t.Context(), m, Boot{Jobs: []Job{{Argv: []string{"true"}}}}, Streams{})
+	var small *TooSmallError
+	if !errors.As(err, &small) {
+		t.Fatalf("got %v", err)
+	}
+	m.MemoryMiB = small.Least
+	result, err := Run(t.Context(), m, Boot{Jobs: []Job{{Argv: []string{"true"}}}}, Streams{})
+	if err != nil || !result.Ended {
+		t.Errorf("%v; ended %v with %d MiB; its console said\n%s", err, result.Ended, small.Least, result.Console)
+	}
+}
+
 func TestInterruptSwitchesTheMachineOff(t *testing.T) {
 	m := machine(t)
 	t.Setenv("TMPDIR", t.TempDir())

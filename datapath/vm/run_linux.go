@@ -73,6 +73,9 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		return Result{}, err
 	}
 	defer initrd.Close()
+	if err := m.room(initrd); err != nil {
+		return Result{}, err
+	}
 	home := b.Artifacts
 	if home == "" {
 		b.Artifacts = filepath.Join(dir, "files")
@@ -108,6 +111,29 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		err = bringBack(b.Artifacts, b.Collect)
 	}
 	return r.result, err
+}
+
+// TooSmallError says that the files of a machine do not fit into its memory.
+type TooSmallError struct{ Files, Least int } // in MiB
+
+func (e *TooSmallError) Error() string {
+	return fmt.Sprintf("the machine's files take %d MiB, for which it needs %d MiB of memory", e.Files, e.Least)
+}
+
+// room reports whether an initramfs fits. It is in memory twice until it is unpacked, and
+// the file system that it becomes gets half of what is left by the kernel and the packed
+// one (Documentation/filesystems/ramfs-rootfs-initramfs.rst, tmpfs.rst).
+func (m Machine) room(initrd *os.File) error {
+	info, err := initrd.Stat()
+	if err != nil {
+		return err
+	}
+	const ofKernel = 64
+	files := int(info.Size() >> 20)
+	if least := 3*files + ofKernel; m.MemoryMiB < least {
+		return &TooSmallError{files, least}
+	}
+	return nil
 }
 
 // initrdPath is where the emulator finds its initramfs: the first file that it
