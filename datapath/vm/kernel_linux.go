@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // MissingError says what this machine lacks to run a virtual one, and the command
@@ -111,12 +113,9 @@ func download(ctx context.Context, dir string, say func(string)) (Kernel, error)
 	home := filepath.Join(dir, runtime.GOARCH+"_"+strings.ReplaceAll(parts[0].Version, "/", "_"))
 	say(fmt.Sprintf("downloading %s %s: %s, unpacked %s in %s; nothing is installed",
 		parts[0].Name, parts[0].Version, megabytes(packed), megabytes(unpacked), home))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Kernel{}, err
-	}
-	work, err := os.MkdirTemp(dir, ".new-")
+	work, err := roomFor(dir, packed+unpacked)
 	if err != nil {
-		return Kernel{}, err
+		return Kernel{}, &MissingError{"no place to keep a kernel: " + err.Error(), "keep it elsewhere: XDG_CACHE_HOME=FOLDER netlab vm …"}
 	}
 	defer os.RemoveAll(work)
 	if err := fetch(ctx, work, parts); err != nil {
@@ -252,4 +251,19 @@ func tell(ctx context.Context, dir, program string, args ...string) (string, err
 		return "", fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
 	}
 	return out.String(), nil
+}
+
+// roomFor makes a temporary folder where so many bytes have room.
+func roomFor(dir string, bytes int64) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return "", &fs.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	if free := int64(s.Bavail) * s.Bsize; free < bytes {
+		return "", fmt.Errorf("%s has %s free, and it takes %s", dir, megabytes(free), megabytes(bytes))
+	}
+	return os.MkdirTemp(dir, ".new-")
 }

@@ -59,9 +59,10 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	if err != nil {
 		return Result{}, &MissingError{e.program + " is not installed", installHint(e.pkg)}
 	}
+	const elsewhere = "name another folder for temporary files: TMPDIR=FOLDER netlab vm …"
 	dir, done, err := workDir()
 	if err != nil {
-		return Result{}, err
+		return Result{}, &MissingError{err.Error(), elsewhere}
 	}
 	defer done()
 	t, err := image(m, b)
@@ -69,7 +70,10 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 		return Result{}, err
 	}
 	initrd, err := writeImage(t, dir)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return Result{}, &MissingError{err.Error(), elsewhere}
+	case err != nil:
 		return Result{}, err
 	}
 	defer initrd.Close()
