@@ -293,8 +293,10 @@ func (r row) plan() *plan.Plan {
 // tunnelAt gives b a VXLAN device.
 func tunnelAt(port int, local string) func(a, r, b *plan.Netns) {
 	return func(_, _, b *plan.Netns) {
+		own := netip.MustParseAddr(local)
 		b.Links = append(b.Links, plan.Link{Name: "vxlan.1", Type: plan.VXLAN,
-			VXLAN: plan.VXLANAttrs{ID: 1, Port: port, Local: netip.MustParseAddr(local), Dev: "eth0"}})
+			VXLAN: plan.VXLANAttrs{ID: 1, Port: port, Local: own, Dev: "eth0"}})
+		b.IPv6 = own.Is6()
 	}
 }
 
