@@ -2,8 +2,8 @@
 # need a user namespace around them where they do not run as root; those of KERNEL
 # make their own. How each of them ended is noted in RECORD; make test-vm reads there
 # which of them this kernel could not run.
-NEST    = ./datapath/netns ./datapath/kernel
-KERNEL  = $(filter ./datapath/probe% ./datapath/engine% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./datapath/policy/policytest ./scenarios ./scenarios/suite ./cmd/netlab,$(ALL))
+NEST    = ./datapath/netns ./datapath/kernel ./datapath/engine
+KERNEL  = $(filter ./datapath/probe% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./datapath/policy/policytest ./scenarios ./scenarios/suite ./cmd/netlab,$(ALL))
 PURE    = $(filter-out $(NEST) $(KERNEL),$(ALL))
 ALL     = $(shell PATH="$(PATH)"; go list ./... | sed "s,^$$(go list -m),.,")
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
