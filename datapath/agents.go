@@ -7,8 +7,8 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// addAgents adds who listens and what runs in pods and clients. Readiness is
-// nothing that an agent knows: a pod that is not ready answers whoever reaches it.
+// addAgents adds the listeners and commands of pods and clients. An agent does not know
+// about readiness: a pod that is not ready answers every connection that reaches it.
 func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 	for _, pod := range lab.Pods {
 		n := netns[pod.Netns()]

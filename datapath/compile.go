@@ -10,13 +10,10 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// NoProxy is the proxy mode that programs nothing.
-const NoProxy = "none"
-
-// Compile returns the plan of a lab. Equal labs have equal plans: nothing else is
-// looked at. An unknown mode or backend is an error; Resolve lets none pass.
+// Compile returns the plan of a lab. It depends on nothing else: equal labs have equal
+// plans. An unknown mode or backend is an error; Resolve rejects them earlier.
 func Compile(lab *topology.Lab) (*plan.Plan, error) {
-	mode, err := modeNamed(lab.Network.Mode)
+	mode, err := modeNamed(lab.Network.Mode.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +57,12 @@ func backendNamed(name string) (service.Backend, error) {
 	return nil, fmt.Errorf("proxy mode %q: unknown", name)
 }
 
-// addServices adds to every node what its backend makes of the services.
+// addServices adds to every node what the backend compiles for the services.
 func addServices(lab *topology.Lab, netns map[string]*plan.Netns) error {
-	if lab.Proxy.Mode == NoProxy {
+	if !lab.Proxy.Mode.Translates {
 		return nil
 	}
-	backend, err := backendNamed(lab.Proxy.Mode)
+	backend, err := backendNamed(lab.Proxy.Mode.Name)
 	if err != nil {
 		return err
 	}

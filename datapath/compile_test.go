@@ -21,11 +21,11 @@ func TestEqualFilesHaveEqualPlans(t *testing.T) {
 			spec.Clients = shuffled(spec.Clients)
 			spec.Services = shuffled(spec.Services)
 			if l.name == "host-gw" {
-				spec.Nodes = l.spec.Nodes // numbers in names are what keeps an address
+				spec.Nodes = l.spec.Nodes // numbers in names keep addresses fixed
 			}
 			got := compile(t, spec)
 			if got.Digest() != want.Digest() {
-				t.Fatalf("%s: the digest depends on something else than the lab:\n%s", l.name, strings.Join(plan.Drift(got, want), "\n"))
+				t.Fatalf("%s: the digest depends on something other than the lab:\n%s", l.name, strings.Join(plan.Drift(got, want), "\n"))
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func shuffled[T any](list []T) []T {
 	return list
 }
 
-// Adding a pod changes the namespaces of the pod, its node and the nodes whose
+// Adding a pod changes the network namespaces of the pod, its node and the nodes whose
 // services it serves, and nothing else.
 func TestAddingAPodLeavesTheRestAlone(t *testing.T) {
 	spec := labs[0].spec
@@ -89,14 +89,15 @@ func TestMTULeavesRoomForTheTunnel(t *testing.T) {
 		{"vxlan with direct routing", topology.NetworkSpec{VXLAN: topology.VXLANSpec{DirectRouting: set(true)}}, 1450, 1450},
 		{"vxlan over both families", dual, 1430, 1450},
 		{"host-gw", topology.NetworkSpec{Mode: set("host-gw")}, 1500, 0},
+		{"none", topology.NetworkSpec{Mode: set("none")}, 1500, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			p := compile(t, topology.Spec{Network: row.network, Nodes: nodes("node1", "node2"), Pods: []topology.PodSpec{pod("web", 0, "node1")}})
-			wire := row.network.MTU.Or(1500)
+			underlay := row.network.MTU.Or(1500)
 			tunnel := 0
 			for _, n := range p.Netns {
 				for _, l := range n.Links {
-					want := wire
+					want := underlay
 					switch {
 					case l.Name == "flannel.1":
 						tunnel, want = l.MTU, row.tunnel
@@ -115,7 +116,7 @@ func TestMTULeavesRoomForTheTunnel(t *testing.T) {
 	}
 }
 
-// What the essays of the modes promise.
+// As the essays of the modes promise.
 func TestEntriesGrowWithNodesNotPods(t *testing.T) {
 	count := func(mode string, nodeCount, podCount int) (routes, neighs, fdb int) {
 		spec := topology.Spec{Network: topology.NetworkSpec{Mode: set(mode)}}
@@ -128,13 +129,19 @@ func TestEntriesGrowWithNodesNotPods(t *testing.T) {
 		n := compile(t, spec).Netns[1]
 		return len(n.Routes), len(n.Neighs), len(n.FDB)
 	}
-	for _, row := range []struct {
-		mode        string
-		nodes, pods int
-		routes, fdb int
-	}{{"vxlan", 5, 1, 5, 4}, {"vxlan", 5, 100, 5, 4}, {"host-gw", 5, 1, 5, 0}, {"host-gw", 5, 100, 5, 0}} {
-		if r, n, f := count(row.mode, row.nodes, row.pods); r != row.routes || n != row.fdb || f != row.fdb {
-			t.Errorf("%+v: %d routes, %d neighbours, %d FDB entries", row, r, n, f)
+	const others = 4
+	for _, m := range datapath.Catalogue().Networks {
+		routes, entries := 1, 0 // the default route
+		if m.Routed {
+			routes += others
+		}
+		if m.Tunnel == topology.VXLANTunnel {
+			entries = others
+		}
+		for _, pods := range []int{1, 100} {
+			if r, n, f := count(m.Name, others+1, pods); r != routes || n != entries || f != entries {
+				t.Errorf("%s, %d pods: %d routes, %d neighbours, %d FDB entries", m.Name, pods, r, n, f)
+			}
 		}
 	}
 }
@@ -153,7 +160,7 @@ func TestLinkNamesFitTheKernelAndAreUnique(t *testing.T) {
 	}
 }
 
-func TestVethsNameEachOther(t *testing.T) {
+func TestVethsArePeersOfEachOther(t *testing.T) {
 	for _, l := range labs {
 		ends := map[plan.Peer]plan.Peer{}
 		macs := map[[6]byte]string{}
@@ -177,30 +184,14 @@ func TestVethsNameEachOther(t *testing.T) {
 }
 
 func TestUnknownModesAreErrors(t *testing.T) {
-	lab := resolve(t, labs[0].spec)
-	lab.Network.Mode = "pigeon"
+	lab := resolved(t, labs[0].spec)
+	lab.Network.Mode.Name = "pigeon"
 	if _, err := datapath.Compile(lab); err == nil || !strings.Contains(err.Error(), `"pigeon"`) {
 		t.Errorf("got %v", err)
 	}
-	lab = resolve(t, labs[0].spec)
-	lab.Proxy.Mode = "pigeon"
+	lab = resolved(t, labs[0].spec)
+	lab.Proxy.Mode.Name = "pigeon"
 	if _, err := datapath.Compile(lab); err == nil || !strings.Contains(err.Error(), `"pigeon"`) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestCatalogNamesAreUnique(t *testing.T) {
-	seen := map[string]bool{}
-	for _, m := range datapath.Modes() {
-		if seen[m.Name()] {
-			t.Errorf("mode %s is listed twice", m.Name())
-		}
-		seen[m.Name()] = true
-	}
-	for _, b := range datapath.Backends() {
-		if seen[b.Name()] {
-			t.Errorf("backend %s is listed twice", b.Name())
-		}
-		seen[b.Name()] = true
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// addExternalRoutes tells clients which nodes take the load balancer and external
-// addresses of services: what a load balancer or a router announces outside. Several
-// nodes share the connections. Inside the cluster nobody needs that: nodes translate
-// those addresses before they look for a way.
+// addExternalRoutes gives clients routes to the load balancer and external addresses of
+// services, as a load balancer or a router would announce them outside. Several nodes
+// share the connections. Inside the cluster no routes are needed: nodes translate those
+// addresses before the route lookup.
 //
-// A load balancer in mode Proxy keeps its address to itself, so that there is no way
-// to it. Routes that the scenario writes for a client come first.
+// A load balancer in mode Proxy answers at its address itself, so there is no route to
+// it. Routes that the scenario gives a client take precedence.
 func addExternalRoutes(lab *topology.Lab, netns map[string]*plan.Netns) {
 	var routes []plan.Route
 	for _, svc := range lab.Services {
@@ -31,7 +31,7 @@ func addExternalRoutes(lab *topology.Lab, netns map[string]*plan.Netns) {
 	}
 }
 
-// announced are the addresses of a service that the outside sends to nodes.
+// announced are the addresses of a service that are routed to nodes outside.
 func announced(svc *topology.Service) []netip.Addr {
 	list := append([]netip.Addr{}, svc.ExternalIPs...)
 	for _, lb := range svc.LoadBalancers {
@@ -42,7 +42,7 @@ func announced(svc *topology.Service) []netip.Addr {
 	return list
 }
 
-// routeVia is the route to an address by way of nodes that speak its family.
+// routeVia is the route to an address via the nodes that have its family.
 func routeVia(nodes []*topology.Node, to netip.Addr) (plan.Route, bool) {
 	r := plan.Route{To: netip.PrefixFrom(to, to.BitLen()), Dev: podnet.Uplink}
 	for _, n := range nodes {
@@ -60,7 +60,7 @@ func routeVia(nodes []*topology.Node, to netip.Addr) (plan.Route, bool) {
 	return r, r.Via.IsValid()
 }
 
-// addRoutes adds routes, but for those to a destination that has one.
+// addRoutes adds routes, except to destinations that already have one.
 func addRoutes(n *plan.Netns, routes []plan.Route) {
 	known := map[netip.Prefix]bool{}
 	for _, r := range n.Routes {
@@ -77,8 +77,8 @@ func addRoutes(n *plan.Netns, routes []plan.Route) {
 	}
 }
 
-// spreading is the setting that makes the kernel choose among next hops by ports,
-// too (ip-sysctl, fib_multipath_hash_policy): by addresses alone a client would always
+// spreading is the sysctl that makes the kernel hash ports, too, when it chooses a next
+// hop (ip-sysctl, fib_multipath_hash_policy): by addresses alone a client would always
 // get the same one.
 func spreading(to netip.Addr) string {
 	if to.Is6() {
@@ -88,8 +88,8 @@ func spreading(to netip.Addr) string {
 }
 
 // trustAddresses turns duplicate address detection off: Resolve gives each address to
-// one link only, and the link-local ones come from MACs that are as unique. With it,
-// neighbours would be out of reach for the first one or two seconds of a lab (RFC
+// one link only, and link-local addresses come from MACs that are just as unique. With
+// DAD, neighbours would be unreachable for the first one or two seconds of a lab (RFC
 // 4862, section 5.4).
 func trustAddresses(p *plan.Plan) {
 	for i := range p.Netns {

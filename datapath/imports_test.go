@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/netlab/netlab/"
 
-// importRow says what a package may import of ours and of others. Patterns are
-// those of path.Match; a trailing /... stands for all packages below.
+// importRow lists what a package may import, of ours and from third parties. Patterns
+// are those of path.Match; a trailing /... stands for all packages below.
 type importRow struct {
 	pkg   string
 	ours  []string
@@ -22,35 +22,46 @@ type importRow struct {
 	why   string // why nothing else
 }
 
-// importTable is the table of ARCHITECTURE.md. The first row that matches counts.
+// importTable is printed into ARCHITECTURE.md. The first row that matches counts.
 var importTable = []importRow{
 	{"topology", nil, nil, "what a lab is must not depend on how it is written, built or shown"},
+	{"topology/ipam", []string{"topology"}, nil, "a pool does not know what its addresses are for"},
+	{"topology/resolve", []string{"topology", "topology/ipam"}, nil, "what a lab is must not depend on how it is written, built or shown"},
+	{"topology/meaning", []string{"topology", "datapath/flow"}, nil, "what Kubernetes promises does not depend on any implementation: facts come as data"},
 	{"topology/kubernetes", []string{"topology"}, []string{"k8s.io/...", "sigs.k8s.io/..."}, "Kubernetes' own structs stay at this border"},
-	{"datapath/plan", nil, nil, "a plan is a value: it knows neither scenarios nor the kernel"},
+	{"datapath/plan", []string{"datapath/plan/*"}, nil, "a plan is a value: it knows neither scenarios nor the kernel"},
+	{"datapath/plan/origin", nil, nil, "every package may know where something is declared"},
+	{"datapath/plan/coder", []string{"datapath/plan/origin"}, nil, "how values are encoded does not depend on which"},
+	{"datapath/plan/*", []string{"datapath/plan/coder", "datapath/plan/origin"}, nil, "a vocabulary knows neither the others nor plans"},
 	{"datapath/flow", nil, nil, "prediction and observation share words, nothing else"},
-	{"datapath/walk", []string{"datapath/plan", "datapath/flow"}, nil, "the walker judges the rules, so it must not know what they were meant to do"},
-	{"datapath/podnet", []string{"topology", "datapath/plan"}, nil, "a pod network returns data; it cannot touch the kernel"},
-	{"datapath/podnet/*", []string{"topology", "datapath/plan", "datapath/podnet"}, nil, "modes do not know each other: what they share is in podnet"},
-	{"datapath/service", []string{"topology", "datapath/plan"}, nil, "a backend returns data; it cannot touch the kernel"},
-	{"datapath/service/servicetest", []string{"topology", "datapath/..."}, nil, "the exam runs plans, it does not read scenarios"},
-	{"datapath/service/*", []string{"topology", "datapath/plan", "datapath/service"}, nil, "backends do not know each other: what they share is in service"},
-	{"datapath/policy", []string{"topology", "datapath/plan"}, nil, "a policy style returns data; it cannot touch the kernel"},
-	{"datapath/policy/policytest", []string{"topology", "datapath/..."}, nil, "the exam runs plans, it does not read scenarios"},
-	{"datapath/policy/*", []string{"topology", "datapath/plan", "datapath/policy"}, nil, "styles do not know each other: what they share is in policy"},
-	{"datapath", []string{"topology", "datapath/plan", "datapath/podnet/...", "datapath/service/...", "datapath/policy/..."}, nil, "compiling is pure: every machine compiles the same plan"},
-	{"datapath/netns", nil, []string{"github.com/vishvananda/netns", "golang.org/x/sys/..."}, "the only place that locks threads stays small"},
-	{"datapath/kernel", []string{"datapath/plan", "datapath/netns"}, []string{"github.com/vishvananda/netlink/...", "github.com/coreos/go-iptables/...", "github.com/moby/ipvs/...",
+	{"datapath/walk", []string{"datapath/plan/...", "datapath/flow"}, nil, "the walker judges the rules, so it must not know what they were meant to do"},
+	{"datapath/podnet", []string{"topology", "datapath/plan/..."}, nil, "a pod network returns data; it cannot touch the kernel"},
+	{"datapath/podnet/*", []string{"topology", "datapath/plan/...", "datapath/podnet"}, nil, "modes do not know each other: what they share is in podnet"},
+	{"datapath/service", []string{"topology", "datapath/plan/..."}, nil, "a backend returns data; it cannot touch the kernel"},
+	{"datapath/service/servicetest", []string{"topology/...", "datapath/..."}, nil, "conformance is tested on plans, not on scenarios"},
+	{"datapath/service/*", []string{"topology", "datapath/plan/...", "datapath/service"}, nil, "backends do not know each other: what they share is in service"},
+	{"datapath/policy", []string{"topology", "datapath/plan/..."}, nil, "a policy style returns data; it cannot touch the kernel"},
+	{"datapath/policy/policytest", []string{"topology/...", "datapath/..."}, nil, "conformance is tested on plans, not on scenarios"},
+	{"datapath/policy/*", []string{"topology", "datapath/plan/...", "datapath/policy"}, nil, "styles do not know each other: what they share is in policy"},
+	{"datapath", []string{"topology", "datapath/plan/...", "datapath/podnet/...", "datapath/service/...", "datapath/policy/..."}, nil, "compiling is pure: every machine compiles the same plan"},
+	{"datapath/netns", nil, []string{"github.com/vishvananda/netns", "golang.org/x/sys/..."}, "the only package that locks threads stays small"},
+	{"datapath/debian", nil, nil, "every package that runs a program may ask which Debian package has it"},
+	{"datapath/kernel", []string{"datapath/plan/...", "datapath/netns", "datapath/debian", "datapath/kernel/*"}, []string{"github.com/vishvananda/netlink/...", "github.com/coreos/go-iptables/...",
 		"golang.org/x/sys/...", "golang.org/x/sync/..."}, "the kernel is told what to do, not why"},
-	{"datapath/kernel/*", []string{"datapath/plan", "datapath/netns", "datapath/kernel"}, nil, "the kernel is told what to do, not why"},
-	{"datapath/probe", []string{"datapath/netns", "datapath/flow"}, []string{"golang.org/x/sys/..."}, "a probe sees packets, not intentions"},
-	{"datapath/engine", []string{"datapath/plan", "datapath/netns", "datapath/kernel", "datapath/probe", "datapath/flow"}, []string{"golang.org/x/sys/...", "golang.org/x/sync/...", "github.com/creack/pty"},
+	{"datapath/kernel/socket", nil, []string{"github.com/vishvananda/netlink/...", "golang.org/x/sys/..."}, "netlink works the same, whatever it carries"},
+	{"datapath/kernel/virtual", []string{"datapath/plan/...", "datapath/kernel/*"}, []string{"github.com/vishvananda/netlink/...", "github.com/moby/ipvs/...", "golang.org/x/sys/..."}, "the kernel is told what to do, not why"},
+	{"datapath/kernel/*", []string{"datapath/plan/...", "datapath/kernel/socket"}, []string{"github.com/vishvananda/netlink/...", "golang.org/x/sys/..."}, "the kernel is told what to do, not why"},
+	{"datapath/probe", []string{"datapath/netns", "datapath/flow"}, []string{"golang.org/x/sys/..."}, "a probe sees packets, not intent"},
+	{"datapath/engine", []string{"datapath/plan/...", "datapath/netns", "datapath/kernel", "datapath/probe", "datapath/flow"}, []string{"golang.org/x/sys/...", "golang.org/x/sync/...", "github.com/creack/pty"},
 		"a running lab outlives its scenario: it is described by its plan"},
-	{"datapath/vm", nil, []string{"golang.org/x/sys/...", "github.com/creack/pty"}, "a virtual machine runs commands, whatever they do"},
-	{"reports", []string{"datapath/flow"}, nil, "a report shows results, wherever they come from"},
-	{"datapath/bench", []string{"topology", "datapath", "datapath/plan", "datapath/flow", "datapath/walk", "datapath/engine"}, []string{"golang.org/x/sys/unix"}, "a measurement uses what users use; its floor uses nothing"},
-	{"scenarios/expect", []string{"topology", "datapath/flow", "datapath/walk", "reports"}, nil, "an expectation says what it wants, not how it is written, built or dialed"},
-	{"scenarios/suite", []string{"topology", "datapath/...", "scenarios", "scenarios/expect", "reports"}, []string{"github.com/onsi/ginkgo/..."}, "the suite drives labs as the command does, but is no command"},
-	{"scenarios", []string{"topology", "datapath/flow", "scenarios/expect"},
+	{"datapath/vm", []string{"datapath/debian"}, []string{"golang.org/x/sys/...", "github.com/creack/pty"}, "a virtual machine runs commands without knowing what they do"},
+	{"reports", []string{"datapath/flow"}, nil, "a report shows results without knowing their source"},
+	{"datapath/bench", []string{"topology", "topology/resolve", "datapath", "datapath/plan/...", "datapath/flow", "datapath/walk", "datapath/engine"}, []string{"golang.org/x/sys/unix"}, "a measurement uses what users use; its floor uses nothing"},
+	{"scenarios/expect", []string{"topology", "datapath/flow", "datapath/walk", "reports"}, nil, "an expectation knows its claim, not how it is written, built or dialed"},
+	{"scenarios/suite", []string{"topology/...", "datapath/...", "scenarios/language", "scenarios/expect", "reports"}, []string{"github.com/onsi/ginkgo/..."}, "the suite drives labs as the command does, but is not a command"},
+	{"scenarios/index", []string{"datapath", "datapath/plan/...", "scenarios", "scenarios/language"}, nil, "an index only lists"},
+	{"scenarios", nil, nil, "the labs that ship are files; scenarios does not know who reads them"},
+	{"scenarios/language", []string{"topology", "topology/resolve", "datapath/flow", "scenarios/expect"},
 		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/zclconf/..."}, "loading a scenario needs no plan and no kernel"},
 	{"cmd/...", []string{"..."}, []string{"..."}, ""},
 }
@@ -58,13 +69,13 @@ var importTable = []importRow{
 func TestPackagesImportWhatTheTableAllows(t *testing.T) {
 	packages := listPackages(t)
 	if len(packages) < 10 {
-		t.Fatalf("go list found %d packages only", len(packages))
+		t.Fatalf("go list found only %d packages", len(packages))
 	}
 	for _, p := range packages {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		row := rowOf(name)
 		if row == nil {
-			t.Errorf("%s: not in the import table: say there what it may import, and why nothing else", name)
+			t.Errorf("%s: not in the import table: add what it may import, and why nothing else", name)
 			continue
 		}
 		for _, imported := range p.Imports {
@@ -75,6 +86,27 @@ func TestPackagesImportWhatTheTableAllows(t *testing.T) {
 	}
 }
 
+func TestTheImportTableIsDocumented(t *testing.T) {
+	words := func(list []string, none string) string {
+		if len(list) == 0 {
+			return none
+		}
+		var short []string
+		for _, name := range list {
+			for _, prefix := range []string{"github.com/", "golang.org/"} {
+				name = strings.TrimPrefix(name, prefix)
+			}
+			short = append(short, strings.NewReplacer("/...", "/…", "...", "all", "*", `\*`).Replace(name))
+		}
+		return strings.Join(short, ", ")
+	}
+	text := "| package | of ours | of others | why nothing else |\n|---|---|---|---|\n"
+	for _, r := range importTable {
+		text += "| " + words([]string{r.pkg}, "") + " | " + words(r.ours, "nothing") + " | " + words(r.third, "none") + " | " + r.why + " |\n"
+	}
+	documented(t, "imports", text)
+}
+
 func TestImportTableForbids(t *testing.T) {
 	for _, row := range []struct {
 		pkg, imported string
@@ -83,6 +115,8 @@ func TestImportTableForbids(t *testing.T) {
 		{"topology", "net/netip", false},
 		{"topology", module + "datapath/plan", true},
 		{"topology", "github.com/hashicorp/hcl/v2", true},
+		{"topology/meaning", module + "datapath", true},
+		{"datapath/podnet/vxlan", module + "topology/meaning", true},
 		{"datapath/walk", module + "topology", true},
 		{"datapath/podnet/vxlan", module + "datapath/podnet", false},
 		{"datapath/podnet/vxlan", module + "datapath/podnet/hostgw", true},
@@ -90,7 +124,7 @@ func TestImportTableForbids(t *testing.T) {
 		{"datapath", module + "datapath/podnet/vxlan", false},
 		{"datapath", module + "datapath/kernel", true},
 		{"datapath/kernel", "github.com/vishvananda/netlink/nl", false},
-		{"scenarios", module + "datapath/kernel", true},
+		{"scenarios/language", module + "datapath/kernel", true},
 		{"cmd/netlab", module + "datapath/kernel", false},
 		{"cmd/netlab", "github.com/spf13/cobra", false},
 	} {
@@ -109,7 +143,7 @@ func rowOf(pkg string) *importRow {
 	return nil
 }
 
-// forbids returns why the row's package may not import another, or nothing.
+// forbids returns why the row's package may not import another, or "".
 func (r *importRow) forbids(imported string) string {
 	list := r.third
 	name, ours := strings.CutPrefix(imported, module)

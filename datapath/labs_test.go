@@ -8,14 +8,18 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// labs are the labs whose plans are in testdata, by the name of the file.
-var labs = []struct {
+// golden is a lab whose plan is in testdata.
+type golden struct {
 	name  string
 	about string
 	spec  topology.Spec
-}{{
+}
+
+// labs are the labs whose plans are in testdata, by the name of the file.
+var labs = []golden{{
 	name: "local-policy",
 	about: `Mode vxlan, a NodePort service with external traffic policy Local.
 
@@ -35,7 +39,7 @@ var labs = []struct {
 }, {
 	name: "host-gw",
 	about: `Mode host-gw, a NodePort service with two endpoints, one more in another
-namespace, a pod in the host's network, a serving client and a wire of 9000 bytes.
+namespace, a pod in the host's network, a serving client and an underlay of 9000 bytes.
 `,
 	spec: topology.Spec{
 		Network: topology.NetworkSpec{Mode: set("host-gw"), MTU: set(9000), Origin: at(1)},
@@ -56,9 +60,9 @@ namespace, a pod in the host's network, a serving client and a wire of 9000 byte
 	},
 }, {
 	name: "policies",
-	about: `One node sees every kind of answer: no endpoints (refused), none here (dropped),
-a terminating one that steps in, one that is not ready. Masquerade for all, no node
-ports on the loopback, tunnels only where direct routes do not reach.
+	about: `One node has every kind of answer: no endpoints (refused), none local (dropped),
+a terminating one as the fallback, one that is not ready. Masquerade all, no node
+ports on loopback, tunnels only where direct routes do not reach.
 `,
 	spec: topology.Spec{
 		Network: topology.NetworkSpec{VXLAN: topology.VXLANSpec{DirectRouting: set(true), VNI: set(7), Origin: at(2)}, Origin: at(1)},
@@ -100,7 +104,7 @@ ports on the loopback, tunnels only where direct routes do not reach.
 	},
 }, {
 	name: "load-balancer",
-	about: `Everything outside: load balancer addresses for some, by way of two nodes; external
+	about: `Everything external: load balancer addresses, some via two nodes; external
 addresses; a health check; session affinity; UDP and SCTP. Pods keep their address
 towards nodes.
 `,
@@ -141,7 +145,7 @@ towards nodes.
 }, {
 	name: "ipvs",
 	about: `Proxy mode ipvs, strict ARP: every kind of address, both policies, source ranges,
-affinity, weights, and a service that nobody serves.
+affinity, weights, and a service without endpoints.
 `,
 	spec: topology.Spec{
 		Network: topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1)},
@@ -189,8 +193,8 @@ pod and two per policy, with ipsets and a mark.
 }, {
 	name: "calico-policies",
 	about: `Policy style calico: the same policies as in nftables-policies, as two chains per pod
-behind a dispatch, with marks that accept and pass. With IPVS and egress enforced
-towards the node, services are left alone at INPUT and asked about at OUTPUT.
+behind a dispatch chain, with accept and pass marks. With IPVS and egress enforced
+towards the node, services are exempt at INPUT and filtered at OUTPUT.
 `,
 	spec: edit(guarded("calico"), func(s *topology.Spec) {
 		s.Proxy = topology.ProxySpec{Mode: set("ipvs"), Origin: at(3)}
@@ -199,13 +203,19 @@ towards the node, services are left alone at INPUT and asked about at OUTPUT.
 	}),
 }, {
 	name: "nftables-policies",
-	about: `Policy style nftables: rules by pods, blocks and named ports in both directions, an
-Admin tier that passes and denies, a Baseline tier. What is denied is refused.
+	about: `Policy style nftables: rules with pods, blocks and named ports in both directions, an
+Admin tier that passes and denies, a Baseline tier. Denied packets are rejected.
 `,
 	spec: guarded("nftables"),
 }, {
+	name: "legacy-policies",
+	about: `Policy style legacy: the network policy of nftables-policies, as one chain that jumps,
+one that allows and a rule per pair of addresses. It cannot express cluster policies.
+`,
+	spec: edit(guarded("legacy"), func(s *topology.Spec) { s.ClusterPolicies = nil }),
+}, {
 	name: "no-proxy",
-	about: `Nobody programs services: only the pod network is there.
+	about: `No proxy: only the pod network is programmed.
 `,
 	spec: topology.Spec{
 		Proxy: topology.ProxySpec{Mode: set("none"), Origin: at(3)},
@@ -214,6 +224,26 @@ Admin tier that passes and denies, a Baseline tier. What is denied is refused.
 			p.Ports, p.Command, p.Env = nil, []string{"nc", "-l", "it's"}, map[string]string{"B": "2", "A": "x y"}
 		})},
 		Services: []topology.ServiceSpec{service("web", func(*topology.ServiceSpec) {})},
+	},
+}, {
+	name: "pod-network-none",
+	about: `Mode none: no node has a route to the pods of another, except for a static route on
+node1. The service has an endpoint on each node.
+
+              node1 (web-0) ---+--- node2 (web-1)
+                               |
+                             laptop
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("none"), Origin: at(1)},
+		Nodes: edit(nodes("node1", "node2"), func(n *[]topology.NodeSpec) {
+			(*n)[0].Routes = []topology.RouteSpec{{To: netip.MustParsePrefix("10.244.2.0/24"), Via: netip.MustParseAddr("192.168.0.12"), Origin: at(12)}}
+		}),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
+			s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080)
+		})},
 	},
 }}
 
@@ -244,8 +274,8 @@ func service(name string, f func(*topology.ServiceSpec)) topology.ServiceSpec {
 		Ports: []topology.ServicePortSpec{{Name: "http", Port: set(80), TargetPort: set("http"), Origin: at(31)}}, Origin: at(30)}, f)
 }
 
-// balanced returns a service of type LoadBalancer by way of both nodes, for the pods
-// named web.
+// balanced returns a service of type LoadBalancer via both nodes, for the pods named
+// web.
 func balanced(name string, f func(*topology.ServiceSpec)) topology.ServiceSpec {
 	return service(name, func(s *topology.ServiceSpec) {
 		s.Type, s.LoadBalancerVia = set("LoadBalancer"), set([]string{"node1", "node2"})
@@ -254,9 +284,9 @@ func balanced(name string, f func(*topology.ServiceSpec)) topology.ServiceSpec {
 	})
 }
 
-func resolve(t testing.TB, spec topology.Spec) *topology.Lab {
+func resolved(t testing.TB, spec topology.Spec) *topology.Lab {
 	t.Helper()
-	lab, problems := topology.Resolve(&spec)
+	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			t.Fatalf("%s: %s", p.Summary, p.Detail)
@@ -267,7 +297,7 @@ func resolve(t testing.TB, spec topology.Spec) *topology.Lab {
 
 func compile(t testing.TB, spec topology.Spec) *plan.Plan {
 	t.Helper()
-	p, err := datapath.Compile(resolve(t, spec))
+	p, err := datapath.Compile(resolved(t, spec))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,8 @@ func impair(n *plan.Netns, l topology.Link, object string) {
 		Origin: plan.Origin{Object: object, File: l.Origin.File, Line: l.Origin.Line}})
 }
 
-// narrowNode gives a node a smaller MTU. Its tunnels and pods get less by as much, as
-// a network plugin gives them that measures its own node's link.
+// narrowNode gives a node a smaller MTU. The MTU of its tunnels and pods shrinks by as
+// much, as with a network plugin that derives it from the node's link.
 func narrowNode(lab *topology.Lab, node *topology.Node, netns map[string]*plan.Netns) {
 	n := netns[node.Netns()]
 	less := lab.Network.MTU - node.Link.MTU

@@ -8,9 +8,10 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-func TestObjectsSendThroughTheirLinks(t *testing.T) {
+func TestLinksHaveTheirQdiscsAndMTUs(t *testing.T) {
 	lab := labOf(t, labs[0].spec)
 	lab.Nodes[0].Link = topology.Link{MTU: 1400}
 	lab.Clients[0].Link = topology.Link{Delay: 20 * time.Millisecond, Rate: 1e6}
@@ -34,7 +35,7 @@ func TestObjectsSendThroughTheirLinks(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	host := lab.Pods[0].HostLink
-	want := "wire br0 1500; wire node1 1400; wire node2 1500; wire laptop 1500; node.node1 eth0 1400; node.node1 cni0 1350; " +
+	want := "underlay br0 1500; underlay node1 1400; underlay node2 1500; underlay laptop 1500; node.node1 eth0 1400; node.node1 cni0 1350; " +
 		"node.node1 flannel.1 1350; node.node1 " + host + " 1350; client.laptop eth0 1500; pod.web-0 eth0 1350"
 	if got := strings.Join(mtus, "; "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -52,7 +53,7 @@ func TestObjectsSendThroughTheirLinks(t *testing.T) {
 
 func labOf(t *testing.T, spec topology.Spec) *topology.Lab {
 	t.Helper()
-	lab, problems := topology.Resolve(&spec)
+	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
 	if problems.Failed() {
 		t.Fatal(problems)
 	}

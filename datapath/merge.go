@@ -1,11 +1,14 @@
 package datapath
 
-import "github.com/netlab/netlab/datapath/plan"
+import (
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+)
 
-// merge adds what a service backend or a policy style wants to a node. Where both have
-// rules in a built-in chain, those for services come first, as kube-proxy inserts its
-// own at the head, and those for policies, which are merged last, before them; a
-// sysctl of theirs replaces the node's.
+// merge adds the output of a service backend or a policy style to a node. In a built-in
+// chain, rules for services go before the node's, as kube-proxy inserts its own at the
+// head, and rules for policies, which are merged last, before those; their sysctls
+// replace the node's.
 func merge(n, services *plan.Netns) {
 	n.Links = append(n.Links, services.Links...)
 	n.Addrs = append(n.Addrs, services.Addrs...)
@@ -31,7 +34,7 @@ func setSysctl(n *plan.Netns, s plan.Sysctl) {
 	n.Sysctls = append(n.Sysctls, s)
 }
 
-func mergeTable(n *plan.Netns, t plan.Table) {
+func mergeTable(n *plan.Netns, t iptables.Table) {
 	for i := range n.Tables {
 		if have := &n.Tables[i]; have.Name == t.Name && have.IPv6 == t.IPv6 {
 			have.Chains = mergeChains(have.Chains, t.Chains)
@@ -43,7 +46,7 @@ func mergeTable(n *plan.Netns, t plan.Table) {
 
 // mergeChains returns the service chains followed by the others; of a chain that
 // both have, the rules of both.
-func mergeChains(network, services []plan.Chain) []plan.Chain {
+func mergeChains(network, services []iptables.Chain) []iptables.Chain {
 	index := make(map[string]int, len(services))
 	for i := range services {
 		index[services[i].Name] = i

@@ -4,31 +4,24 @@ import (
 	"bytes"
 	"fmt"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// The text of a plan, pasted into a shell, builds the lab; and iptables-save then
-// prints every rule as the plan says it would.
+// The text of a plan, pasted into a shell, builds the lab; iptables-save then prints
+// every rule as the plan predicts.
 func TestThePlansTextBuildsTheLab(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
-	for _, tool := range []string{"unshare", "ip", "bridge", "sysctl", "iptables-restore", "ip6tables-restore"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
+	debian.Require(t, "unshare", "ip", "bridge", "sysctl", "iptables-restore", "ip6tables-restore")
 	for _, l := range labs {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			p := compile(t, l.spec)
 			if slices.Contains(plan.Requires(p), plan.FeatureIPVS) {
-				t.Skip("ip_vs is not to be had in a user namespace; the suite reads such labs back as root")
+				t.Skip("ip_vs is not available in a user namespace; the suite reads such labs back as root")
 			}
 			got := paste(t, string(p.Text())+saveCommands(p))
 			want := savedRules(p)
@@ -54,7 +47,7 @@ func paste(t *testing.T, script string) []string {
 }
 
 // pasteLines runs a script where it can name network namespaces without leaving a
-// trace, and returns the lines that it prints. A word on stderr is a failure.
+// trace, and returns the lines that it prints. Any output on stderr is a failure.
 func pasteLines(t *testing.T, script string) []string {
 	t.Helper()
 	setup := "set -e\nmount -t tmpfs tmpfs /run\n"

@@ -8,18 +8,18 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// addPolicies adds to every node what the lab's style makes of the policies. Its
-// rules come first in built-in chains, before those of services: a policy sees
-// packets after DNAT, and what it lets pass goes on to the others.
+// addPolicies adds to every node what the lab's style compiles for the policies. Its
+// rules come first in built-in chains, before those of services: a policy sees packets
+// after DNAT, and what it does not deny continues to the others.
 //
-// What policies need of a node is there without them, so that the first one finds it:
-// bridged packets pass iptables, and connections are tracked from their beginning
+// What policies need on a node is there even without them, ready for the first one:
+// bridged packets traverse iptables, and connections are tracked from their beginning
 // (package podnet).
 func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
 	if !policy.Any(lab) {
 		return nil
 	}
-	style, err := styleNamed(lab.PolicyOptions.Style)
+	style, err := styleNamed(lab.PolicyOptions.Style.Name)
 	if err != nil {
 		return err
 	}
@@ -33,8 +33,8 @@ func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
 		merge(n, &rules)
 		n.Cut = view.Cuts(addrsOf(n))
 		if view.Options.Live == policy.Cut {
-			// Else a packet of a connection that was cut would begin a new one, in
-			// whatever direction it happens to go.
+			// Otherwise a packet of a connection that was cut would create a new conntrack
+			// entry, in whichever direction it happens to go.
 			setSysctl(n, plan.Sysctl{Key: "net.netfilter.nf_conntrack_tcp_loose", Value: "0"})
 		}
 	}

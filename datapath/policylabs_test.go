@@ -2,11 +2,11 @@ package datapath_test
 
 import (
 	"net/netip"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
 )
@@ -15,8 +15,8 @@ func labels(key, value string) topology.SelectorSpec {
 	return topology.SelectorSpec{Set: true, MatchLabels: map[string]string{key: value}, Origin: at(60)}
 }
 
-// guarded is a lab with policies of every kind: by pods, blocks and named ports, of both
-// directions and of all tiers.
+// guarded is a lab with policies of every kind: with pods, blocks and named ports, in
+// both directions and of all tiers.
 func guarded(style string) topology.Spec {
 	ports := func(list ...topology.PolicyPortSpec) []topology.PolicyPortSpec { return list }
 	number := func(port, proto string) topology.PolicyPortSpec {
@@ -24,7 +24,7 @@ func guarded(style string) topology.Spec {
 	}
 	blocks := topology.PeerSpec{Block: set(netip.MustParsePrefix("10.0.0.0/8")), Origin: at(63),
 		Except: []topology.Opt[netip.Prefix]{set(netip.MustParsePrefix("10.244.2.0/24"))}}
-	everybody := topology.PeerSpec{NamespaceSelector: topology.SelectorSpec{Set: true, Origin: at(64)}, Origin: at(64)}
+	allPods := topology.PeerSpec{NamespaceSelector: topology.SelectorSpec{Set: true, Origin: at(64)}, Origin: at(64)}
 	high := number("8000", "tcp")
 	high.EndPort = set(8999)
 	return topology.Spec{
@@ -40,17 +40,17 @@ func guarded(style string) topology.Spec {
 			Egress: []topology.PolicyRuleSpec{{Ports: ports(number("53", "udp")), Origin: at(53)}},
 		}},
 		ClusterPolicies: []topology.ClusterPolicySpec{
-			{Name: "limits", Tier: set("Admin"), Priority: set(10), Subject: everybody, Origin: at(70), Ingress: []topology.PolicyRuleSpec{
-				{Name: "leave", Action: set("Pass"), Peers: []topology.PeerSpec{{PodSelector: labels("app", "db"), NamespaceSelector: everybody.NamespaceSelector, Origin: at(71)}}, Origin: at(71)},
-				{Name: "no-telnet", Action: set("Deny"), Peers: []topology.PeerSpec{everybody}, Ports: ports(number("23", "tcp")), Origin: at(72)}}},
-			{Name: "closed", Tier: set("Baseline"), Priority: set(1), Subject: everybody, Origin: at(73), Egress: []topology.PolicyRuleSpec{
+			{Name: "limits", Tier: set("Admin"), Priority: set(10), Subject: allPods, Origin: at(70), Ingress: []topology.PolicyRuleSpec{
+				{Name: "leave", Action: set("Pass"), Peers: []topology.PeerSpec{{PodSelector: labels("app", "db"), NamespaceSelector: allPods.NamespaceSelector, Origin: at(71)}}, Origin: at(71)},
+				{Name: "no-telnet", Action: set("Deny"), Peers: []topology.PeerSpec{allPods}, Ports: ports(number("23", "tcp")), Origin: at(72)}}},
+			{Name: "closed", Tier: set("Baseline"), Priority: set(1), Subject: allPods, Origin: at(73), Egress: []topology.PolicyRuleSpec{
 				{Action: set("Deny"), Peers: []topology.PeerSpec{{Networks: set([]netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}), Origin: at(74)}}, Origin: at(74)}}}},
 	}
 }
 
-// A change of a label that moves a pod out of a rule is one element of one set on each
-// node that has the rule, and nothing else.
-func TestALabelIsOneElementOfNFTables(t *testing.T) {
+// Changing a label that removes a pod from a rule changes one element of one set on
+// each node with the rule, and nothing else.
+func TestALabelChangesOneElementOfNFTables(t *testing.T) {
 	before := compile(t, guarded("nftables"))
 	spec := guarded("nftables")
 	spec.Pods[2].Labels = map[string]string{"app": "other"}
@@ -65,18 +65,13 @@ func TestALabelIsOneElementOfNFTables(t *testing.T) {
 	x := e.NFT[0]
 	if len(x.Chains)+len(x.Renew)+len(x.Sets)+len(x.DeleteSets)+len(x.DeleteChains) > 0 || len(x.Elements) != 1 ||
 		len(x.Elements[0].Add) > 0 || len(x.Elements[0].Delete) != 1 {
-		t.Errorf("changes:\n%s", x.Commands())
+		t.Errorf("changes:\n%v", x.Commands())
 	}
 }
 
-// Changes of policies, pasted one after the other, leave the tables that the last lab
-// has.
+// Changes of policies, pasted one after the other, lead to the tables of the last lab.
 func TestChangesOfPoliciesCanBePasted(t *testing.T) {
-	for _, tool := range []string{"unshare", "nft"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
+	debian.Require(t, "unshare", "nft")
 	spec := guarded("nftables")
 	have := compile(t, spec)
 	script := string(have.Text())
@@ -95,9 +90,9 @@ func TestChangesOfPoliciesCanBePasted(t *testing.T) {
 	}
 	show := "for n in node.node1 node.node2; do ip netns exec $n nft -nn list tables; ip netns exec $n nft -nn list table inet network-policies; done\n"
 	got, fresh := pasteLines(t, script+show), pasteLines(t, string(have.Text())+show)
-	slices.Sort(got) // chains and sets are listed in the order in which they were made
+	slices.Sort(got) // chains and sets are listed in the order of their creation
 	slices.Sort(fresh)
 	if !slices.Equal(got, fresh) {
-		t.Errorf("step by step\n%s\nfrom nothing\n%s", strings.Join(got, "\n"), strings.Join(fresh, "\n"))
+		t.Errorf("step by step\n%s\nfrom scratch\n%s", strings.Join(got, "\n"), strings.Join(fresh, "\n"))
 	}
 }

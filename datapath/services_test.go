@@ -10,17 +10,19 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
 // manyServices is a lab of one node, built as Resolve would, with 3 endpoints each.
 func manyServices(n int) *topology.Lab {
+	catalogue := datapath.Catalogue()
 	node := &topology.Node{Name: "node1", Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")},
 		PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
 	lab := &topology.Lab{Name: "many", Nodes: []*topology.Node{node},
-		Network: topology.Network{Mode: "host-gw", MTU: 1500, PodCIDRs: node.PodCIDRs,
+		Network: topology.Network{Mode: catalogue.Networks[1], MTU: 1500, PodCIDRs: node.PodCIDRs,
 			NodeCIDRs: []netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("192.168.0.1")}},
-		Proxy: topology.Proxy{Mode: "iptables", LocalNodePorts: true}}
+		Proxy: topology.Proxy{Mode: catalogue.Proxies[0], LocalNodePorts: true}}
 	for i := range n {
 		p := &topology.ServicePort{Name: "http", Protocol: topology.TCP, Port: 80}
 		for j := range 3 {
@@ -57,7 +59,7 @@ func TestRulesPerService(t *testing.T) {
 	}
 }
 
-// One endpoint of one service goes and another comes: three chains.
+// One endpoint of one service is replaced by another: three chains change.
 func TestOneEndpointChangesItsChainsOnly(t *testing.T) {
 	before := compiled(t, manyServices(100))
 	c := plan.Diff(before, compiled(t, moved(manyServices(100))))
@@ -72,7 +74,7 @@ func TestOneEndpointChangesItsChainsOnly(t *testing.T) {
 	if want := []string{"KUBE-SEP", "KUBE-SVC"}; !slices.Equal(set, want) || len(e.Delete) != 1 || !strings.HasPrefix(e.Delete[0], "KUBE-SEP-") {
 		t.Errorf("set %q, deleted %q", set, e.Delete)
 	}
-	if n := strings.Count(plan.RestoreText(c.Edit[0].Tables, false), "\n"); n > 20 {
+	if n := strings.Count(iptables.RestoreText(c.Edit[0].Tables, false), "\n"); n > 20 {
 		t.Errorf("%d lines of restore input", n)
 	}
 }
@@ -107,14 +109,14 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// Compile and render: what netlab adds to a bare restore of the same text.
+// Compile and render: what netlab costs on top of a bare restore of the same text.
 func BenchmarkCompileAndRender(b *testing.B) {
 	for _, n := range sizes {
 		lab := manyServices(n)
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				plan.RestoreText(plan.Edits(compiled(b, lab).Netns[1].Tables), false)
+				iptables.RestoreText(iptables.Create(compiled(b, lab).Netns[1].Tables), false)
 			}
 		})
 	}
@@ -139,7 +141,7 @@ func BenchmarkOneEndpoint(b *testing.B) {
 		})
 		b.Run(strconv.Itoa(n)+"/render", func(b *testing.B) {
 			for b.Loop() {
-				plan.RestoreText(changes.Edit[0].Tables, false)
+				iptables.RestoreText(changes.Edit[0].Tables, false)
 			}
 		})
 	}
@@ -151,7 +153,7 @@ func fromKernel(p *plan.Plan) *plan.Plan {
 		for _, t := range p.Netns[i].Tables {
 			for _, c := range t.Chains {
 				for j := range c.Rules {
-					c.Rules[j] = plan.Rule{Raw: c.Rules[j].Save()}
+					c.Rules[j] = iptables.Rule{Raw: c.Rules[j].Save()}
 				}
 			}
 		}
@@ -164,10 +166,10 @@ func BenchmarkRestoreText(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	edits := plan.Edits(p.Netns[1].Tables)
+	edits := iptables.Create(p.Netns[1].Tables)
 	b.ReportAllocs()
 	for b.Loop() {
-		plan.RestoreText(edits, false)
+		iptables.RestoreText(edits, false)
 	}
 }
 

@@ -3,44 +3,43 @@ package datapath_test
 import (
 	"fmt"
 	"net/netip"
-	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
 )
 
-// edits change the first lab step by step: each step is one more line that a user
-// edits in the file.
+// edits change the first lab step by step, each one more line that a user edits in the
+// file.
 var edits = []struct {
 	name string
 	edit func(*topology.Spec)
 }{
-	{"a pod more", func(s *topology.Spec) { s.Pods = append(s.Pods, pod("web", 1, "node2")) }},
+	{"another pod", func(s *topology.Spec) { s.Pods = append(s.Pods, pod("web", 1, "node2")) }},
 	{"another policy", func(s *topology.Spec) { s.Services[0].ExternalTrafficPolicy = set("Cluster") }},
 	{"another mode", func(s *topology.Spec) { s.Network.Mode = set("host-gw") }},
-	{"a node more", func(s *topology.Spec) { s.Nodes = nodes("node1", "node2", "node3") }},
+	{"another node", func(s *topology.Spec) { s.Nodes = nodes("node1", "node2", "node3") }},
 	{"a pod on another node", func(s *topology.Spec) { s.Pods[1].Node = set("node3") }},
 	{"back to the tunnel, with another port", func(s *topology.Spec) { s.Network.Mode, s.Network.VXLAN.Port = set("vxlan"), set(4789) }},
 	{"another tunnel port", func(s *topology.Spec) { s.Network.VXLAN.Port = set(8472) }},
 	{"direct routes", func(s *topology.Spec) { s.Network.VXLAN.DirectRouting = set(true) }},
-	{"a smaller wire", func(s *topology.Spec) { s.Network.MTU = set(1400) }},
-	{"a route by hand", func(s *topology.Spec) {
+	{"a smaller underlay", func(s *topology.Spec) { s.Network.MTU = set(1400) }},
+	{"a static route", func(s *topology.Spec) {
 		s.Nodes[0].Routes = []topology.RouteSpec{{To: netip.MustParsePrefix("10.244.2.0/24"), Via: netip.MustParseAddr("192.168.0.13"), Origin: at(60)}}
 	}},
 	{"no services", func(s *topology.Spec) { s.Proxy.Mode = set("none") }},
 	{"fewer pods, no client", func(s *topology.Spec) { s.Pods, s.Clients = s.Pods[:1], nil }},
 }
 
-// Pasting the changes from one plan to the next leaves the kernel as pasting the
-// whole of the next.
+// Pasting the changes from one plan to the next leads to the same kernel state as
+// pasting the whole next plan.
 func TestChangesLeadFromOneLabToTheNext(t *testing.T) {
-	if _, err := exec.LookPath("unshare"); err != nil {
-		t.Skip("unshare is not installed")
-	}
+	debian.Require(t, "unshare")
 	spec := labs[0].spec
 	spec.Nodes, spec.Pods, spec.Services = nodes("node1", "node2"), append([]topology.PodSpec{}, spec.Pods...), append([]topology.ServiceSpec{}, spec.Services...)
 	have := compile(t, spec)
@@ -56,7 +55,7 @@ func TestChangesLeadFromOneLabToTheNext(t *testing.T) {
 		}
 		lines = append(lines, strings.Join(changes.Lines(), "\n")+"\n")
 		plans = append(plans, want)
-		script += lines[len(lines)-1] + dumpCommands(want)
+		script += lines[len(lines)-1] + awaitGone(lines[len(lines)-1]) + dumpCommands(want)
 		have = want
 	}
 	steps := dumps(t, script)
@@ -68,17 +67,29 @@ func TestChangesLeadFromOneLabToTheNext(t *testing.T) {
 			t.Parallel()
 			fresh := dumps(t, string(plans[i].Text())+dumpCommands(plans[i]))
 			if d := cmp.Diff(fresh[0], steps[i]); d != "" {
-				t.Errorf("-from nothing +step by step:\n%s\nthis step:\n%s", d, lines[i])
+				t.Errorf("-from scratch +step by step:\n%s\nthis step:\n%s", d, lines[i])
 			}
 		})
 	}
 }
 
+var alsoRemoved = regexp.MustCompile(`(?m)^# also removed: (\S+) in (\S+)$`)
+
+// awaitGone waits for the links that disappear with namespaces: the kernel removes them
+// a little later.
+func awaitGone(lines string) string {
+	var b strings.Builder
+	for _, end := range alsoRemoved.FindAllStringSubmatch(lines, -1) {
+		fmt.Fprintf(&b, "while ip -n %s link show dev %s >/dev/null 2>&1; do sleep 0.01; done\n", end[2], end[1])
+	}
+	return b.String()
+}
+
 // dumpEnd is the line after each dump.
 const dumpEnd = "END OF DUMP"
 
-// notPlanned removes what no plan says: the number of a link's peer and whether a
-// bridge has noticed yet that it has a port.
+// notPlanned removes what plans do not cover: the index of a link's peer, and whether a
+// bridge has already detected the carrier of a port.
 const notPlanned = ` | sed -E 's/@if[0-9]+//; s/ +(UP|DOWN|UNKNOWN) +/ /; s/<.*>//; s/ linkdown//'`
 
 // dumpCommands prints what is in the namespaces of a plan: the names, MTUs, MACs and

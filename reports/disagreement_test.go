@@ -7,7 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-func TestDisagreementIsAKindOfItsOwn(t *testing.T) {
+func TestDisagreementIsAStatusOfItsOwn(t *testing.T) {
 	r := Report{Results: []Result{{Scenario: "lab", File: "lab.hcl", Line: 7, Name: "it answers", Status: Disagreed, Rows: []Row{{
 		Who: "a", To: "b", OK: true, Outcomes: []Outcomes{{Outcome: flow.Connected, Count: 1}},
 		Wanted: "connected", Observed: "connected", Predicted: "timeout", Disagrees: true,

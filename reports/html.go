@@ -10,7 +10,7 @@ import (
 //go:embed report.html
 var page string
 
-// HTML renders a report as one page that needs no other file and no network.
+// HTML renders a report as one self-contained page.
 func HTML(r Report) ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"seconds": seconds, "printable": printable, "details": func(row Row) string { return details(row, "") },
@@ -49,5 +49,5 @@ func (r Result) Shown() []Row { return r.shown() }
 // Cells are the row's columns, as in the table of Matrix.
 func (r Row) Cells() []string { return r.cells() }
 
-// Wrong reports whether the row is not as wanted, or not as predicted.
+// Wrong reports whether the row is not as claimed, or not as predicted.
 func (r Row) Wrong() bool { return r.wrong() }

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// The names of the JSON form are a contract of their own: the Go structs may
-// change without it.
+// The JSON field names are a contract: the Go structs may change without them.
 type (
 	jsonReport struct {
 		Passed    int          `json:"passed"`
@@ -17,6 +16,7 @@ type (
 		Disagreed int          `json:"disagreed"`
 		Skipped   int          `json:"skipped"`
 		Seconds   float64      `json:"seconds"` // wall time
+		Paper     bool         `json:"paper,omitempty"`
 		Results   []jsonResult `json:"results"`
 	}
 	jsonResult struct {
@@ -42,6 +42,7 @@ type (
 		Outcomes  []Outcomes   `json:"outcomes"`
 		Sources   []netip.Addr `json:"sources"`
 		Answers   []Answers    `json:"answers"`
+		TTLs      []int        `json:"ttls,omitempty"`
 		Measured  string       `json:"measured,omitempty"`
 		Wanted    string       `json:"wanted"`
 		Observed  string       `json:"observed"`
@@ -55,7 +56,7 @@ type (
 func JSON(r Report) ([]byte, error) {
 	all := jsonReport{
 		Passed: r.Count(Passed), Failed: r.Count(Failed), Disagreed: r.Count(Disagreed), Skipped: r.Count(Skipped),
-		Seconds: jsonSeconds(r.total()), Results: []jsonResult{},
+		Seconds: jsonSeconds(r.total()), Paper: r.Paper, Results: []jsonResult{},
 	}
 	for _, x := range r.Results {
 		result := jsonResult{
@@ -69,7 +70,7 @@ func JSON(r Report) ([]byte, error) {
 				Outcomes: append([]Outcomes{}, row.Outcomes...),
 				Sources:  append([]netip.Addr{}, row.Sources...),
 				Answers:  append([]Answers{}, row.Answers...),
-				Measured: row.Measured, Wanted: row.Wanted, Observed: row.Observed, Predicted: row.Predicted, Disagrees: row.Disagrees, Rules: row.Rules,
+				TTLs:     row.TTLs, Measured: row.Measured, Wanted: row.Wanted, Observed: row.Observed, Predicted: row.Predicted, Disagrees: row.Disagrees, Rules: row.Rules,
 			})
 		}
 		all.Results = append(all.Results, result)
@@ -77,12 +78,12 @@ func JSON(r Report) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false) // < and > are frequent in rules, and nobody embeds this in HTML
+	e.SetEscapeHTML(false) // < and > are frequent in rules, and this is not embedded in HTML
 	if err := e.Encode(all); err != nil {
 		return nil, fmt.Errorf("render JSON: %w", err)
 	}
 	return text.Bytes(), nil
 }
 
-// jsonSeconds has milliseconds as its finest digit: more would be noise.
+// jsonSeconds rounds to milliseconds: more digits would be noise.
 func jsonSeconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

@@ -112,6 +112,9 @@ func firstFailure(r Result) string {
 		if row.Disagrees {
 			return fmt.Sprintf("%s to %s: predicted %s; observed %s", row.Who, row.To, row.Predicted, row.Observed)
 		}
+		if !row.OK && row.Observed == "" {
+			return fmt.Sprintf("%s to %s: wanted %s; predicted %s", row.Who, row.To, row.Wanted, row.Predicted)
+		}
 		if !row.OK {
 			return fmt.Sprintf("%s to %s: wanted %s; observed %s", row.Who, row.To, row.Wanted, row.Observed)
 		}

@@ -10,9 +10,9 @@ import (
 // columns are the headings of the matrix.
 var columns = [...]string{"WHO", "TO", "OUTCOME", "SOURCE SEEN", "WHO ANSWERED"}
 
-// Matrix renders a report for a terminal: a table per scenario, with a line for
-// each pair of dialer and target, and below a failed one what was wanted, what was
-// observed and the rules that the packet should have met.
+// Matrix renders a report for a terminal: a table per scenario, with a line for each
+// pair of dialer and target, and below a failed one the claim, the observation and the
+// rules that the packet should have met.
 func Matrix(r Report, colour bool) string {
 	m := matrix{paint: plain}
 	if colour {
@@ -28,11 +28,11 @@ func Matrix(r Report, colour bool) string {
 type matrix struct {
 	text  strings.Builder
 	paint func(style, string) string
-	// told is why results of the scenario were skipped, as far as that was said.
+	// told is the last reason printed for a skipped result of the scenario.
 	told string
 }
 
-// style says what a piece of text is, not how it looks.
+// style is the role of a piece of text, not its look.
 type style int
 
 const (
@@ -50,7 +50,7 @@ func ansi(k style, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// line writes one line, without blanks at its end.
+// line writes one line without trailing blanks.
 func (m *matrix) line(s string) {
 	m.text.WriteString(strings.TrimRight(s, " "))
 	m.text.WriteByte('\n')
@@ -69,7 +69,7 @@ func (m *matrix) scenario(results []Result) {
 	m.line("")
 }
 
-// skipped says why a result was skipped: once, where it is the same for all.
+// skipped says why a result was skipped, but does not repeat the same reason.
 func (m *matrix) skipped(r Result) string {
 	if r.Reason == m.told {
 		return "skipped"
@@ -95,6 +95,8 @@ func (m *matrix) result(r Result, widths []int) {
 	for _, row := range r.shown() {
 		mark := m.paint(good, "✓")
 		switch {
+		case !row.known():
+			mark = m.paint(odd, "-")
 		case row.Disagrees:
 			mark = m.paint(bad, "≠")
 		case !row.OK:
@@ -116,7 +118,7 @@ func (m *matrix) result(r Result, widths []int) {
 // maxShown is how many wrong rows are shown below a truth table.
 const maxShown = 20
 
-// shown are the rows with a line of their own: below a truth table the wrong ones.
+// shown are the rows with a line of their own; below a truth table only the wrong ones.
 func (r Result) shown() []Row {
 	if r.Table == nil {
 		return r.Rows
@@ -130,7 +132,7 @@ func (r Result) shown() []Row {
 	return out
 }
 
-// Truth is the truth table of a result in plain text, or nothing.
+// Truth is the truth table of a result in plain text, or "".
 func (r Result) Truth() string { return r.truth(plain) }
 
 func (r Result) truth(paint func(style, string) string) string {
@@ -146,9 +148,12 @@ func (r Result) truth(paint func(style, string) string) string {
 	return text
 }
 
-// details says what is wrong with a row, without a newline at the end.
+// details describes what is wrong with a row, without a trailing newline.
 func details(r Row, indent string) string {
-	lines := []string{"wanted:    " + r.Wanted, "observed:  " + r.Observed}
+	lines := []string{"wanted:    " + r.Wanted}
+	if r.Observed != "" {
+		lines = append(lines, "observed:  "+r.Observed)
+	}
 	switch {
 	case r.Disagrees:
 		lines = append(lines, "predicted: "+r.Predicted, "the rules on paper and the kernel disagree: one of them, or the prediction, has a bug")
@@ -164,7 +169,11 @@ func details(r Row, indent string) string {
 	return indent + printable(strings.Join(lines, "\n"+indent))
 }
 
-// wrong reports whether there is something to say about a row.
+// known reports whether anything is known about the pair: on paper, what programs do is
+// not.
+func (r Row) known() bool { return len(r.Outcomes) > 0 }
+
+// wrong reports whether a row needs details.
 func (r Row) wrong() bool { return !r.OK || r.Disagrees }
 
 func (r Row) cells() []string {
@@ -206,7 +215,11 @@ func summary(r Report) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return strings.Join(parts, ", ") + " in " + seconds(r.total())
+	text := strings.Join(parts, ", ")
+	if r.Paper {
+		text += " on paper"
+	}
+	return text + " in " + seconds(r.total())
 }
 
 func seconds(d time.Duration) string {

@@ -20,18 +20,17 @@ type Reachability struct {
 	Cells    [][]Cell      `json:"cells"` // by From, then To
 }
 
-// Cell is how connections from one to another end. Each field lists the outcomes that
-// can happen, where chance decides several; empty: nobody asked.
+// Cell is the outcome of connections from one to another. Each field lists the possible
+// outcomes, several if chance decides; empty: not determined.
 type Cell struct {
-	Expected  []flow.Outcome `json:"expected"`            // by what services and policies mean
+	Expected  []flow.Outcome `json:"expected"`            // by the meaning of services and policies
 	Predicted []flow.Outcome `json:"predicted"`           // by the rules, on paper
 	Observed  []flow.Outcome `json:"observed,omitempty"`  // with packets
 	Because   string         `json:"because,omitempty"`   // why it is denied, in words
 	Disagrees bool           `json:"disagrees,omitempty"` // the three are not the same
 }
 
-// Judge fills in whether the opinions differ. What was observed is one of the outcomes
-// that are possible.
+// Judge sets Disagrees. What was observed must be one of the possible outcomes.
 func (c *Cell) Judge() {
 	c.Disagrees = !sameOutcomes(c.Expected, c.Predicted)
 	for _, o := range c.Observed {
@@ -69,7 +68,7 @@ var outcomeSigns = []struct {
 	words   string
 }{
 	{flow.Connected, ".", "connected"}, {flow.Timeout, "X", "timeout"}, {flow.Refused, "R", "refused"},
-	{flow.Unreachable, "U", "unreachable"}, {flow.Reset, "r", "reset"}, {flow.Failed, "!", "the probe broke"},
+	{flow.Unreachable, "U", "unreachable"}, {flow.Reset, "r", "reset"}, {flow.Failed, "!", "the probe failed"},
 }
 
 func sign(outcomes []flow.Outcome) string {
@@ -82,8 +81,7 @@ func sign(outcomes []flow.Outcome) string {
 	return b.String()
 }
 
-// text is the cell in the table: one sign where all agree, else the sign of each that
-// was asked.
+// text is the cell in the table: one sign where all agree, else the sign of each.
 func (c Cell) text() string {
 	if !c.Disagrees {
 		return sign(c.Expected)
@@ -96,7 +94,7 @@ func (c Cell) text() string {
 }
 
 // ReachTables renders truth tables, a row for each dialer and a column for each target.
-// Below come the cells on which the opinions differ, and their number is returned.
+// The cells that disagree are listed below; their number is returned.
 func ReachTables(tables []Reachability, colour bool) (text string, differences int) {
 	m := matrix{paint: plain}
 	if colour {
@@ -189,7 +187,7 @@ func outcomeWords(list []flow.Outcome) string {
 	return strings.Join(words, " or ")
 }
 
-// plane is the protocol and port, if all columns are about one.
+// plane is the protocol, and the port if all columns share one.
 func (t Reachability) plane() string {
 	if t.Port == 0 {
 		return string(t.Protocol)

@@ -6,7 +6,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// truth is a table in which everything is that a cell can be.
+// truth is a table with every kind of cell.
 func truth() []Reachability {
 	is := func(o ...flow.Outcome) []flow.Outcome { return o }
 	agree := Cell{Expected: is(flow.Connected), Predicted: is(flow.Connected), Observed: is(flow.Connected)}
@@ -24,7 +24,7 @@ func truth() []Reachability {
 	return tables
 }
 
-func TestTruthTablesShowWhereOpinionsDiffer(t *testing.T) {
+func TestTruthTablesShowDisagreements(t *testing.T) {
 	text, differences := ReachTables(truth(), false)
 	golden(t, "reach.txt", []byte(text))
 	if differences != 2 {

@@ -19,25 +19,25 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// sample is a run with all that a report can show.
+// sample is a run with everything that a report can show.
 func sample() Report {
 	addr := netip.MustParseAddr
-	one := func(o flow.Outcome) []Outcomes { return []Outcomes{{o, 1}} }
+	one := func(o flow.Outcome) []Outcomes { return []Outcomes{{Outcome: o, Count: 1}} }
 	return Report{Results: []Result{
 		{
 			Scenario: "local-policy", File: "scenarios/local-policy.hcl", Line: 40,
-			Name: "the pod sees the client itself", Claim: "laptop to 192.168.0.11:31380 over tcp: connected",
+			Name: "the pod sees the client's address", Claim: "laptop to 192.168.0.11:31380 over tcp: connected",
 			Status: Passed, Duration: 12 * time.Millisecond,
 			Rows: []Row{
 				{
 					Who: "laptop", To: "192.168.0.11:31380", OK: true, Outcomes: one(flow.Connected),
-					Sources: []netip.Addr{addr("192.168.0.100")}, Answers: []Answers{{"web-0", "node1", 1}},
+					Sources: []netip.Addr{addr("192.168.0.100")}, Answers: []Answers{{Name: "web-0", Node: "node1", Count: 1}},
 					Wanted: "connected", Observed: "connected",
 				},
 				{
-					Who: "node1", To: "service web:80", OK: true, Outcomes: []Outcomes{{flow.Connected, 31}},
+					Who: "node1", To: "service web:80", OK: true, Outcomes: []Outcomes{{Outcome: flow.Connected, Count: 31}},
 					Sources: []netip.Addr{addr("10.244.0.1"), addr("192.168.0.11")},
-					Answers: []Answers{{"web-0\x1b", "node1", 14}, {"web-1", "node2", 17}},
+					Answers: []Answers{{Name: "web-0\x1b", Node: "node1", Count: 14}, {Name: "web-1", Node: "node2", Count: 17}},
 					Wanted:  "connected", Observed: "connected",
 				},
 			},
@@ -47,8 +47,8 @@ func sample() Report {
 			Name: "a node without an endpoint drops", Status: Failed, Duration: 5100 * time.Millisecond,
 			Rows: []Row{
 				{
-					Who: "laptop", To: "192.168.0.12:31380", Outcomes: []Outcomes{{flow.Connected, 2}, {flow.Timeout, 1}},
-					Sources: []netip.Addr{addr("192.168.0.12")}, Answers: []Answers{{"web-0", "node1", 2}},
+					Who: "laptop", To: "192.168.0.12:31380", Outcomes: []Outcomes{{Outcome: flow.Connected, Count: 2}, {Outcome: flow.Timeout, Count: 1}},
+					Sources: []netip.Addr{addr("192.168.0.12")}, Answers: []Answers{{Name: "web-0", Node: "node1", Count: 2}},
 					Wanted: "timeout", Observed: "connected (2 of 3), timeout (1 of 3), answered by web-0",
 					Rules: []string{
 						"node.node2 nat -A KUBE-EXT-X -j KUBE-SVL-X",
@@ -122,7 +122,7 @@ func TestColourChangesNoText(t *testing.T) {
 		}
 		text = text[:i] + text[i+strings.Index(text[i:], "m")+1:]
 	}
-	// A blank before the end of a colour is invisible.
+	// A blank before the colour ends is invisible.
 	if plain := Matrix(sample(), false); strings.ReplaceAll(text, " \n", "\n") != plain {
 		t.Errorf("got\n%s\nwant\n%s", text, plain)
 	}

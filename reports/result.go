@@ -14,7 +14,8 @@ import (
 // be shown, those of a scenario next to each other.
 type Report struct {
 	Results  []Result
-	Duration time.Duration // wall time of the run; 0: the sum of the results
+	Duration time.Duration // wall time of the run; 0: the sum over the results
+	Paper    bool          // nothing was built: the rules were judged on paper
 }
 
 func (r Report) total() time.Duration {
@@ -28,7 +29,7 @@ func (r Report) total() time.Duration {
 	return sum
 }
 
-// Status says how an expectation ended.
+// Status is the status of an expectation.
 type Status string
 
 // The statuses.
@@ -36,12 +37,12 @@ const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
-	// Disagreed: what was observed is not what the rules say on paper. One of the
-	// rules, the walker and the kernel is wrong, whatever the expectation wanted.
+	// Disagreed: the observation differs from the rules on paper. The walker or the kernel
+	// is wrong, whatever the expectation claims.
 	Disagreed Status = "disagreed"
 )
 
-// Result is how one expectation ended.
+// Result is the result of one expectation.
 type Result struct {
 	Scenario string // its name
 	// Variation is the combination of a matrix that was tested (proxy=ipvs); empty: the
@@ -57,38 +58,49 @@ type Result struct {
 	Rows      []Row
 	// Table is a claim about all pairs of Rows at once; nil: each row is shown.
 	Table    *Reachability
-	Failure  string // what failed beside the rows, such as a lab that could not be built
+	Failure  string // what failed apart from the rows, such as a lab that could not be built
 	Warnings []string
 }
 
-// Row is what one dialer saw of one target.
+// Row is what one dialer observed at one target.
 type Row struct {
-	Who      string // dialed
-	To       string // was dialed
+	Who      string // the dialer
+	To       string // the target
 	OK       bool
 	Outcomes []Outcomes   // most frequent first
 	Sources  []netip.Addr // of the dialer as the servers saw it
 	Answers  []Answers
+	TTLs     []int  // of packets as they arrived at servers
 	Measured string // in words, such as a latency; empty: nothing
 	Wanted   string // in words
-	Observed string // in words
-	// Predicted is what the rules say on paper, in words; empty: nobody asked.
+	Observed string // in words; empty: no packets were sent
+	// Predicted is what the rules do on paper, in words; empty: not predicted.
 	Predicted string
-	Disagrees bool     // what was observed was not predicted
-	Rules     []string // that the packet should have met, as their tool writes them
+	Disagrees bool     // the observation was not predicted
+	Rules     []string // that the packet should have met, in the syntax of their tool
 }
 
-// Outcomes counts the connections that ended in one way.
+// Outcomes counts the connections with the same outcome.
 type Outcomes struct {
 	Outcome flow.Outcome `json:"outcome"`
 	Count   int          `json:"count"`
+	Chance  float64      `json:"chance,omitempty"` // on paper: the probability
 }
 
 // Answers counts the answers of one agent.
 type Answers struct {
-	Name  string `json:"name"`
-	Node  string `json:"node,omitempty"` // where it runs; empty outside the cluster
-	Count int    `json:"count"`
+	Name   string  `json:"name"`
+	Node   string  `json:"node,omitempty"` // where it runs; empty outside the cluster
+	Count  int     `json:"count"`
+	Chance float64 `json:"chance,omitempty"` // on paper: the probability
+}
+
+// share is the number of connections of one kind, or its probability.
+func share(count int, chance float64) string {
+	if chance != 0 {
+		return fmt.Sprintf(" %.3g %%", 100*chance)
+	}
+	return fmt.Sprintf(" ×%d", count)
 }
 
 // lab identifies the lab that the result is from.
@@ -102,7 +114,7 @@ func (r Result) Title() string {
 	return r.Scenario + " [" + r.Variation + "]"
 }
 
-// Place is where the expectation stands: file:line, or the file.
+// Place is where the expectation is written: file:line, or the file.
 func (r Result) Place() string {
 	if r.Line == 0 {
 		return r.File
@@ -133,8 +145,7 @@ func (r Report) scenarios() [][]Result {
 	return all
 }
 
-// outcome is the cell of the column of that name. Counts appear where there is
-// something to tell apart.
+// outcome is the cell of the column of that name. Counts appear if outcomes differ.
 func (r Row) outcome() string {
 	if len(r.Outcomes) == 1 {
 		if r.Measured != "" {
@@ -144,7 +155,7 @@ func (r Row) outcome() string {
 	}
 	var cells []string
 	for _, o := range r.Outcomes {
-		cells = append(cells, fmt.Sprintf("%s ×%d", o.Outcome, o.Count))
+		cells = append(cells, string(o.Outcome)+share(o.Count, o.Chance))
 	}
 	return orDash(cells)
 }
@@ -165,15 +176,15 @@ func (r Row) answer() string {
 			cell += " on " + a.Node
 		}
 		if len(r.Answers) > 1 {
-			cell += fmt.Sprintf(" ×%d", a.Count)
+			cell += share(a.Count, a.Chance)
 		}
 		cells = append(cells, cell)
 	}
 	return orDash(cells)
 }
 
-// printable replaces what a terminal would obey and XML forbids: names come from
-// whoever answered.
+// printable replaces characters that control terminals or are invalid in XML: names
+// come from the agents that answered.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

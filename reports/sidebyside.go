@@ -9,8 +9,8 @@ import (
 
 // SideBySide renders the variations of each scenario next to each other: a line for
 // each expectation and each pair of dialer and target, a column for each variation.
-// Lines that are not the same everywhere end in ←. What failed is explained below the
-// table, as Matrix does.
+// Lines that differ between columns end in ←. Failures are explained below the table,
+// as in Matrix.
 func SideBySide(r Report, colour bool) string {
 	m := matrix{paint: plain}
 	if colour {
@@ -23,7 +23,7 @@ func SideBySide(r Report, colour bool) string {
 	return m.text.String()
 }
 
-// files splits the results into those of one scenario each, and those by variation.
+// files groups the results by scenario, then by variation.
 func (r Report) files() [][][]Result {
 	var all [][][]Result
 	index := map[[2]string]int{}
@@ -92,7 +92,7 @@ func (m *matrix) comparison(l comparison, widths []int, head bool) {
 	m.line(text)
 }
 
-// explain says below the table what went wrong in one variation.
+// explain describes below the table what failed in one variation.
 func (m *matrix) explain(results []Result) {
 	for _, r := range results {
 		if r.Status != Failed && r.Status != Disagreed {
@@ -119,7 +119,7 @@ func orWritten(variation string) string {
 	return variation
 }
 
-// namesOf are the expectations of a scenario, in order, in whatever variation.
+// namesOf are the expectations of a scenario in all variations, in order.
 func namesOf(group [][]Result) []expectation {
 	var names []expectation
 	for _, results := range group {
@@ -142,7 +142,7 @@ type expectation struct {
 func comparisons(e expectation, group [][]Result) []comparison {
 	head := comparison{label: printable(e.name)}
 	var pairs []string
-	table := false // then only pairs that are wrong or differ have a line
+	table := false // only pairs that are wrong or differ get a line
 	cells := map[string][]string{}
 	styles := map[string][]style{}
 	essence := map[string][]string{}
@@ -196,8 +196,8 @@ func statusCell(r Result) (string, style) {
 	return "✗", bad
 }
 
-// essence is what makes two rows the same. Who answered a single connection may be
-// chance.
+// essence is the text by which rows are compared. The endpoint that answered a single
+// connection may be chance.
 func (r Row) essence() string {
 	cell, _ := rowCell(r)
 	if connections := r.Outcomes; len(connections) == 1 && connections[0].Count == 1 && len(r.Answers) == 1 {
@@ -206,9 +206,12 @@ func (r Row) essence() string {
 	return cell
 }
 
-// rowCell is what one dialer saw: the outcome, and of connections the source and who
-// answered.
+// rowCell is what one dialer observed: the outcome, and for connections the source and
+// the agent that answered.
 func rowCell(r Row) (string, style) {
+	if !r.known() {
+		return "-", quiet
+	}
 	mark, look := "✓", good
 	switch {
 	case r.Disagrees:

@@ -8,7 +8,7 @@ import (
 )
 
 // A kernel that lacks IPVS lacks it for every expectation of the lab.
-func TestTheSameReasonIsToldOncePerScenario(t *testing.T) {
+func TestTheSameReasonIsPrintedOncePerScenario(t *testing.T) {
 	r := reports.Report{Results: []reports.Result{
 		{Scenario: "a", Name: "one", Status: reports.Skipped, Reason: "no ip_vs"},
 		{Scenario: "a", Name: "two", Status: reports.Skipped, Reason: "no ip_vs"},

@@ -10,7 +10,7 @@ import (
 // tableReport is a truth table of a and b with one pair that should be denied.
 func tableReport() Report {
 	row := func(who, to string, ok bool, o flow.Outcome) Row {
-		return Row{Who: who, To: to, OK: ok, Outcomes: []Outcomes{{o, 1}}, Wanted: "timeout", Observed: string(o)}
+		return Row{Who: who, To: to, OK: ok, Outcomes: []Outcomes{{Outcome: o, Count: 1}}, Wanted: "timeout", Observed: string(o)}
 	}
 	cell := func(want, saw flow.Outcome) Cell {
 		c := Cell{Expected: []flow.Outcome{want}, Predicted: []flow.Outcome{want}, Observed: []flow.Outcome{saw}}
@@ -25,7 +25,7 @@ func tableReport() Report {
 	}}}
 }
 
-func TestATruthTableIsShownWithItsDifferencesOnly(t *testing.T) {
+func TestATruthTableIsFollowedByWrongRowsOnly(t *testing.T) {
 	want := `policies  policies.hcl
     WHO  TO  OUTCOME    SOURCE SEEN  WHO ANSWERED
 ✗ who reaches whom  0 ms  policies.hcl:7

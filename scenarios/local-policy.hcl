@@ -1,17 +1,17 @@
 # What you will see: with externalTrafficPolicy = Local a node port keeps the client's
-# address, because the node that is addressed never hands the connection to another
-# node; where no endpoint is local, the packet is dropped. Inside the cluster nothing
-# changes.
+# address, because the node never forwards the connection to another node; where no
+# endpoint is local, the packet is dropped. Inside the cluster nothing changes.
 #
 #   laptop ──▶ node1:31380 ──▶ web-0        the pod sees the laptop
-#   laptop ──▶ node2:31380 ──▶ (nothing)    silence
+#   laptop ──▶ node2:31380 ──▶ (dropped)    timeout
 #
 # What to try: netlab up scenarios/local-policy.hcl, then
 #   netlab exec laptop -- nc 192.168.0.11 31380
 #   netlab up --var replicas=2 scenarios/local-policy.hcl, which adds web-1 to node1
 # and change the policy to "Cluster": compare cluster-policy.hcl.
 #
-# The proof: "the pod sees the client itself" and "a node without an endpoint drops".
+# The proof: "the pod sees the client's address" and "a node without an endpoint
+# drops".
 
 variable "replicas" {
   type        = number
@@ -57,7 +57,7 @@ service "web" {
   external_traffic_policy = "Local"
 }
 
-expect "the pod sees the client itself" {
+expect "the pod sees the client's address" {
   from   = client.laptop
   to     = "${node.node1.ip}:31380"
   answer = pod.web
@@ -70,7 +70,7 @@ expect "a node without an endpoint drops" {
   outcome = "timeout"
 }
 
-expect "the cluster IP does not care about the external policy" {
+expect "the external policy does not affect the cluster IP" {
   from   = [pod.shell, pod.web]
   to     = service.web
   answer = pod.web

@@ -14,7 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/reports"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/suite"
 )
 
@@ -26,13 +26,13 @@ func TestMain(m *testing.M) {
 // TestScenarios proves every scenario of this folder in the kernel: applied twice,
 // compared with its plan, every expectation with real packets, and taken down.
 func TestScenarios(t *testing.T) {
-	paths, err := scenarios.Find([]string{"."})
+	paths, err := language.Find([]string{"."})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var labs []*suite.Lab
 	for _, path := range paths {
-		for _, v := range scenarios.Variations(load(t, path, nil).Matrix) {
+		for _, v := range language.Variations(load(t, path, nil).Matrix) {
 			s := load(t, path, v)
 			p, err := datapath.Compile(s.Lab)
 			if err != nil {
@@ -47,13 +47,23 @@ func TestScenarios(t *testing.T) {
 	runner.Specs()
 	ginkgo.RunSpecs(t, "scenarios")
 	report := runner.Report()
-	for _, lab := range labs {
-		t.Run(lab.Scenario.Name, func(t *testing.T) {
-			if v := lab.Scenario.Variation.String(); v != "" {
-				t.Run(v, func(t *testing.T) { tell(t, lab, report) })
-				return
+	// One test per scenario, with one per variation in it: their names are the same whichever
+	// of them run.
+	for len(labs) > 0 {
+		n := 1
+		for n < len(labs) && labs[n].Path == labs[0].Path {
+			n++
+		}
+		variations := labs[:n]
+		labs = labs[n:]
+		t.Run(variations[0].Scenario.Name, func(t *testing.T) {
+			for _, lab := range variations {
+				if v := lab.Scenario.Variation.String(); v != "" {
+					t.Run(v, func(t *testing.T) { tell(t, lab, report) })
+				} else {
+					tell(t, lab, report)
+				}
 			}
-			tell(t, lab, report)
 		})
 	}
 }
@@ -96,9 +106,9 @@ func tell(t *testing.T, lab *suite.Lab, report reports.Report) {
 	}
 }
 
-func load(t *testing.T, path string, v scenarios.Variation) *scenarios.Scenario {
+func load(t *testing.T, path string, v language.Variation) *language.Scenario {
 	t.Helper()
-	s, diags := scenarios.Load(path, scenarios.Options{Variation: v})
+	s, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue(), Variation: v})
 	if diags.HasErrors() {
 		t.Fatalf("%s: %s", path, diags.JSON())
 	}

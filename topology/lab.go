@@ -26,23 +26,23 @@ type Lab struct {
 // Network is the network between and inside the nodes. Slices of prefixes hold
 // one entry per IP family, IPv4 first.
 type Network struct {
-	Mode         string
+	Mode         NetworkMode
 	PodCIDRs     []netip.Prefix
 	ServiceCIDRs []netip.Prefix
 	NodeCIDRs    []netip.Prefix
-	// LoadBalancerCIDRs are where services of type LoadBalancer get addresses. No
-	// host has one of them: the outside routes each to the service's Via.
+	// LoadBalancerCIDRs are the pools of services of type LoadBalancer. No host has
+	// an address of them: the outside routes each to the service's Via.
 	LoadBalancerCIDRs []netip.Prefix
 	// KeepSourceToNodes lets pods dial nodes with their own address. By default the
 	// pod network masquerades, so that a node sees another node, not a pod.
 	KeepSourceToNodes bool
-	Gateways          []netip.Addr // the wire's own addresses: the default route of nodes and clients
-	MTU               int          // of the wire, in bytes
+	Gateways          []netip.Addr // the underlay's own addresses: the default route of nodes and clients
+	MTU               int          // of the underlay, in bytes
 	VXLAN             VXLAN
 	Origin            Origin
 }
 
-// VXLAN holds the options of the vxlan mode.
+// VXLAN holds the options of a VXLAN tunnel.
 type VXLAN struct {
 	VNI           int
 	Port          int // UDP destination port
@@ -51,31 +51,50 @@ type VXLAN struct {
 
 // Proxy says who programs the services, and how.
 type Proxy struct {
-	Mode              string // iptables, ipvs or none
+	Mode              ProxyMode
 	MasqueradeAll     bool
-	DetectLocal       string // cluster_cidr or none
+	DetectLocal       string // DetectClusterCIDR or DetectNone
 	NodePortMin       int
 	NodePortMax       int
 	NodePortAddresses []netip.Prefix
 	LocalNodePorts    bool
-	Layout            string // current or legacy
+	Layout            string // LayoutCurrent or LayoutLegacy
 	IPVS              IPVS
 	Origin            Origin
 }
 
-// IPVS holds the options of the proxy mode ipvs.
+// IPVS holds the options of a proxy with virtual servers.
 type IPVS struct {
 	Scheduler string
 	StrictARP bool
 	Addresses string // dummy or local_routes
 }
 
+// How pod traffic is told from other traffic: by the pod CIDR, as with kube-proxy's
+// --cluster-cidr, or not at all.
+const (
+	DetectClusterCIDR = "cluster_cidr"
+	DetectNone        = "none"
+)
+
+// The rule layouts of kube-proxy: that of version 1.35, and that of older versions.
+const (
+	LayoutCurrent = "current"
+	LayoutLegacy  = "legacy"
+)
+
+// What makes service addresses local to a node in proxy mode ipvs.
+const (
+	AddressesDummy  = "dummy"        // the device kube-ipvs0
+	AddressesRoutes = "local_routes" // routes of the table local
+)
+
 // Node is a machine of the cluster.
 type Node struct {
 	Name     string
 	Labels   map[string]string
 	Zone     string
-	Addrs    []netip.Addr // on the wire, one per family
+	Addrs    []netip.Addr // on the underlay, one per family
 	PodCIDRs []netip.Prefix
 	MAC      MAC // of eth0
 	VTEPMAC  MAC // of the vxlan device
@@ -85,8 +104,7 @@ type Node struct {
 	Origin   Origin
 }
 
-// Link is what happens to the packets that an object sends. The zero Link is a
-// perfect one.
+// Link shapes the packets that an object sends. The zero Link is perfect.
 type Link struct {
 	Delay  time.Duration
 	Jitter time.Duration
@@ -198,8 +216,8 @@ type Service struct {
 	InternalTrafficPolicy TrafficPolicy
 	// LoadBalancers are the addresses that a load balancer announces for the service.
 	LoadBalancers []LoadBalancerIP
-	// SourceRanges are who may use the load balancer addresses, of both families;
-	// empty: everybody.
+	// SourceRanges are the clients that may use the load balancer addresses, of both
+	// families; empty: all.
 	SourceRanges []netip.Prefix
 	// Via are the nodes to which the outside routes the load balancer and external
 	// addresses, sorted by name; several share the connections. Services without
@@ -239,7 +257,7 @@ type ServicePort struct {
 
 // Endpoint is one address that serves a service port, in the terms of an
 // EndpointSlice. Terminating endpoints are Ready only where the service publishes
-// what is not ready.
+// addresses that are not ready.
 type Endpoint struct {
 	Addr        netip.AddrPort
 	Pod         *Pod   // nil: not a pod of this lab
@@ -248,9 +266,9 @@ type Endpoint struct {
 	Serving     bool
 	Terminating bool
 	Zone        string   // of the node that it runs on
-	ForZones    []string // hints: the zones that shall use it (EndpointHints)
-	ForNodes    []string // hints: the nodes that shall use it
-	Weight      int      // in proxy mode ipvs
+	ForZones    []string // hints: the zones that should use it (EndpointHints)
+	ForNodes    []string // hints: the nodes that should use it
+	Weight      int      // where the proxy has virtual servers
 }
 
 // Netns is the name of the network namespace of the node in a plan.
@@ -281,5 +299,5 @@ func (p *Pod) AgentName() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// DefaultNamespace is the namespace of pods and services that name none.
+// DefaultNamespace is the namespace of pods and services without one.
 const DefaultNamespace = "default"

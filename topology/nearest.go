@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxNearest is the longest name, in bytes, for which a neighbour is searched:
-// nobody mistypes a name longer than this, and the search is quadratic.
+// maxNearest is the longest name, in bytes, for which a near one is searched:
+// longer names are copied, not typed, and the search is quadratic.
 const maxNearest = 64
 
-// Nearest returns the known name that the given one is most likely a slip of, or
+// Nearest returns the known name that the given one is most likely a typo of, or
 // "" when none is near: at most a third of its letters differ.
 func Nearest(name string, known []string) string {
 	if name == "" || len(name) > maxNearest {

@@ -1,28 +1,38 @@
 package topology
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
 
-// Policies says how network policies are made so.
+// Policies says how network policies are enforced.
 type Policies struct {
-	Style      string // kube-router, calico, nftables or legacy
+	Style      PolicyStyle
 	Deny       string // drop or reject
 	Live       string // keep or cut
-	HostEgress bool   // egress policies hold for packets to the pod's own node, too
+	HostEgress bool   // egress policies apply to packets to the pod's own node, too
 	Origin     Origin
 }
+
+// What happens to denied packets: dropped, or rejected with an error to the dialer.
+const (
+	DenyDrop   = "drop"
+	DenyReject = "reject"
+)
 
 // Policy is a NetworkPolicy (networking.k8s.io/v1). A direction in which it does not
 // isolate has no rules.
 type Policy struct {
 	Name      string
 	Namespace string
-	Pods      []*Pod // that it is about, by namespace and name: never on the host's network
+	Pods      []*Pod // that it selects, by namespace and name: never on the host's network
 	Ingress   Direction
 	Egress    Direction
 	Origin    Origin
 }
 
-// Direction is what a policy says of one direction.
+// Direction is what a policy says about one direction.
 type Direction struct {
 	Isolates bool
 	Rules    []PolicyRule
@@ -39,7 +49,7 @@ const (
 )
 
 // ClusterPolicy is a ClusterNetworkPolicy (policy.networking.k8s.io/v1alpha2). Those of
-// a lab are in the order in which they count: by tier, priority and name.
+// a lab are in the order of evaluation: by tier, priority and name.
 type ClusterPolicy struct {
 	Name     string
 	Tier     PolicyTier
@@ -61,7 +71,7 @@ const (
 )
 
 // PolicyRule matches connections by their other end and their port. Without Peers it
-// is about any other end, inside the cluster or not; without Ports about any port of
+// matches any other end, inside the cluster or not; without Ports any port of
 // any protocol.
 type PolicyRule struct {
 	Name   string
@@ -89,5 +99,14 @@ type PolicyPort struct {
 	Origin      Origin
 }
 
-// PolicyStyles are the ways to make network policies so, the default first.
-func PolicyStyles() []string { return []string{"kube-router", "calico", "nftables", "legacy"} }
+// HasPod reports whether a list of pods, sorted by namespace and name, has a pod: lists
+// can be long, and there can be many.
+func HasPod(list []*Pod, pod *Pod) bool {
+	i, found := slices.BinarySearchFunc(list, pod, func(a, b *Pod) int {
+		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return found && list[i] == pod
+}

@@ -2,9 +2,9 @@ package topology
 
 import "net/netip"
 
-// PoliciesSpec is the policies block: how network policies are made so.
+// PoliciesSpec is the policies block: how network policies are enforced.
 type PoliciesSpec struct {
-	Style      Opt[string] // kube-router, calico, nftables, legacy
+	Style      Opt[string]
 	Deny       Opt[string] // drop (default) or reject
 	Live       Opt[string] // keep (default) or cut
 	HostEgress Opt[string] // allow (default) or enforce
@@ -43,7 +43,7 @@ type PolicyRuleSpec struct {
 	Origin Origin
 }
 
-// PeerSpec is one from, to or subject block. What was written and is wrong has an
+// PeerSpec is one from, to or subject block. What was written but is wrong has an
 // Origin and is not Set.
 type PeerSpec struct {
 	PodSelector       SelectorSpec

@@ -17,7 +17,7 @@ type Origin struct {
 
 // Opt is an attribute that the scenario may leave out, with the place where it
 // was written. With an Origin but not Set it was written and has no usable value,
-// and whoever read it has said so: nothing more is reported about it.
+// and that was reported when it was read: nothing more is reported about it.
 type Opt[T any] struct {
 	Value  T
 	Set    bool
@@ -59,7 +59,7 @@ type NetworkSpec struct {
 	PodCIDRs     Opt[[]netip.Prefix]
 	ServiceCIDRs Opt[[]netip.Prefix]
 	NodeCIDRs    Opt[[]netip.Prefix]
-	// LoadBalancerCIDRs are where services of type LoadBalancer get addresses.
+	// LoadBalancerCIDRs are the pools of services of type LoadBalancer.
 	LoadBalancerCIDRs Opt[[]netip.Prefix]
 	// MasqueradeNodeTraffic says whether pods that dial a node other than their own
 	// do so with their node's address (the default, as flannel does) or their own.
@@ -72,7 +72,7 @@ type NetworkSpec struct {
 	Origin      Origin
 }
 
-// VXLANSpec is the vxlan block inside network.
+// VXLANSpec is the block inside network of a mode with a VXLAN tunnel.
 type VXLANSpec struct {
 	VNI           Opt[int]
 	Port          Opt[int]
@@ -82,7 +82,7 @@ type VXLANSpec struct {
 
 // ProxySpec is the proxy block.
 type ProxySpec struct {
-	Mode          Opt[string] // iptables (default), ipvs or none
+	Mode          Opt[string]
 	MasqueradeAll Opt[bool]
 	// DetectLocal says how pod traffic is told from other traffic: "cluster_cidr"
 	// (kube-proxy's --cluster-cidr, the default) or "none".
@@ -96,11 +96,11 @@ type ProxySpec struct {
 	Origin            Origin
 }
 
-// IPVSSpec is the ipvs block inside proxy.
+// IPVSSpec is the block inside proxy of a mode with virtual servers.
 type IPVSSpec struct {
 	Scheduler Opt[string] // rr (default), wrr, lc, wlc, sh, dh, sed, nq, mh, …
 	StrictARP Opt[bool]
-	// Addresses says what holds the services' addresses on a node: "dummy" (the
+	// Addresses says what makes service addresses local to a node: "dummy" (the
 	// device kube-ipvs0, default) or "local_routes".
 	Addresses Opt[string]
 	Origin    Origin
@@ -117,7 +117,7 @@ type NodeSpec struct {
 	Origin  Origin
 }
 
-// LinkSpec is a link block: what happens to the packets that an object sends.
+// LinkSpec is a link block: it shapes the packets that an object sends.
 type LinkSpec struct {
 	Delay  Opt[time.Duration]
 	Jitter Opt[time.Duration]
@@ -131,7 +131,7 @@ type LinkSpec struct {
 type ClientSpec struct {
 	Name    string
 	Address Opt[netip.Addr]
-	Gateway Opt[netip.Addr] // default route; the wire's own address when left out
+	Gateway Opt[netip.Addr] // default route; the underlay's own address when left out
 	Routes  []RouteSpec
 	Ports   []PortSpec
 	Link    LinkSpec
@@ -231,7 +231,7 @@ type EndpointSpec struct {
 	Terminating Opt[bool]
 	ForZones    Opt[[]string]
 	ForNodes    Opt[[]string]
-	Weight      Opt[int] // in proxy mode ipvs; 1
+	Weight      Opt[int] // where the proxy has virtual servers; 1
 	Origin      Origin
 }
 

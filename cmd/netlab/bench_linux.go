@@ -18,12 +18,11 @@ func benchCommand(u *ui) *cobra.Command {
 	var asJSON bool
 	var only string
 	c := &cobra.Command{
-		Use:   "bench [FILE]",
-		Short: "Measure netlab beside the floor: a bare loop that makes the same kernel objects",
-		Long: `Measure netlab beside the floor, a bare loop that makes the same kernel objects by raw
-netlink and nothing else, in turns, and print the medians and their ratios. FILE is the
-small scenario for whole-process times (scenarios/local-policy.hcl). Exits 1 when a goal is
-missed: on a busy machine measure again.`,
+		Use: "bench [FILE]",
+		Long: `Compare netlab with a baseline, a bare loop that makes the same kernel objects by raw
+netlink and nothing else. Both run in turns; the medians and their ratios are printed. FILE
+is the small scenario for whole-process times (scenarios/local-policy.hcl). Exits 1 when a
+goal is missed: on a busy machine, measure again.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			file := "scenarios/local-policy.hcl"
@@ -31,10 +30,10 @@ missed: on a busy machine measure again.`,
 				file = args[0]
 			}
 			if rounds < 1 {
-				return usage(errors.New("--rounds must be at least 1"), "write for example --rounds 5")
+				return usage(errors.New("--rounds must be at least 1"), "write, for example, --rounds 5")
 			}
 			if only != "" && !slices.Contains(bench.Parts(), only) {
-				return usage(fmt.Errorf("--only %s is no group of measurements", only), "use one of "+strings.Join(bench.Parts(), ", "))
+				return usage(fmt.Errorf("--only %s is not a group of measurements", only), "use one of "+strings.Join(bench.Parts(), ", "))
 			}
 			program, err := os.Executable()
 			if err != nil {
@@ -60,7 +59,7 @@ missed: on a busy machine measure again.`,
 			return u.benchTable(rows)
 		},
 	}
-	c.Flags().IntVar(&rounds, "rounds", 5, "how often each is measured")
+	c.Flags().IntVar(&rounds, "rounds", 5, "how many times each is measured")
 	c.Flags().StringVar(&only, "only", "", "only this `GROUP`: "+strings.Join(bench.Parts(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -6,7 +6,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-// completeLabs offers the shell the names of the labs that run.
+// completeLabs completes the names of running labs.
 func completeLabs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -15,7 +15,7 @@ func completeLabs(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// completeTargets offers the nodes, clients and pods of the lab that is meant.
+// completeTargets completes the nodes, clients and pods of the lab in question.
 func completeTargets(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault // a command and its arguments

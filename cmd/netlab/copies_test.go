@@ -27,7 +27,7 @@ func TestDownTwiceAndWithoutTheFile(t *testing.T) {
 	check("a is not running\n", "down", "a.hcl")
 	check("no lab is running\n", "down")
 	p.netlab("up", "a.hcl")
-	p.write("a.hcl", "this is no scenario {{{")
+	p.write("a.hcl", "this is not a scenario {{{")
 	check("a is down\n", "down", "a.hcl")
 	p.write("a.hcl", small)
 	p.netlab("up", "a.hcl")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,10 +16,9 @@ import (
 func doctorCommand(u *ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "doctor",
-		Short: "Say what this kernel can do, and how to get the rest",
-		Long: `Try every feature that labs can need, in a scratch namespace. Exits 3 when the basic ones
-are missing, so that no lab can run here.`,
+		Use: "doctor",
+		Long: `Try every feature that labs can need, in a scratch namespace. Exits 3 when a basic one
+is missing, so that no lab can run here.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			checks, err := examine(c.Context())
@@ -44,7 +44,7 @@ are missing, so that no lab can run here.`,
 type check struct {
 	Feature string `json:"feature"`
 	OK      bool   `json:"ok"`
-	Why     string `json:"why,omitempty"` // it is missing
+	Why     string `json:"why,omitempty"` // why it is missing
 	Costs   string `json:"costs,omitempty"`
 	Module  string `json:"module,omitempty"`
 	Config  string `json:"config,omitempty"`
@@ -59,7 +59,7 @@ func examine(ctx context.Context) ([]check, error) {
 	if errors.As(err, &isolation) {
 		about := plan.FeatureUserNS.About()
 		return []check{{Feature: string(plan.FeatureUserNS), Why: err.Error(), Costs: about.Costs, Config: about.Config,
-			WayOut: about.WayOut, Basic: true}}, nil
+			WayOut: about.Remedy, Basic: true}}, nil
 	}
 	if err != nil {
 		return nil, broken(err, "try again; netlab could not start a scratch lab")
@@ -75,7 +75,7 @@ func examine(ctx context.Context) ([]check, error) {
 		c := check{Feature: string(f), OK: !lacking, Basic: basic(f)}
 		if lacking {
 			about := f.About()
-			c.Why, c.Costs, c.Module, c.Config, c.WayOut = why.Error(), about.Costs, about.Module, about.Config, about.WayOut
+			c.Why, c.Costs, c.Module, c.Config, c.WayOut = why.Error(), about.Costs, about.Module, about.Config, about.Remedy
 		}
 		list = append(list, c)
 	}
@@ -83,7 +83,7 @@ func examine(ctx context.Context) ([]check, error) {
 }
 
 // basic reports whether every lab needs the feature. User namespaces are not
-// among them: root does without, and without root the engine does not even start.
+// basic: root does not need them, and without root the engine does not even start.
 func basic(f plan.Feature) bool {
 	return f == plan.FeatureNetNS || f == plan.FeatureVeth || f == plan.FeatureBridge
 }
@@ -113,35 +113,35 @@ func (u *ui) printChecks(checks []check) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	u.print("\n%s", verdict(checks, lacking))
-	return nil
+	text, err := verdict(checks, lacking)
+	u.print("\n%s", text)
+	return err
 }
 
-// verdict says which labs can run here.
-func verdict(checks []check, lacking int) string {
-	ok := map[plan.Feature]bool{}
-	for _, c := range checks {
-		ok[plan.Feature(c.Feature)] = c.OK
-	}
+// verdict lists which modes, proxies and styles of the catalogue work here.
+func verdict(checks []check, lacking int) (string, error) {
 	if !usable(checks) {
-		return "no lab can run on this machine; in a virtual one: netlab vm test FILE\n"
+		return "no lab can run on this machine; in a virtual machine it can: netlab vm test FILE\n", nil
+	}
+	missing := map[plan.Feature]bool{}
+	for _, c := range checks {
+		missing[plan.Feature(c.Feature)] = !c.OK
+	}
+	all, err := choices()
+	if err != nil {
+		return "", err
 	}
 	text := ""
-	say := func(what string, needs ...plan.Feature) {
-		for _, f := range needs {
-			if !ok[f] {
-				text += fmt.Sprintf("%-28s no: %s is missing\n", what, f)
-				return
-			}
+	for _, c := range all {
+		answer := "yes"
+		if i := slices.IndexFunc(c.needs, func(f plan.Feature) bool { return missing[f] }); i >= 0 {
+			answer = fmt.Sprintf("no: %s is missing", c.needs[i])
 		}
-		text += fmt.Sprintf("%-28s yes\n", what)
+		text += fmt.Sprintf("%-28s %s\n", c.name, answer)
 	}
-	say("scenarios with host-gw", plan.FeatureBrNetfilter, plan.FeatureIPTables)
-	say("scenarios with vxlan", plan.FeatureVXLAN, plan.FeatureBrNetfilter, plan.FeatureIPTables)
-	say("services by iptables", plan.FeatureIPTables, plan.FeatureMatchStatistic, plan.FeatureTargetDNAT, plan.FeatureTargetMasquerade)
 	if lacking == 0 {
-		return text + "nothing is missing\n"
+		return text + "nothing is missing\n", nil
 	}
-	text += "what is missing is in a virtual machine: netlab vm test FILE\n"
-	return text
+	text += "a virtual machine has what is missing: netlab vm test FILE\n"
+	return text, nil
 }

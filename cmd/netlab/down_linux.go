@@ -12,10 +12,9 @@ import (
 func downCommand(u *ui) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use:   "down [LAB or FILE]",
-		Short: "Remove a lab",
+		Use: "down [LAB or FILE]",
 		Long: `Remove a lab, and return when its links and processes are gone. The scenario file need
-not exist any more. A lab that does not run is no error.`,
+not exist any more. It is not an error if the lab is not running.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {

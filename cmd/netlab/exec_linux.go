@@ -17,11 +17,10 @@ import (
 func execCommand(u *ui) *cobra.Command {
 	var o execOptions
 	c := &cobra.Command{
-		Use:   "exec TARGET -- CMD…",
-		Short: "Run a command in a node, pod or client",
+		Use: "exec TARGET -- CMD…",
 		Long: `Run a command inside a node, pod or client (web-0, node1, laptop; db/web-0 in another
 namespace), and exit with its status. The command sees the files of this machine and the
-network of the place; names of the lab resolve.
+network of the target; names of the lab resolve.
 
   netlab exec laptop -- curl node1:31380
   netlab exec -it node1 -- watch ip -s link`,
@@ -40,7 +39,7 @@ network of the place; names of the lab resolve.
 	}
 	c.Flags().SetInterspersed(false)
 	o.register(c)
-	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "keep standard input open (it always is)")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "keep standard input open (always on)")
 	c.Flags().BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal")
 	return c
 }
@@ -48,9 +47,8 @@ network of the place; names of the lab resolve.
 func shellCommand(u *ui) *cobra.Command {
 	var o execOptions
 	c := &cobra.Command{
-		Use:   "shell TARGET",
-		Short: "Open your shell in a node, pod or client",
-		Long: `Open your shell in a node, pod or client, with a prompt that names the place. Standard
+		Use: "shell TARGET",
+		Long: `Open your shell in a node, pod or client, with a prompt that names it. Standard
 input may be a script: netlab shell node1 <script.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTargets,
@@ -72,7 +70,7 @@ type execOptions struct {
 }
 
 func (o *execOptions) register(c *cobra.Command) {
-	c.Flags().StringVar(&o.lab, "lab", "", "the lab, where several are running")
+	c.Flags().StringVar(&o.lab, "lab", "", "the lab, if several are running")
 }
 
 func (u *ui) exec(ctx context.Context, o execOptions) error {
@@ -90,7 +88,7 @@ func (u *ui) exec(ctx context.Context, o execOptions) error {
 	if o.shell {
 		cmd.Argv, cmd.Env = shellFor(target.Name, cmd.Env)
 	}
-	// From here on signals are the command's business.
+	// From here on, signals are for the command.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
@@ -114,8 +112,8 @@ func (u *ui) exec(ctx context.Context, o execOptions) error {
 	return nil
 }
 
-// execFailed gives the error of a program that did not run to its end the exit
-// code that shells give it.
+// execFailed gives the error of a program that did not run to completion the exit
+// code that shells use.
 func execFailed(err error) error {
 	var fault *engine.CommandError
 	switch {
@@ -128,7 +126,7 @@ func execFailed(err error) error {
 	}
 }
 
-// shellFor is the user's shell with a prompt that names the place.
+// shellFor is the user's shell with a prompt that names the target.
 func shellFor(name string, env []string) (argv, withPrompt []string) {
 	shell := os.Getenv("SHELL")
 	if shell == "" {

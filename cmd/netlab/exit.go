@@ -11,7 +11,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1   // an expectation failed, or the lab drifted
 	exitInvalid     = 2   // usage or scenario invalid
-	exitUnsupported = 3   // this machine lacks a feature or a right
+	exitUnsupported = 3   // this machine lacks a feature or a permission
 	exitBroken      = 4   // the lab could not be built, or broke
 	exitInterrupted = 130 // after cleaning up
 )
@@ -21,7 +21,7 @@ type exitError struct {
 	err   error
 	code  int
 	hint  string // empty: nothing to add
-	quiet bool   // the user has been told already
+	quiet bool   // the user has seen it already
 }
 
 func (e *exitError) Error() string { return e.err.Error() }
@@ -35,7 +35,7 @@ func broken(err error, hint string) error {
 	return &exitError{err: err, code: exitBroken, hint: hint}
 }
 
-// told ends the command with a code; everything has been printed.
+// told ends the command with an exit code; everything has been printed.
 func told(code int) error {
 	return &exitError{err: fmt.Errorf("exit %d", code), code: code, quiet: true}
 }

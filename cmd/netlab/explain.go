@@ -9,7 +9,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -19,12 +19,12 @@ func explainCommand(u *ui) *cobra.Command {
 		Use:   "explain FROM TO",
 		Short: "Follow one packet on paper: every hop, table, chain and rule",
 		Long: `Follow a packet from a pod, node or client to a service, pod, node, client or
-address:port through the plan of a scenario. Needs no kernel: every rule that matters is
-named with the object and the line that it serves, and every way that it can take with its
+address:port through the plan of a scenario. Needs no kernel. Every rule that matters is
+shown with the object and the line that it serves, and every possible path with its
 probability.
 
   netlab explain -f scenarios/local-policy.hcl laptop 192.168.0.11:31380
-  netlab explain -f scenarios/cluster-ip.hcl shell web`,
+  netlab explain -f scenarios/services/cluster-ip.hcl shell web`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.from, o.to = args[0], args[1]
@@ -34,9 +34,9 @@ probability.
 	o.flags.register(c)
 	f := c.Flags()
 	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (default: the one in this folder)")
-	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (that of the port)")
+	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (default: that of the port)")
 	f.BoolVar(&o.udp, "udp", false, "the same as --protocol udp")
-	f.BoolVar(&o.all, "all", false, "show every step, also those that change nothing")
+	f.BoolVar(&o.all, "all", false, "show every step, including those that change nothing")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.mermaid, "mermaid", false, "print a Mermaid sequence diagram")
 	return c
@@ -68,13 +68,13 @@ func (u *ui) explain(o explainOptions) error {
 		protocol = topology.UDP
 	}
 	if !slices.Contains([]topology.Protocol{"", topology.TCP, topology.UDP, topology.SCTP}, protocol) {
-		return usage(fmt.Errorf("--protocol %s is none that services have", protocol), "write tcp, udp or sctp")
+		return usage(fmt.Errorf("--protocol %s is not a protocol of services", protocol), "write tcp, udp or sctp")
 	}
-	from, err := scenarios.Dialer(s.Lab, o.from)
+	from, err := language.Dialer(s.Lab, o.from)
 	if err != nil {
 		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
-	to, protocol, err := scenarios.Listener(s.Lab, o.to, protocol)
+	to, protocol, err := language.Listener(s.Lab, o.to, protocol)
 	if err != nil {
 		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}

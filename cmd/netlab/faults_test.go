@@ -118,7 +118,7 @@ func kill(t testing.TB, signal unix.Signal, pids ...int) {
 	}
 }
 
-// end kills processes and waits until the kernel has given back all that they held:
+// end kills processes and waits until the kernel has released all that they held:
 // their command lines are gone before their locks are.
 func end(t testing.TB, pids ...int) {
 	t.Helper()
@@ -150,9 +150,9 @@ func (p *testPlace) life(args ...string) time.Duration {
 	return time.Since(started)
 }
 
-// moments calls fn with times all over the life of a command, and beyond, in a random
-// order. What life is changes with what else the machine does: fn says whether the
-// command had ended by itself.
+// moments calls fn with times across the life of a command, and beyond, in random
+// order. How long a command runs depends on the load of the machine: fn says whether
+// the command had ended by itself.
 func moments(n int, life time.Duration, fn func(after time.Duration) (ended bool)) {
 	for _, part := range rand.Perm(n) {
 		share := (float64(part) + rand.Float64()) / float64(n) * 5 / 4
@@ -179,7 +179,7 @@ func TestKilledUpLeavesNothingOrTheWholeLab(t *testing.T) {
 		if err := up.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(after) // the moment is what is random, nothing waits for it
+		time.Sleep(after) // the moment is random, so there is nothing to poll for
 		_ = up.Process.Kill()
 		ended := up.Wait() == nil
 		if !ended {
@@ -189,7 +189,7 @@ func TestKilledUpLeavesNothingOrTheWholeLab(t *testing.T) {
 		return ended
 	})
 	if halfWay < 15 {
-		t.Errorf("only %d of 50 commands were killed half-way", halfWay)
+		t.Errorf("only %d of 50 commands were killed midway", halfWay)
 	}
 }
 
@@ -201,7 +201,7 @@ func (p *testPlace) expectNothingOrALab(name, file string) {
 		if len(p.processes()) == 0 {
 			return ""
 		}
-		// An engine that is about to end with its maker may still answer.
+		// An engine that is about to end with its parent may still answer.
 		if r := p.try("status", name); r.status != 0 {
 			return r.out + r.err
 		}
@@ -227,7 +227,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 		_ = up.Process.Signal(os.Interrupt)
 		_ = up.Wait()
 		switch status := up.ProcessState.Sys().(syscall.WaitStatus); {
-		case status.Signaled(): // it did not get as far as to catch the signal
+		case status.Signaled(): // it was not yet ready to catch the signal
 		case status.ExitStatus() == exitInterrupted:
 			interrupted++
 		case status.ExitStatus() == exitOK:
@@ -237,7 +237,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 		default:
 			t.Errorf("up ended with %v after an interrupt", up.ProcessState)
 		}
-		// At once: it has cleaned up before it ended.
+		// Immediately: it cleaned up before it ended.
 		if left := p.serving("engine"); len(left) > 0 {
 			t.Errorf("after %v the engine still runs", after)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
 type fmtOptions struct{ check, diff bool }
@@ -20,12 +20,12 @@ func fmtCommand(u *ui) *cobra.Command {
 		Use:   "fmt [FILE…]",
 		Short: "Rewrite scenarios in the canonical format",
 		Long: `Rewrite scenarios in the canonical format, and print the names of those that changed.
-Takes files and folders (this one); - formats standard input.`,
+Takes files and folders (default: this one); - formats standard input.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
 				return u.formatStdin()
 			}
-			paths, err := scenarios.Find(orHere(args))
+			paths, err := language.Find(orHere(args))
 			if err != nil {
 				return usage(err, "name a scenario file")
 			}
@@ -51,9 +51,9 @@ func (u *ui) formatStdin() error {
 	return err
 }
 
-// formatted is scenarios.Format with diagnostics that name the file.
-func formatted(path string, src []byte) ([]byte, scenarios.Diagnostics) {
-	out, diags := scenarios.Format(src)
+// formatted is language.Format with diagnostics that name the file.
+func formatted(path string, src []byte) ([]byte, language.Diagnostics) {
+	out, diags := language.Format(src)
 	for i := range diags {
 		if r := diags[i].Range; r != nil {
 			r.File = path
@@ -102,7 +102,7 @@ func (u *ui) format(paths []string, o fmtOptions) error {
 }
 
 // lineDiff shows the lines that formatting changes. It never adds or removes
-// lines, but for blank ones at the end.
+// lines, except blank ones at the end.
 func lineDiff(a, b string) string {
 	var out strings.Builder
 	old, new := strings.Split(a, "\n"), strings.Split(b, "\n")

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// host is what the machine itself looks like: what no lab may change.
+// host is the state of the machine itself, which no lab may change.
 type host map[string]string
 
 // views are the commands whose output must not change.
@@ -27,7 +27,7 @@ var views = []string{
 var changing = regexp.MustCompile(`/(nf_conntrack_count|nf_conntrack_max|nf_conntrack_buckets|somaxconn)$|` +
 	`/(tcp_mem|udp_mem|tcp_fastopen_key|stable_secret|route/flush|bpf_jit_limit)$`)
 
-// counters of iptables-save, and lifetimes of addresses, tell the time.
+// counters of iptables-save, and lifetimes of addresses, change with time.
 var counters = regexp.MustCompile(`\[\d+:\d+\]|# (Generated|Completed).*|(valid_lft|preferred_lft|expires) \S+`)
 
 func lookAtHost(t testing.TB) host {
@@ -37,7 +37,7 @@ func lookAtHost(t testing.TB) host {
 		argv := strings.Fields(view)
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 		if os.Getuid() != 0 && err != nil {
-			continue // not for ordinary users to see
+			continue // not visible to ordinary users
 		}
 		h[view] = counters.ReplaceAllString(string(out), "")
 	}

@@ -17,7 +17,6 @@ func inspectCommand(u *ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "inspect [LAB]",
-		Short:             "Show everything in a lab: addresses, interfaces, services and their endpoints",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -33,12 +32,12 @@ func inspectCommand(u *ui) *cobra.Command {
 			if err != nil {
 				return broken(err, "remove it: netlab down "+info.Name)
 			}
-			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Leaving: info.Leaving}
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining}
 			if asJSON {
 				return u.json(v)
 			}
 			err = u.inspect(v)
-			u.printLeaving(v.Leaving)
+			u.printDraining(v.Draining)
 			return err
 		},
 	}
@@ -52,8 +51,8 @@ type view struct {
 	File  string `json:"file"`
 	State string `json:"state"`
 	inventory
-	Interfaces map[string][]interfaceRecord `json:"interfaces"`        // by network namespace
-	Leaving    []engine.Leaving             `json:"leaving,omitempty"` // real servers with a last connection
+	Interfaces map[string][]interfaceRecord `json:"interfaces"`         // by network namespace
+	Draining   []engine.Draining            `json:"draining,omitempty"` // real servers that still have connections
 }
 
 // interfaceRecord is one interface as the kernel has it now.
@@ -121,11 +120,11 @@ func (u *ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.called().Display(), joinAddrs(p.Addrs), extra)
 		if kind == "pod" && v.isNode(p.Netns) {
-			continue // its interfaces are the node's
+			continue // it has the node's interfaces
 		}
 		for _, i := range v.Interfaces[p.Netns] {
 			if kind == "node" && i.Peer != "" && i.Master != "" {
-				continue // the pods' ends: their pods show the other
+				continue // ports of pods: the pods show the other end
 			}
 			fmt.Fprintf(w, "    %s\t%s\t%s mtu %d %s\n", i.Name, someAddrs(i.Addrs), i.Type, i.MTU, i.MAC)
 		}
@@ -167,7 +166,7 @@ func (v *view) isNode(netns string) bool {
 	return slices.ContainsFunc(v.Places, func(p place) bool { return p.Kind == "node" && p.Netns == netns })
 }
 
-// maxAddrs is how many addresses of an interface have room in a line. kube-ipvs0 has one
+// maxAddrs is how many addresses of an interface fit on a line. kube-ipvs0 has one
 // for each address of a service.
 const maxAddrs = 3
 

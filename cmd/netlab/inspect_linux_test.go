@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// kube-ipvs0 has an address for each of a service's, and a pod of the host's network has
+// kube-ipvs0 has every address of every service, and a pod on the host's network has
 // all of the node's interfaces.
 func TestInspectStaysNarrow(t *testing.T) {
 	var out bytes.Buffer

@@ -8,7 +8,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -123,46 +123,46 @@ func endpointState(e *topology.Endpoint) string {
 	}
 }
 
-// metaOf is what the engine keeps about a lab.
-func metaOf(s *scenarios.Scenario, p *plan.Plan, name, path string) engine.Meta {
+// metaOf is what the engine stores about a lab.
+func metaOf(s *language.Scenario, p *plan.Plan, name, path string) engine.Meta {
 	inv := inventoryOf(s.Lab)
 	data, err := json.Marshal(inv)
 	if err != nil {
 		panic(err) // strings, numbers and addresses always marshal
 	}
 	return engine.Meta{Name: name, File: absolute(path), Nodes: len(s.Lab.Nodes), Pods: len(s.Lab.Pods),
-		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: scenarios.Hosts(s.Lab)}
+		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: language.Hosts(s.Lab)}
 }
 
-// find resolves what a user calls a node, client or pod.
+// find resolves the name of a node, client or pod.
 func find(info engine.Info, target string) (place, error) {
 	inv, err := inventoryIn(info)
 	if err != nil {
 		return place{}, err
 	}
-	var names []scenarios.Called
+	var names []language.Called
 	for _, p := range inv.Places {
 		names = append(names, p.called())
 	}
-	i, err := scenarios.Lookup(target, names)
+	i, err := language.Lookup(target, names)
 	if err != nil {
 		return place{}, misnamed(err, "see: netlab inspect")
 	}
 	return inv.Places[i], nil
 }
 
-func (p place) called() scenarios.Called {
-	return scenarios.Called{Kind: p.Kind, Name: p.Name, Netns: p.Netns, Namespace: p.Namespace, Block: p.Block, Key: p.Key}
+func (p place) called() language.Called {
+	return language.Called{Kind: p.Kind, Name: p.Name, Netns: p.Netns, Namespace: p.Namespace, Block: p.Block, Key: p.Key}
 }
 
-// inventoryIn is what a lab said about itself.
+// inventoryIn decodes the inventory of a lab.
 func inventoryIn(info engine.Info) (inventory, error) {
 	var inv inventory
 	if len(info.Inventory) == 0 {
 		return inv, broken(errors.New("the lab is still being built"), "try again in a moment")
 	}
 	if err := json.Unmarshal(info.Inventory, &inv); err != nil {
-		return inv, broken(fmt.Errorf("lab %q: %w", info.Name, err), "another version of netlab made it: netlab down "+info.Name)
+		return inv, broken(fmt.Errorf("lab %q: %w", info.Name, err), "another version of netlab made it; remove it: netlab down "+info.Name)
 	}
 	return inv, nil
 }

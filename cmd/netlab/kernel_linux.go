@@ -17,15 +17,22 @@ func child() {
 	engine.Main()
 }
 
-// kernelCommands are the commands that need a Linux kernel.
+// kernelCommands makes the commands of kernelVerbs.
 func kernelCommands(u *ui) []*cobra.Command {
-	return []*cobra.Command{
-		upCommand(u), downCommand(u), psCommand(u), inspectCommand(u), execCommand(u), shellCommand(u),
-		statusCommand(u), testCommand(u), doctorCommand(u), benchCommand(u), rulesCommand(u), vmCommand(u),
+	commands := map[string]func(*ui) *cobra.Command{
+		"up": upCommand, "down": downCommand, "ps": psCommand, "inspect": inspectCommand, "exec": execCommand, "shell": shellCommand,
+		"status": statusCommand, "doctor": doctorCommand, "bench": benchCommand, "rules": rulesCommand, "vm": vmCommand,
 	}
+	var list []*cobra.Command
+	for _, v := range kernelVerbs {
+		c := commands[v.name](u)
+		c.Short = v.short
+		list = append(list, c)
+	}
+	return list
 }
 
-// plan prints a plan, or the difference to the running lab.
+// plan prints a plan, or its difference from the running lab.
 func (u *ui) plan(ctx context.Context, o planOptions) error {
 	if !o.diff && !o.detailedExit {
 		return u.printPlan(o)

@@ -17,7 +17,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-// patience bounds every wait for what the kernel or a process does in its own time.
+// patience limits every wait for the kernel or a process.
 const patience = 60 * time.Second
 
 // needsLabs skips tests where no lab can run at all.
@@ -187,7 +187,7 @@ func eventually(t testing.TB, what string, check func() (complaint string)) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s: %s", what, complaint)
+			t.Fatalf("timed out waiting until %s: %s", what, complaint)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/engine"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
-// labName turns what a user says about a lab, its name or its scenario file, into
-// the name of the lab. Files need not exist any more.
+// labName turns the name of a lab or its scenario file into the name of the lab. The
+// file need not exist any more.
 func labName(arg string) string {
 	running, _ := engine.List()
 	if slices.Contains(running, arg) {
@@ -33,8 +33,7 @@ func labName(arg string) string {
 }
 
 // theLab is the name of the lab that the arguments mean: the one named, else the
-// one whose scenario is in this folder, else the only one that runs. Without any
-// it is "".
+// one whose scenario is in this folder, else the only one that runs; "" if none runs.
 func theLab(args []string) (string, error) {
 	if len(args) > 0 && args[0] != "" {
 		return labName(args[0]), nil
@@ -46,7 +45,7 @@ func theLab(args []string) (string, error) {
 	if len(running) <= 1 {
 		return strings.Join(running, ""), nil
 	}
-	if found, err := scenarios.Find([]string{"."}); err == nil {
+	if found, err := language.FindIn("."); err == nil {
 		here := slices.DeleteFunc(slices.Clone(running), func(name string) bool {
 			return !slices.ContainsFunc(found, func(f string) bool { return labName(f) == name })
 		})

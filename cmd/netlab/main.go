@@ -14,9 +14,9 @@ import (
 )
 
 func main() {
-	child() // does not return where this process is a part of a lab
+	child() // does not return if this process is part of a lab
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A second interrupt ends the command on the spot; its lab goes with it.
+	// A second interrupt kills the command immediately; its lab goes with it.
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -60,7 +60,7 @@ network namespaces, and proves with real packets what the file claims.
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&u.verbose, "verbose", "v", false, "show each kernel change as a command line")
 	flags.DurationVar(&u.timeout, "timeout", 0, "give up after this long (0: never)")
-	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), fmtCommand(u), versionCommand(u))
+	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), testCommand(u), fmtCommand(u), initCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
 	for _, c := range root.Commands() {
 		guard(u, c)
@@ -68,8 +68,7 @@ network namespaces, and proves with real packets what the file claims.
 	return root
 }
 
-// guard wraps what a command does: wrong arguments are usage errors, and
-// --timeout holds.
+// guard wraps a command: wrong arguments are usage errors, and --timeout applies.
 func guard(u *ui, c *cobra.Command) {
 	if args := c.Args; args != nil {
 		c.Args = func(c *cobra.Command, list []string) error {

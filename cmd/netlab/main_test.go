@@ -23,8 +23,8 @@ import (
 // other.
 const runVariable = "NLAB_TEST_RUN"
 
-// TestMain makes this program all that the tests start: the test, the netlab
-// command, and the engine and janitor of labs.
+// TestMain lets this program act as everything that the tests start: the test, the
+// netlab command, and the engine and janitor of labs.
 func TestMain(m *testing.M) {
 	engine.Main()
 	if addr := os.Getenv(dialVariable); addr != "" {
@@ -35,13 +35,14 @@ func TestMain(m *testing.M) {
 		must(enterRun())
 		main()
 	}
+	must(ownHost())
 	// Tests wait for the kernel most of the time. The command line still decides.
 	must(flag.Set("test.parallel", "6"))
 	testscript.Main(m, map[string]func(){"netlab": main})
 }
 
 // enterRun lets this process see the folder of its test as /run. Root's state
-// folder is there; that of others is where XDG_RUNTIME_DIR says.
+// folder is there; that of other users is in XDG_RUNTIME_DIR.
 func enterRun() error {
 	dir := os.Getenv(runVariable)
 	if dir == "" || os.Getuid() != 0 {
@@ -81,7 +82,7 @@ func repository(t testing.TB) string {
 	return dir
 }
 
-// TestScripts runs the sessions of testdata/script: what users type, and what
+// TestScripts runs the scripts of testdata/script: what users type, and what
 // they read.
 func TestScripts(t *testing.T) {
 	needsLabs(t)
@@ -104,7 +105,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exitStatusIs runs netlab and wants an exit status: status 2 netlab up …
+// exitStatusIs runs netlab and expects an exit status: status 2 netlab up …
 func exitStatusIs(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N program [args…]")
@@ -123,7 +124,7 @@ func exitStatusIs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// inOrder wants texts in a file (or stdout, stderr) one after the other.
+// inOrder expects texts in a file (or stdout, stderr) in the given order.
 func inOrder(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: match FILE TEXT…")

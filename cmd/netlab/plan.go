@@ -12,8 +12,8 @@ func planCommand(u *ui) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [FILE]",
 		Short: "Print what up would do",
-		Long: `Print what up would do, in the words of ip, sysctl and iptables-restore. Needs no
-privileges and no kernel. The same file gives the same bytes on every machine.`,
+		Long: `Print what up would do, as commands of ip and sysctl and input of iptables-restore. Needs
+no privileges and no kernel. The same file gives the same bytes on every machine.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := theScenario(args)
@@ -40,8 +40,8 @@ type planOptions struct {
 }
 
 func (o *planOptions) register(c *cobra.Command) {
-	c.Flags().BoolVar(&o.diff, "diff", false, "print the difference to the running lab")
-	c.Flags().BoolVar(&o.digest, "digest", false, "print one hash of the plan")
+	c.Flags().BoolVar(&o.diff, "diff", false, "print the difference from the running lab")
+	c.Flags().BoolVar(&o.digest, "digest", false, "print a hash of the plan")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.detailedExit, "detailed-exitcode", false, "exit 0 without changes, 1 on errors, 2 with changes")
 	c.Flags().StringVar(&o.name, "name", "", "name of the lab, if it is not the scenario's")

@@ -8,15 +8,15 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/meaning"
 )
 
-// enforced is what the policies on one node mean for a packet on its way, with the
-// addresses that it has there: after those of a service were replaced, and before
-// the node replaces the source.
+// enforced is what the policies on one node decide about a packet, with the addresses
+// that it has there: after DNAT, and before the node replaces the source.
 type enforced struct {
 	node      *topology.Node
 	packet    walk.Packet
-	judgement topology.Judgement
+	judgement meaning.Judgement
 	// egress and ingress are the pods of the two sides, as far as the node has them.
 	egress, ingress *topology.Pod
 }
@@ -29,9 +29,9 @@ func enforcedOn(lab *topology.Lab, b *walk.Branch) []enforced {
 		if !passed {
 			continue
 		}
-		from, to := lab.PolicyEndAt(p.Src.Addr()), lab.PolicyEndAt(p.Dst.Addr())
+		from, to := meaning.EndAt(lab, p.Src.Addr()), meaning.EndAt(lab, p.Dst.Addr())
 		e := enforced{node: node, packet: p, egress: own(from, node), ingress: own(to, node),
-			judgement: topology.Allowed(lab, from, to, topology.Protocol(p.Protocol), p.Dst.Port())}
+			judgement: meaning.Allowed(lab, from, to, topology.Protocol(p.Protocol), p.Dst.Port())}
 		if e.egress != nil || e.ingress != nil {
 			out = append(out, e)
 		}
@@ -39,8 +39,8 @@ func enforcedOn(lab *topology.Lab, b *walk.Branch) []enforced {
 	return out
 }
 
-// inForward is the first packet of a conversation as the filter of a namespace sees it:
-// behind PREROUTING, before POSTROUTING, and not inside of a tunnel.
+// inForward is the first packet of a connection as the filter table of a namespace sees it:
+// after PREROUTING, before POSTROUTING, and not inside a tunnel.
 func inForward(b *walk.Branch, netns string) (p walk.Packet, passed bool) {
 	for _, s := range b.Steps {
 		switch {
@@ -55,15 +55,15 @@ func inForward(b *walk.Branch, netns string) (p walk.Packet, passed bool) {
 }
 
 // own is the pod of an end if the node has it, and it has a network of its own.
-func own(e topology.PolicyEnd, node *topology.Node) *topology.Pod {
+func own(e meaning.PolicyEnd, node *topology.Node) *topology.Pod {
 	if e.Pod == nil || e.Pod.HostNetwork || e.Pod.Node != node {
 		return nil
 	}
 	return e.Pod
 }
 
-// deniedBecause says which policies stopped a packet on any of its ways, side by side;
-// "": none did.
+// deniedBecause lists the policies that stopped a packet on any of its paths, side by
+// side; "": none did.
 func deniedBecause(lab *topology.Lab, p walk.Prediction) string {
 	if len(lab.Policies)+len(lab.ClusterPolicies) == 0 {
 		return ""
@@ -96,7 +96,7 @@ func (e *enforced) denials() []string {
 	return out
 }
 
-// printPolicies says, for every way that a packet can take, which policies decided.
+// printPolicies shows, for every path that a packet can take, which policies decided.
 func (u *ui) printPolicies(lab *topology.Lab, p walk.Prediction) {
 	if len(lab.Policies)+len(lab.ClusterPolicies) == 0 {
 		return

@@ -17,9 +17,8 @@ import (
 func psCommand(u *ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "ps",
-		Short: "List the labs of this user",
-		Args:  cobra.NoArgs,
+		Use:  "ps",
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			rows, err := labRows(c.Context())
 			if err != nil {
@@ -53,7 +52,7 @@ func labRows(ctx context.Context) ([]labRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Labs that hang must not hide the others, nor add up.
+	// Labs that hang must not hide the others, nor add up their timeouts.
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	rows := make([]labRow, len(names))
@@ -65,7 +64,7 @@ func labRows(ctx context.Context) ([]labRow, error) {
 	return slices.DeleteFunc(rows, func(r labRow) bool { return r.State == "" }), nil
 }
 
-// rowOf asks one lab. It is empty for a lab that has just gone.
+// rowOf queries one lab. It is empty for a lab that has just gone.
 func rowOf(ctx context.Context, name string) labRow {
 	lab, err := engine.Connect(name)
 	var info engine.Info

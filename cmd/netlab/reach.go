@@ -17,18 +17,19 @@ import (
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/meaning"
 )
 
 func reachCommand(u *ui) *cobra.Command {
 	var o reachOptions
 	c := &cobra.Command{
 		Use:   "reach [LAB or FILE]",
-		Short: "Say who can reach whom: a truth table per port and protocol",
-		Long: `Print who can reach whom on every port that somebody listens on. Each pair is asked up to
-three times: what services and policies mean, what the rules do on paper, and, of a running
-lab, what packets do. Where they differ the cell shows all opinions, and the command exits 1.
-With --json each cell that policies deny says which policy, rule and line did; netlab explain
-says it of one connection.`,
+		Short: "Show who can reach whom: a truth table per port and protocol",
+		Long: `Print who can reach whom on every port that something listens on. Each pair is judged up
+to three times: by what services and policies mean, by what the rules do on paper and, in a
+running lab, by packets. Where they differ, the cell shows all results, and the command exits
+1. With --json, each cell that policies deny names the policy, rule and line; netlab explain
+does so for one connection.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return u.reach(c.Context(), args, o) },
 	}
@@ -44,7 +45,7 @@ type reachOptions struct {
 	json  bool
 }
 
-// plane is a port over a protocol, and who listens there.
+// plane is a port of a protocol, and what listens there.
 type plane struct {
 	protocol topology.Protocol
 	port     uint16
@@ -137,7 +138,7 @@ func planesOf(lab *topology.Lab) []plane {
 	return all
 }
 
-// wanted are the planes that the user asked for: 80, or 53/udp; all without a word.
+// wanted are the planes that the user asked for: 80, or 53/udp; all if none is given.
 func wanted(all []plane, ports []string) ([]plane, error) {
 	if len(ports) == 0 {
 		return all, nil
@@ -147,7 +148,7 @@ func wanted(all []plane, ports []string) ([]plane, error) {
 		number, protocol, _ := strings.Cut(text, "/")
 		n, err := strconv.ParseUint(number, 10, 16)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--port %s is no port", text), "write for example --port 80 or --port 53/udp")
+			return nil, usage(fmt.Errorf("--port %s is not a port", text), "write, for example, --port 80 or --port 53/udp")
 		}
 		found := false
 		for _, p := range all {
@@ -156,7 +157,7 @@ func wanted(all []plane, ports []string) ([]plane, error) {
 			}
 		}
 		if !found {
-			return nil, usage(fmt.Errorf("nobody listens on port %s", text), "see what there is: leave out --port")
+			return nil, usage(fmt.Errorf("nothing listens on port %s", text), "list all ports: leave out --port")
 		}
 	}
 	return out, nil
@@ -172,7 +173,7 @@ func dialerName(d topology.Dialer) string {
 	return d.Client.Name
 }
 
-// onPaper asks what services and policies mean, and what the rules do.
+// onPaper judges by what services and policies mean, and by what the rules do.
 func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes []plane) []reports.Reachability {
 	world := walk.New(p)
 	var tables []reports.Reachability
@@ -184,11 +185,11 @@ func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes 
 			for _, a := range x.addrs {
 				to := netip.AddrPortFrom(a, x.port)
 				var c reports.Cell
-				for _, end := range topology.Reach(lab, d, to, x.protocol) {
-					c.Expected = with(c.Expected, flow.Outcome(end.Outcome))
+				for _, end := range meaning.Reach(lab, d, to, x.protocol) {
+					c.Expected = with(c.Expected, end.Outcome)
 				}
 				prediction := world.Walk(reachFlow(d, to, x.protocol))
-				for _, end := range prediction.Ends() {
+				for _, end := range prediction.Results() {
 					c.Predicted = with(c.Predicted, end.Value.Outcome)
 				}
 				c.Because = deniedBecause(lab, prediction)
@@ -225,13 +226,13 @@ func flowsOf(tables []reports.Reachability, dialers []topology.Dialer, planes []
 	return flows
 }
 
-// runningLab is a lab that can be asked, such as an *engine.Client.
+// runningLab is a lab that can be queried, such as an *engine.Client.
 type runningLab interface {
-	Probe(ctx context.Context, flows []flow.Flow) ([]flow.Seen, error)
+	Probe(ctx context.Context, flows []flow.Flow) ([]flow.Observation, error)
 	Read(ctx context.Context) (have, want *plan.Plan, err error)
 }
 
-// sameAs refuses to compare a lab with a file from which it was not made.
+// sameAs refuses to compare a lab with a file that it was not made from.
 func (u *ui) sameAs(ctx context.Context, running runningLab, p *plan.Plan, path string) error {
 	if running == nil {
 		return nil
@@ -241,13 +242,13 @@ func (u *ui) sameAs(ctx context.Context, running runningLab, p *plan.Plan, path 
 		return broken(err, "see: netlab status")
 	}
 	if !plan.Diff(want, p).Empty() {
-		return usage(fmt.Errorf("the lab is not as %s says", path), "make it so: netlab up "+path+", or give the same --var here")
+		return usage(fmt.Errorf("the lab does not match %s", path), "update it: netlab up "+path+", or give the same --var here")
 	}
 	return nil
 }
 
-// observeReach dials all cells at once, and once more those that are not as expected:
-// neighbours that meet for the first time may lose a packet.
+// observeReach dials all cells concurrently, and those that are not as expected once
+// more: a packet may be lost during neighbour discovery.
 func observeReach(ctx context.Context, lab runningLab, tables []reports.Reachability, dialers []topology.Dialer, planes []plane) error {
 	flows := flowsOf(tables, dialers, planes)
 	var cells []*reports.Cell

@@ -7,8 +7,8 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-// reachable finds what the argument means: a lab that runs, which can be dialed and has
-// its scenario, else a scenario, which can be followed on paper only.
+// reachable resolves the argument: a running lab, which can be dialed and has its
+// scenario, else a scenario, which can only be followed on paper.
 func (u *ui) reachable(ctx context.Context, args []string) (path string, lab runningLab, err error) {
 	running, err := engine.List()
 	if err != nil {

@@ -8,17 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
 func rulesCommand(u *ui) *cobra.Command {
 	var o rulesOptions
 	c := &cobra.Command{
-		Use:   "rules [TARGET]",
-		Short: "Show the programmed rules, each with the object and the line that it serves",
-		Long: `Show the rules that are in the kernel of a running lab, as iptables-save prints them.
-Behind each stands the object that it serves and where that is written. With --file, show
-the rules that a scenario would have, without a kernel. TARGET is a node.
+		Use: "rules [TARGET]",
+		Long: `Show the rules that are in the kernel of a running lab, as iptables-save prints them,
+each followed by the object that it serves and where that is written. With --file, show the
+rules that a scenario would have, without a kernel. TARGET is a node.
 
   netlab rules node1 --table nat
   netlab rules -f scenarios/local-policy.hcl node1`,
@@ -32,7 +31,7 @@ the rules that a scenario would have, without a kernel. TARGET is a node.
 		},
 	}
 	o.flags.register(c)
-	c.Flags().StringVar(&o.lab, "lab", "", "the lab, where several are running")
+	c.Flags().StringVar(&o.lab, "lab", "", "the lab, if several are running")
 	c.Flags().StringVarP(&o.file, "file", "f", "", "show the rules of a `SCENARIO` instead of a running lab")
 	c.Flags().StringVarP(&o.table, "table", "t", "", "only this `TABLE`: filter, mangle, nat or raw")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
@@ -47,7 +46,7 @@ type rulesOptions struct {
 
 func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
 	if known := []string{"filter", "mangle", "nat", "raw"}; o.table != "" && !slices.Contains(known, o.table) {
-		return usage(fmt.Errorf("%q is no table", o.table), "write one of "+strings.Join(known, ", "))
+		return usage(fmt.Errorf("%q is not a table", o.table), "write one of "+strings.Join(known, ", "))
 	}
 	have, want, netns, err := u.rulesOf(c, o)
 	if err != nil {
@@ -67,7 +66,7 @@ func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
 		return u.json(lines)
 	}
 	if len(lines) == 0 {
-		u.say("there are no such rules; rules live on nodes: netlab inspect lists them")
+		u.say("there are no such rules; only nodes have rules: netlab inspect lists the nodes")
 	}
 	u.printRules(lines)
 	return nil
@@ -82,7 +81,7 @@ func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, n
 			return nil, nil, "", err
 		}
 		if o.target != "" {
-			place, err := scenarios.Dialer(s.Lab, o.target)
+			place, err := language.Dialer(s.Lab, o.target)
 			if err != nil {
 				return nil, nil, "", misnamed(err, "usage: netlab rules -f "+o.file+" TARGET")
 			}
@@ -131,7 +130,7 @@ type ruleLine struct {
 	Extra  bool   `json:"extra,omitempty"` // not in the plan
 }
 
-// annotate lists the rules of a namespace with the origins of their twins in the
+// annotate lists the rules of a namespace with the origins of the same rules in the
 // plan.
 func annotate(have, want *plan.Netns, table string) []ruleLine {
 	type key struct {
@@ -166,7 +165,7 @@ func annotate(have, want *plan.Netns, table string) []ruleLine {
 	return lines
 }
 
-// printRules prints like iptables-save, a comment behind each rule.
+// printRules prints like iptables-save, with a comment after each rule.
 func (u *ui) printRules(lines []ruleLine) {
 	netns, table := "", ""
 	for _, l := range lines {

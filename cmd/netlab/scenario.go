@@ -11,7 +11,7 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -26,31 +26,31 @@ func (f *scenarioFlags) register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.varFiles, "var-file", nil, "read variables from a `FILE` (repeatable)")
 }
 
-func (f scenarioFlags) options(u *ui) (scenarios.Options, error) {
+func (f scenarioFlags) options(u *ui) (language.Options, error) {
 	vars := map[string]string{}
 	for _, v := range f.vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok {
-			return scenarios.Options{}, usage(fmt.Errorf("--var %s has no value", v), "write --var NAME=VALUE")
+			return language.Options{}, usage(fmt.Errorf("--var %s has no value", v), "write --var NAME=VALUE")
 		}
 		vars[name] = value
 	}
-	return scenarios.Options{Vars: vars, VarFiles: f.varFiles, Environ: os.Environ(), Stdin: u.in}, nil
+	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.varFiles, Environ: os.Environ(), Stdin: u.in}, nil
 }
 
-// load reads one scenario and prints its diagnostics. With errors among them it
-// returns an error that needs no further words.
-func (u *ui) load(path string, f scenarioFlags) (*scenarios.Scenario, error) {
+// load reads one scenario and prints its diagnostics. If any is an error, it returns
+// an error that prints nothing more.
+func (u *ui) load(path string, f scenarioFlags) (*language.Scenario, error) {
 	return u.loadVaried(path, f, nil)
 }
 
-func (u *ui) loadVaried(path string, f scenarioFlags, v scenarios.Variation) (*scenarios.Scenario, error) {
+func (u *ui) loadVaried(path string, f scenarioFlags, v language.Variation) (*language.Scenario, error) {
 	options, err := f.options(u)
 	if err != nil {
 		return nil, err
 	}
 	options.Variation = v
-	s, diags := scenarios.Load(path, options)
+	s, diags := language.Load(path, options)
 	if len(diags) > 0 {
 		_ = diags.WriteText(u.errs, colour(u.errs))
 	}
@@ -61,12 +61,12 @@ func (u *ui) loadVaried(path string, f scenarioFlags, v scenarios.Variation) (*s
 }
 
 // compile reads one scenario and turns it into a plan.
-func (u *ui) compile(path string, f scenarioFlags) (*scenarios.Scenario, *plan.Plan, error) {
+func (u *ui) compile(path string, f scenarioFlags) (*language.Scenario, *plan.Plan, error) {
 	return u.compileVaried(path, f, nil)
 }
 
 // compileVaried is compile for one combination of a matrix.
-func (u *ui) compileVaried(path string, f scenarioFlags, v scenarios.Variation) (*scenarios.Scenario, *plan.Plan, error) {
+func (u *ui) compileVaried(path string, f scenarioFlags, v language.Variation) (*language.Scenario, *plan.Plan, error) {
 	s, err := u.loadVaried(path, f, v)
 	if err != nil {
 		return nil, nil, err
@@ -78,10 +78,10 @@ func (u *ui) compileVaried(path string, f scenarioFlags, v scenarios.Variation) 
 	return s, p, nil
 }
 
-// misnamed is a usage error about a name in a lab: with what to write instead, where
-// that is known, else with the hint.
+// misnamed is a usage error about a name in a lab, with what to write instead if that
+// is known, else with the hint.
 func misnamed(err error, hint string) error {
-	var e *scenarios.NameError
+	var e *language.NameError
 	if errors.As(err, &e) {
 		hint = e.Hint
 	}
@@ -102,7 +102,7 @@ func theScenario(args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	found, err := scenarios.Find([]string{"."})
+	found, err := language.FindIn(".")
 	switch {
 	case err != nil:
 		return "", usage(err, "name a scenario file")
@@ -113,7 +113,7 @@ func theScenario(args []string) (string, error) {
 	}
 }
 
-// counts says how large a lab is.
+// counts describes the size of a lab.
 func counts(l *topology.Lab) string {
 	return strings.Join([]string{plural(len(l.Nodes), "node"), plural(len(l.Clients), "client"),
 		plural(len(l.Pods), "pod"), plural(len(l.Services), "service")}, ", ")

@@ -34,10 +34,10 @@ func TestDeadControlSocket(t *testing.T) {
 	}{
 		{"socket deleted", without("control"), "unreachable"},
 		{"all files deleted", without("control", "pids", "log", "plan"), "unreachable"},
-		{"only the note of its processes deleted", without("pids"), "running"},
+		{"only the file of its processes deleted", without("pids"), "running"},
 		{"engine stopped", stop, "unreachable"},
 		{"janitor stopped", func(t *testing.T, p *testPlace) { halt(t, p.serving("janitor")...) }, "running"},
-		{"engine stopped and note deleted", func(t *testing.T, p *testPlace) { stop(t, p); without("pids")(t, p) }, "unreachable"},
+		{"engine stopped and file deleted", func(t *testing.T, p *testPlace) { stop(t, p); without("pids")(t, p) }, "unreachable"},
 		{"garbage", says("\x00\xff\x17garbage\n\n", true), "running"},
 		{"garbage in a request", says("r\x7f\xff\xff\xff\xff\xff garbage", true), "running"},
 		{"garbage in a program to run", says("x\x05\x01\x02", true), "running"},
@@ -65,12 +65,12 @@ func TestDeadControlSocket(t *testing.T) {
 	}
 }
 
-// halt stops processes, and waits until each of their threads stands still.
+// halt stops processes, and waits until all of their threads have stopped.
 func halt(t testing.TB, pids ...int) {
 	t.Helper()
 	kill(t, unix.SIGSTOP, pids...)
 	for _, pid := range pids {
-		eventually(t, "all threads stand still", func() string {
+		eventually(t, "all threads have stopped", func() string {
 			threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 			for _, file := range threads {
 				if data, err := os.ReadFile(file); err == nil && !strings.Contains(string(data), "\nState:\tT") {
@@ -101,7 +101,7 @@ func says(text string, hangUp bool) func(*testing.T, *testPlace) {
 }
 
 // inSmallRun runs a script of sh where /run is a file system of a few pages and
-// inodes. Root in a user namespace of ours, where we are not root, does as well.
+// inodes. Root in a user namespace of ours, where we are not root, works, too.
 func inSmallRun(t *testing.T, p *testPlace, options, script string) (string, error) {
 	t.Helper()
 	defer p.expectNothing()

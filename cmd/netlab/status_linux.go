@@ -10,14 +10,13 @@ import (
 func statusCommand(u *ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "status [LAB]",
-		Short: "Say what in the kernel has drifted from the plan",
+		Use: "status [LAB]",
 		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
-1 when something is missing, different or extra. Real servers of IPVS that left the plan and
-wait for the end of their last connection are listed, and are no drift.
+1 when something is missing, different or extra. IPVS real servers that left the plan and are
+draining are listed, but are not drift.
 
-In a large lab, up may answer before it has looked at the namespaces that its change does not
-touch. Status waits for that, and tells what was put right there; with -v, line by line.`,
+In a large lab, up may return before it has checked the namespaces that its change does not
+touch. Status waits for that check and reports what it repaired; with -v, line by line.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -29,7 +28,7 @@ touch. Status waits for that, and tells what was put right there; with -v, line 
 			if err != nil {
 				return broken(err, "remove it: netlab down "+info.Name)
 			}
-			// Again: what was found behind the last change is known by now.
+			// Again: what the check after the last change found is known by now.
 			now, err := lab.Info(c.Context())
 			if err != nil {
 				return broken(err, "remove it: netlab down "+info.Name)
@@ -40,15 +39,15 @@ touch. Status waits for that, and tells what was put right there; with -v, line 
 				if drift == nil {
 					drift = []string{}
 				}
-				leaving := info.Leaving
-				if leaving == nil {
-					leaving = []engine.Leaving{}
+				draining := info.Draining
+				if draining == nil {
+					draining = []engine.Draining{}
 				}
-				err = u.json(map[string]any{"lab": info.Name, "drift": drift, "leaving": leaving,
+				err = u.json(map[string]any{"lab": info.Name, "drift": drift, "draining": draining,
 					"repaired": info.Check.Summary, "check_error": info.Check.Err})
 			} else {
 				u.printDrift(info.Name, relative(info.File), drift)
-				u.printLeaving(info.Leaving)
+				u.printDraining(info.Draining)
 				u.sayCheck(info.Name, info.Check)
 			}
 			if err == nil && len(drift) > 0 {
@@ -61,23 +60,23 @@ touch. Status waits for that, and tells what was put right there; with -v, line 
 	return c
 }
 
-// printLeaving names real servers that are no drift: they wait for their last connection.
-func (u *ui) printLeaving(list []engine.Leaving) {
+// printDraining lists real servers that are draining, which is not drift.
+func (u *ui) printDraining(list []engine.Draining) {
 	for _, l := range list {
-		u.print("%s: real server %s of %s %s is leaving: %s, %d closing\n", l.Netns, l.Real, l.Proto, l.Virtual,
+		u.print("%s: real server %s of %s %s is draining: %s, %d closing\n", l.Netns, l.Real, l.Proto, l.Virtual,
 			plural(l.Active, "connection"), l.Inactive)
 	}
 }
 
-// sayCheck tells what was found behind the answer of the last up.
+// sayCheck reports what was found after the last up returned.
 func (u *ui) sayCheck(name string, check engine.Check) {
 	if check.Err != "" {
-		u.say("%s: after the last up, not all could be looked at: %s", name, check.Err)
+		u.say("%s: the check after the last up failed: %s", name, check.Err)
 	}
 	if check.Summary == "" {
 		return
 	}
-	u.say("%s: after the last up more was put right: %s", name, check.Summary)
+	u.say("%s: the check after the last up repaired: %s", name, check.Summary)
 	if u.verbose {
 		for _, line := range check.Lines {
 			u.say("%s", line)
@@ -93,5 +92,5 @@ func (u *ui) printDrift(name, file string, drift []string) {
 	for _, line := range drift {
 		u.print("%s\n", line)
 	}
-	u.say("%s has drifted in %s; put it right: netlab up %s", name, plural(len(drift), "place"), file)
+	u.say("%s has drifted in %s; repair it: netlab up %s", name, plural(len(drift), "place"), file)
 }

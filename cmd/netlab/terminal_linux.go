@@ -55,7 +55,7 @@ func withTerminal(ctx context.Context, lab *engine.Client, cmd engine.Command) (
 		_, _ = io.Copy(os.Stdout, master)
 	}()
 	status, err := lab.Exec(ctx, cmd)
-	slave.Close() // the last user of that end: what was written is read, then the copy ends
+	slave.Close() // the last open end: what was written is read, then the copy ends
 	<-shown
 	return status, err
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// ui is the policy of what the user reads: the answer goes to standard output
+// ui holds the rules for what the user reads: the answer goes to standard output
 // and nothing else does; the conversation goes to standard error, in lower case,
 // without full stops; every error ends with what to do. Colour is for terminals,
 // and never with NO_COLOR.
@@ -48,7 +48,7 @@ func (u *ui) json(v any) error {
 	return e.Encode(v)
 }
 
-// finish tells the user how the command ended and returns the exit code.
+// finish prints how the command ended and returns the exit code.
 func (u *ui) finish(err error) int {
 	if err == nil {
 		return exitOK
@@ -70,7 +70,7 @@ func (u *ui) finish(err error) int {
 	return e.code
 }
 
-// working says what takes long, from the first second on: as one line that
+// working shows what takes long, after the first second: as one line that
 // counts on a terminal, as plain lines elsewhere. The returned function ends it.
 func (u *ui) working(what string) (done func()) {
 	stop := make(chan struct{})

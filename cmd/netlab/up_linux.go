@@ -13,7 +13,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
 func upCommand(u *ui) *cobra.Command {
@@ -21,13 +21,13 @@ func upCommand(u *ui) *cobra.Command {
 	var name string
 	var dry bool
 	c := &cobra.Command{
-		Use:   "up [FILE]",
-		Short: "Make the running lab equal to a scenario",
-		Long: `Build the lab that a scenario describes. If it runs already, apply the difference:
+		Use: "up [FILE]",
+		Long: `Build the lab that a scenario describes. If it is already running, apply the difference:
 what the difference does not touch is not disturbed.
 
-What has drifted from the plan is put right, too. In a large lab that happens after the answer
-where the change does not reach; other commands wait for it, and status tells of it.`,
+What has drifted from the plan is repaired, too. In a large lab, namespaces that the change
+does not touch are repaired after up returns; other commands wait for it, and status reports
+it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := theScenario(args)
@@ -41,7 +41,7 @@ where the change does not reach; other commands wait for it, and status tells of
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&name, "name", "", "name of the lab, if not the scenario's: for two labs of one name")
+	c.Flags().StringVar(&name, "name", "", "name of the lab, if not the scenario's: to run two copies of one")
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done: netlab plan")
 	return c
 }
@@ -64,7 +64,7 @@ func (u *ui) up(ctx context.Context, path string, flags scenarioFlags, name stri
 	var isNew bool
 	for try := 0; ; try++ {
 		applied, isNew, err = u.bringUp(ctx, p, meta)
-		// A lab that goes away while we ask it to change is made anew.
+		// A lab that goes away while it is being changed is made anew.
 		gone := errors.Is(err, engine.ErrEnded) || errors.Is(err, engine.ErrNotRunning) || errors.Is(err, engine.ErrUnreachable)
 		if !gone || isNew || try == 5 {
 			break
@@ -93,7 +93,7 @@ func (u *ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a eng
 	return a, isNew, err
 }
 
-// apply applies a plan and shows what takes long.
+// apply applies a plan and shows the progress if it takes long.
 func (u *ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
 	done := u.working(fmt.Sprintf("building %s: %s, %s", meta.Name, plural(meta.Nodes, "node"), plural(meta.Pods, "pod")))
 	defer done()
@@ -123,7 +123,7 @@ func startOrConnect(ctx context.Context, name string) (lab *engine.Client, isNew
 			continue // it went away between the two
 		}
 		if err != nil && time.Since(started) < connectPatience {
-			time.Sleep(5 * time.Millisecond) // it begins or ends just now
+			time.Sleep(5 * time.Millisecond) // it is just starting or ending
 			continue
 		}
 		if err != nil {
@@ -141,16 +141,16 @@ func cannotStart(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &isolation):
-		return &exitError{err: err, code: exitUnsupported, hint: "see what this machine lacks, and how to get it: netlab doctor; or do it in a virtual one: netlab vm up FILE"}
+		return &exitError{err: err, code: exitUnsupported, hint: "see what this machine lacks, and how to get it: netlab doctor; or use a virtual one: netlab vm up FILE"}
 	case errors.Is(err, engine.ErrState):
-		return broken(err, "make sure that there is room in "+engine.StateDir()+" and that you may write there")
+		return broken(err, "make sure that there is room in "+engine.StateDir()+" and that you can write there")
 	default:
 		return broken(err, "see what this machine can do: netlab doctor")
 	}
 }
 
-// explainApply turns the error of an Apply into what the user reads.
-func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario, meta engine.Meta, p *plan.Plan) error {
+// explainApply turns the error of an Apply into a message for the user.
+func (u *ui) explainApply(ctx context.Context, err error, s *language.Scenario, meta engine.Meta, p *plan.Plan) error {
 	var lacks *engine.UnsupportedError
 	var clash *engine.ClashError
 	var told *exitError
@@ -160,7 +160,7 @@ func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario,
 	case errors.As(err, &told):
 		return err
 	case errors.As(err, &clash):
-		return usage(fmt.Errorf("a lab named %s runs already, made from %s", meta.Name, clash.File),
+		return usage(fmt.Errorf("a lab named %s is already running, made from %s", meta.Name, clash.File),
 			fmt.Sprintf("give this one another name: netlab up --name %s-2 %s; or remove that one: netlab down %s",
 				meta.Name, relative(meta.File), meta.Name))
 	case errors.Is(err, engine.ErrBusy):
@@ -173,17 +173,17 @@ func (u *ui) explainApply(ctx context.Context, err error, s *scenarios.Scenario,
 			}
 			about := f.About()
 			u.say("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why)
-			u.say("  %s", about.WayOut)
+			u.say("  %s", about.Remedy)
 		}
-		return &exitError{err: errors.New("nothing was built"), code: exitUnsupported, hint: fmt.Sprintf("in a virtual machine: netlab vm up %s; the whole picture: netlab doctor", relative(meta.File))}
+		return &exitError{err: errors.New("nothing was built"), code: exitUnsupported, hint: fmt.Sprintf("use a virtual machine: netlab vm up %s; see all that is missing: netlab doctor", relative(meta.File))}
 	default:
 		return cannotStart(err)
 	}
 }
 
-// needer is the place in the scenario that asks for a feature: the network mode
+// needer is the place in the scenario that needs a feature: the network mode
 // for tunnels, the proxy for rules.
-func needer(s *scenarios.Scenario, f plan.Feature) string {
+func needer(s *language.Scenario, f plan.Feature) string {
 	o := s.Lab.Proxy.Origin
 	if f == plan.FeatureVXLAN {
 		o = s.Lab.Network.Origin
@@ -194,7 +194,7 @@ func needer(s *scenarios.Scenario, f plan.Feature) string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-func (u *ui) reportUp(name string, s *scenarios.Scenario, a engine.Applied, isNew bool, took time.Duration) {
+func (u *ui) reportUp(name string, s *language.Scenario, a engine.Applied, isNew bool, took time.Duration) {
 	if !isNew && a.Summary == "" {
 		u.print("%s: no change\n", name)
 		return
@@ -211,7 +211,7 @@ func (u *ui) reportUp(name string, s *scenarios.Scenario, a engine.Applied, isNe
 }
 
 // nextSteps are commands worth trying on a lab that has just come up.
-func nextSteps(name string, s *scenarios.Scenario) []string {
+func nextSteps(name string, s *language.Scenario) []string {
 	var list []string
 	if len(s.Lab.Pods) > 0 {
 		list = append(list, "netlab exec "+s.Lab.Pods[0].AgentName()+" -- ip addr")
@@ -228,7 +228,7 @@ func nextSteps(name string, s *scenarios.Scenario) []string {
 	return append(list, "netlab inspect "+name, "netlab down "+name)
 }
 
-// checkLabName refuses names that cannot be the name of a folder, or would hide.
+// checkLabName rejects names that cannot name a folder, or would be hidden.
 func checkLabName(name string) error {
 	if name == "" || len(name) > 200 || name[0] == '.' || strings.ContainsAny(name, "/\x00\n") {
 		return usage(fmt.Errorf("%q cannot be the name of a lab", name), "give it one: --name NAME")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netlab/netlab/datapath"
 )
 
 // dialVariable makes this program connect to an address and pass lines on, as nc
@@ -61,8 +63,8 @@ func (p *testPlace) converse(from, to string) *conversation {
 	return c
 }
 
-// ask sends a line over the connection and returns the answer: who answers, and
-// whom it sees.
+// ask sends a line over the connection and returns the answer: who answers, and the
+// source that it sees.
 func (c *conversation) ask() string {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, "who?\n"); err != nil {
@@ -134,7 +136,11 @@ func edited(t testing.TB, edits ...string) string {
 
 func TestUpdatesSpareConnections(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"vxlan", "host-gw"} {
+	for _, m := range datapath.Modes() {
+		mode := m.Name()
+		if !m.Facts().Routed {
+			continue // the pods are on different nodes
+		}
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
@@ -253,8 +259,8 @@ func TestStatusNamesWhatWasChangedAndUpRepairs(t *testing.T) {
 	p.expectNothing()
 }
 
-// crowded is a lab so large that a change of a label is answered before all pods were
-// looked at.
+// crowded is a lab so large that up returns from a change of a label before all pods were
+// checked.
 const crowded = `
 variable "role" {
   type    = string
@@ -289,7 +295,7 @@ func TestUpRepairsWhatItsChangeDoesNotTouch(t *testing.T) {
 	p.netlab("up", "a.hcl")
 	harm := func() { p.netlab("exec", "many-30", "--", "ip", "route", "del", "default") }
 
-	// Whoever asks next finds it repaired, without asking for status first.
+	// The next command finds it repaired, without status first.
 	harm()
 	if out := p.netlab("up", "--var", "role=friend", "a.hcl"); !strings.Contains(out, "1 network namespace changed") {
 		t.Errorf("up: %s", out)
@@ -298,7 +304,7 @@ func TestUpRepairsWhatItsChangeDoesNotTouch(t *testing.T) {
 		t.Errorf("the route is not back: %s", out)
 	}
 	r := p.try("-v", "status")
-	if r.status != 0 || r.out != "a: as planned\n" || !strings.Contains(r.err, "after the last up more was put right: 1 network namespace changed (1 route)") ||
+	if r.status != 0 || r.out != "a: as planned\n" || !strings.Contains(r.err, "the check after the last up repaired: 1 network namespace changed (1 route)") ||
 		!strings.Contains(r.err, "default") {
 		t.Errorf("status: exit status %d: %s%s", r.status, r.out, r.err)
 	}
@@ -309,7 +315,7 @@ func TestUpRepairsWhatItsChangeDoesNotTouch(t *testing.T) {
 		t.Errorf("status after it: exit status %d: %s%s", r.status, r.out, r.err)
 	}
 
-	// Without a change all is looked at before the answer.
+	// Without a change everything is checked before up returns.
 	harm()
 	if out := p.netlab("up", "--var", "role=friend", "a.hcl"); !strings.Contains(out, "1 network namespace changed (1 route)") {
 		t.Errorf("up without a change: %s", out)

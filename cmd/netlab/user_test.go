@@ -17,7 +17,7 @@ import (
 // nobodyElse is a user and group that no machine should have.
 const nobodyElse = 54321
 
-// TestAsAnOrdinaryUser runs the tests of this package again without any right, in
+// TestAsAnOrdinaryUser runs the tests of this package again without privileges, in
 // user namespaces, as people without root do.
 func TestAsAnOrdinaryUser(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -44,7 +44,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, nobodyElse, nobodyElse); err != nil {
 		t.Fatal(err)
 	}
-	const chosen = "TestScripts|TestKilledEngine|TestDeadControlSocket|TestFullStateFolder|TestUpdates|TestStatus|TestTwoUps|TestWithoutARuntime"
+	const chosen = "TestScripts|TestKilledEngine|TestDeadControlSocket|TestFullStateFolder|TestUpdates|TestStatus|TestTwoUps|TestLastWords|TestWithoutARuntime"
 	cmd := exec.Command(program, "-test.run", "^("+chosen+")", "-test.timeout", "2m", "-test.v")
 	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyElse, Gid: nobodyElse}}
@@ -57,8 +57,8 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	}
 }
 
-// ofFailed keeps of what go test -v prints the parts of tests that failed, and all of it
-// when there is none, as when the program died.
+// ofFailed keeps the output of failed tests from go test -v, and all of it if there are
+// none, as when the program died.
 func ofFailed(out string) string {
 	failed := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`).FindAllStringSubmatch(out, -1) {
@@ -86,7 +86,7 @@ func ofFailed(out string) string {
 	return kept.String()
 }
 
-func TestWhatFailedIsShown(t *testing.T) {
+func TestTheOutputOfFailedTestsIsShown(t *testing.T) {
 	const out = `=== RUN   TestA
     a_test.go:1: fine
 === NAME  TestB
@@ -110,8 +110,8 @@ FAIL
 	}
 }
 
-// copyProgram copies this program, by another: whatever this one forks meanwhile would
-// inherit the file that is open for writing, and keep it from being run (ETXTBSY).
+// copyProgram copies this program with cp: a process that this one forks meanwhile would
+// inherit the file open for writing, and the copy could not be run (ETXTBSY).
 func copyProgram(t *testing.T, to string) {
 	t.Helper()
 	from, err := os.Executable()
@@ -126,8 +126,8 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-// Without XDG_RUNTIME_DIR the state folder is in the temporary directory, and
-// nobody else's.
+// Without XDG_RUNTIME_DIR the state folder is in the temporary directory, and private
+// to the user.
 func TestWithoutARuntimeFolder(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root: its state folder is fixed")

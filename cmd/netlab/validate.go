@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
 func validateCommand(u *ui) *cobra.Command {
@@ -12,11 +12,11 @@ func validateCommand(u *ui) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [FILE…]",
 		Short: "Check scenarios; needs no privileges and no kernel",
-		Long: `Check scenarios, and say all that is wrong with them in one run. Takes files, folders (this
-one) and globs; - is standard input. Exits 2 when one is invalid. Needs no privileges and
-no kernel.`,
+		Long: `Check scenarios, and report all their mistakes in one run. Takes files, folders (default:
+this one) and globs; - is standard input. Exits 2 when one is invalid. Needs no privileges
+and no kernel.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			paths, err := scenarios.Find(orHere(args))
+			paths, err := language.Find(orHere(args))
 			if err != nil {
 				return usage(err, "name a scenario file")
 			}
@@ -56,9 +56,9 @@ func (u *ui) validateJSON(paths []string, flags scenarioFlags) error {
 	if err != nil {
 		return err
 	}
-	all := scenarios.Diagnostics{}
+	all := language.Diagnostics{}
 	for _, path := range paths {
-		_, diags := scenarios.Load(path, options)
+		_, diags := language.Load(path, options)
 		all = append(all, diags...)
 	}
 	if _, err := u.out.Write(all.JSON()); err != nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/netlab/netlab/datapath/vm"
 )
 
-// vmGoTestCommand runs a compiled test in a machine: what go test -exec wants.
+// vmGoTestCommand runs a compiled test in a machine, for go test -exec.
 func vmGoTestCommand(u *ui, f *vmFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "go-test [FLAG…] TEST [ARG…]",
 		Short: "Run a compiled Go test in a fresh machine",
 		Long: `Boot a machine with the files of the Go module around the working directory, and run a
-compiled test there, as root and in this directory. Profiles come back.`,
+compiled test there, as root and in this directory. Profiles are copied back.`,
 		Example: `  go test -exec 'netlab vm go-test' ./datapath/kernel -run TestApply -v
   go test -c ./datapath/kernel && netlab vm go-test ./kernel.test -test.v`,
 		Args:               cobra.MinimumNArgs(1),
-		DisableFlagParsing: true, // those behind the test are the test's
+		DisableFlagParsing: true, // those after the test are the test's
 		RunE: func(c *cobra.Command, args []string) error {
 			args, err := ownFlags(c, args)
 			switch {
@@ -34,11 +34,11 @@ compiled test there, as root and in this directory. Profiles come back.`,
 				err = errors.New("no test")
 				fallthrough
 			case err != nil:
-				return usage(err, "name a test that go test -c has made, and flags of the machine before it")
+				return usage(err, "name a test built by go test -c, after the flags of the machine")
 			}
 			test, err := filepath.Abs(args[0])
 			if err != nil {
-				return usage(err, "name a test that go test -c has made")
+				return usage(err, "name a test built by go test -c")
 			}
 			root, err := moduleRoot()
 			if err != nil {
@@ -48,7 +48,7 @@ compiled test there, as root and in this directory. Profiles come back.`,
 			boot := vm.Boot{Files: []string{root}, Programs: []string{test}, Collect: profiles(args[1:])}
 			for _, p := range boot.Collect {
 				if info, err := os.Stat(p); err == nil && info.IsDir() {
-					boot.Files = append(boot.Files, p) // the test expects that it is there
+					boot.Files = append(boot.Files, p) // the test expects it
 				}
 			}
 			return u.inMachine(c.Context(), f, job, boot)
@@ -84,7 +84,7 @@ func moduleRoot() (string, error) {
 
 var profileFlag = regexp.MustCompile(`^--?test\.(?:coverprofile|cpuprofile|memprofile|blockprofile|mutexprofile|trace|outputdir|gocoverdir)=(.+)$`)
 
-// profiles are the files that flags of a test ask for.
+// profiles are the files that flags of a test write.
 func profiles(args []string) []string {
 	var list []string
 	for _, a := range args {

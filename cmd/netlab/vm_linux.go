@@ -32,12 +32,11 @@ func (f *vmFlags) register(c *cobra.Command) {
 func vmCommand(u *ui) *cobra.Command {
 	f := &vmFlags{}
 	c := &cobra.Command{
-		Use:   "vm",
-		Short: "Do the same in a small virtual machine with a full kernel",
+		Use: "vm",
 		Long: `Run netlab, or any command, in a small virtual machine whose kernel has all that labs can
-need: ip_vs, dummy, netem, ipip, wireguard, sctp. It boots in seconds, needs QEMU and no
-rights, and leaves nothing behind but a kernel in the cache.`,
-		Example: `  netlab vm test scenarios/ipvs-cluster-ip.hcl   prove what this kernel cannot run
+need: ip_vs, dummy, netem, ipip, wireguard, sctp. It boots in seconds, needs QEMU but no
+privileges, and leaves nothing behind but a kernel in the cache.`,
+		Example: `  netlab vm test scenarios/ipvs/ipvs-cluster-ip.hcl   test what this kernel cannot run
   netlab vm exec -- netlab doctor                what the machine's kernel can do
   netlab vm shell                                look around in it`,
 		Args: cobra.NoArgs,
@@ -59,7 +58,7 @@ func vmExecCommand(u *ui, f *vmFlags) *cobra.Command {
 		Short: "Run a command in a fresh machine, and exit with its status",
 		Long: `Boot a machine, run a command in it as root, and exit with its status. The machine has
 netlab, the usual tools of this machine, the command's own file, and the files that --file
-names, at the same places. What --collect names comes back.`,
+names, at the same paths. What --collect names is copied back.`,
 		Example: `  netlab vm exec -- netlab doctor
   netlab vm exec --file scenarios -- netlab test scenarios
   netlab vm exec --collect trace.pcap -- ./my-program --write trace.pcap`,
@@ -95,16 +94,16 @@ names, at the same places. What --collect names comes back.`,
 	c.Flags().SetInterspersed(false)
 	c.Flags().BoolVarP(&interactive, "interactive", "i", false, "give the command all of standard input (with -t it has the terminal)")
 	c.Flags().BoolVarP(&tty, "tty", "t", false, "give the command a terminal")
-	c.Flags().StringArrayVar(&files, "file", nil, "bring this `FILE` or folder along (repeatable)")
-	c.Flags().StringArrayVar(&collect, "collect", nil, "bring this `FILE` or folder back (repeatable)")
+	c.Flags().StringArrayVar(&files, "file", nil, "copy this `FILE` or folder into the machine (repeatable)")
+	c.Flags().StringArrayVar(&collect, "collect", nil, "copy this `FILE` or folder back (repeatable)")
 	return c
 }
 
-// foldersOf makes sure that what comes back under a name has a folder here.
+// foldersOf makes sure that what is copied back has a folder here.
 func foldersOf(name string) error {
 	dir := filepath.Dir(name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usage(fmt.Errorf("no folder %s for what comes back", dir), "name a file in a folder that exists, here and in the machine")
+		return usage(fmt.Errorf("no folder %s for what is copied back", dir), "name a file in a folder that exists, here and in the machine")
 	}
 	return nil
 }
@@ -172,12 +171,12 @@ const leastMemory = 256
 func (u *ui) kernelFor(ctx context.Context, f *vmFlags) (vm.Kernel, error) {
 	switch {
 	case f.memory < leastMemory:
-		return vm.Kernel{}, usage(fmt.Errorf("a machine does not come up with %d MiB of memory", f.memory), fmt.Sprintf("give it --memory %d or more", leastMemory))
+		return vm.Kernel{}, usage(fmt.Errorf("a machine cannot boot with %d MiB of memory", f.memory), fmt.Sprintf("give it --memory %d or more", leastMemory))
 	case f.cpus < 1:
-		return vm.Kernel{}, usage(fmt.Errorf("a machine has no %d processors", f.cpus), "give it --cpus 1 or more")
+		return vm.Kernel{}, usage(fmt.Errorf("a machine cannot have %d processors", f.cpus), "give it --cpus 1 or more")
 	}
 	if (f.image == "") != (f.modules == "") {
-		return vm.Kernel{}, usage(errors.New("--kernel and --modules belong together"), "name both, or none for Debian's kernel")
+		return vm.Kernel{}, usage(errors.New("--kernel and --modules belong together"), "give both, or neither for Debian's kernel")
 	}
 	if f.image != "" {
 		k, err := vm.NamedKernel(f.image, f.modules)
@@ -197,9 +196,9 @@ func (u *ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
 	if !result.Ended {
 		code, what := vm.CodePanic, "the virtual machine ended before the command did"
 		if err != nil {
-			code, what = vm.CodeTimeout, "the virtual machine gave no answer in time"
+			code, what = vm.CodeTimeout, "the virtual machine did not answer in time"
 		}
-		u.say("netlab: %s; its console said:\n%s", what, lastLines(result.Console, 40))
+		u.say("netlab: %s; its console output:\n%s", what, lastLines(result.Console, 40))
 		return told(code)
 	}
 	for _, o := range result.Jobs {
@@ -213,7 +212,7 @@ func (u *ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
 	return nil
 }
 
-// vmFailed gives the error of a machine that could not be run its exit code.
+// vmFailed sets the exit code of a machine that could not be run.
 func vmFailed(ctx context.Context, err error) error {
 	var missing *vm.MissingError
 	var small *vm.TooSmallError
@@ -226,9 +225,9 @@ func vmFailed(ctx context.Context, err error) error {
 	case errors.As(err, &small):
 		return usage(err, fmt.Sprintf("give it --memory %d or more, or bring fewer files", small.Least))
 	case errors.As(err, &missing):
-		return &exitError{err: err, code: exitUnsupported, hint: missing.Way}
+		return &exitError{err: err, code: exitUnsupported, hint: missing.Hint}
 	default:
-		return broken(err, "see what there is: netlab vm --help")
+		return broken(err, "see: netlab vm --help")
 	}
 }
 
@@ -237,7 +236,7 @@ func lastLines(text string, n int) string {
 	return "  " + strings.Join(lines[max(0, len(lines)-n):], "\n  ")
 }
 
-// vmEnviron are the variables that a command in the machine gets from here.
+// vmEnviron are the environment variables that a command in the machine inherits.
 func vmEnviron() []string {
 	var list []string
 	for _, v := range os.Environ() {

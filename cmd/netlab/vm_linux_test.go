@@ -62,7 +62,7 @@ func TestScenariosGoIntoTheMachineWithWhatTheyRead(t *testing.T) {
 	}
 }
 
-// Files that expressions read lie anywhere.
+// Files that expressions read can be anywhere.
 func TestFilesThatAScenarioReadsGoAlong(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -99,8 +99,8 @@ func TestProfilesOfATestComeBack(t *testing.T) {
 	}
 }
 
-// What costs no boot is told before one.
-func TestMistakesAreToldBeforeAMachineBoots(t *testing.T) {
+// What can be checked without a boot is reported before it.
+func TestMistakesAreReportedBeforeAMachineBoots(t *testing.T) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "wrong.hcl")
 	if err := os.WriteFile(wrong, []byte("node {\n"), 0o644); err != nil {
@@ -116,13 +116,13 @@ func TestMistakesAreToldBeforeAMachineBoots(t *testing.T) {
 		{"labs cannot be kept", []string{"vm", "test", "--keep", wrong}, "netlab vm up FILE"},
 		{"no folder for a report", []string{"vm", "test", "--junit", dir + "/no/x.xml", "../../scenarios/local-policy.hcl"}, "no folder"},
 		{"half a kernel", []string{"vm", "--kernel", wrong, "exec", "--", "true"}, "belong together"},
-		{"a kernel that is none", []string{"vm", "--kernel", wrong, "--modules", dir, "exec", "--", "true"}, "modules.dep"},
+		{"a file that is not a kernel", []string{"vm", "--kernel", wrong, "--modules", dir, "exec", "--", "true"}, "modules.dep"},
 		{"too little memory", []string{"vm", "--memory", "100", "exec", "--", "true"}, "--memory 256"},
 		{"no processor", []string{"vm", "--cpus", "0", "exec", "--", "true"}, "--cpus 1"},
 		{"a file to bring that is not there", []string{"vm", "exec", "--file", dir + "/no", "--", "true"}, "name files"},
-		{"no folder for what comes back", []string{"vm", "exec", "--collect", dir + "/no/x", "--", "true"}, "no folder"},
+		{"no folder for what is copied back", []string{"vm", "exec", "--collect", dir + "/no/x", "--", "true"}, "no folder"},
 		{"a test with too little memory", []string{"vm", "go-test", "--memory", "100", "x.test", "-test.v"}, "--memory "},
-		{"the same, said earlier", []string{"vm", "--memory", "100", "go-test", "x.test", "-test.v"}, "--memory "},
+		{"the same, with the flag earlier", []string{"vm", "--memory", "100", "go-test", "x.test", "-test.v"}, "--memory "},
 		{"no test", []string{"vm", "--memory", "1000", "go-test"}, "name a test"},
 		{"no command", []string{"vm", "exec"}, "usage: netlab vm exec"},
 	} {

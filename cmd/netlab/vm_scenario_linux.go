@@ -13,18 +13,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/netlab/netlab/datapath/vm"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
-// vmTestCommand is the command test with all its flags, done in a machine.
+// vmTestCommand is the command test with all its flags, in a machine.
 func vmTestCommand(u *ui, f *vmFlags) *cobra.Command {
 	var o testOptions
 	c := &cobra.Command{
 		Use:   "test [FILE…]",
 		Short: "Prove every expectation in a machine with a full kernel",
 		Long: `Do what netlab test does, with the same flags, in a virtual machine. Mistakes in files are
-told before it boots. Reports come back to the files that the flags name.`,
-		Example: `  netlab vm test scenarios/ipvs-cluster-ip.hcl
+reported before it boots. Reports are written to the files that the flags name.`,
+		Example: `  netlab vm test scenarios/ipvs/ipvs-cluster-ip.hcl
   netlab vm test --junit report.xml scenarios/`,
 		RunE: func(c *cobra.Command, args []string) error {
 			files, err := o.axesOf(args)
@@ -32,7 +32,7 @@ told before it boots. Reports come back to the files that the flags name.`,
 				return err
 			}
 			if o.keep || o.pause {
-				return usage(errors.New("the labs of a machine end with it, so that none can be kept"), "look around in one: netlab vm up FILE")
+				return usage(errors.New("the labs of a machine end with it, so none can be kept"), "look around in one: netlab vm up FILE")
 			}
 			w, err := u.bring(orHere(files), o.flags, func(quiet *ui) error {
 				_, err := quiet.testLabs(orHere(files), o)
@@ -65,7 +65,7 @@ func vmUpCommand(u *ui, f *vmFlags) *cobra.Command {
 		Use:   "up [FILE]",
 		Short: "Bring a lab up in a machine, and open a shell there",
 		Long: `Boot a machine, build the lab in it, and open a shell there, where netlab ps, exec, rules
-and all other verbs find it. The end of the shell is the end of both. Standard input may be a
+and all other commands find it. When the shell ends, both end. Standard input may be a
 script: netlab vm up FILE <script.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -129,16 +129,16 @@ func (u *ui) shellJob() (vm.Job, error) {
 	return job, nil
 }
 
-// luggage is a job with the files that it needs.
-type luggage struct {
+// bundle is a job with the files that it needs.
+type bundle struct {
 	job  vm.Job
 	boot vm.Boot
 }
 
 // bring checks scenarios here, where a mistake costs no boot, and collects their
 // files for the machine.
-func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (luggage, error) {
-	var w luggage
+func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (bundle, error) {
+	var w bundle
 	if slices.Contains(paths, "-") {
 		text, err := io.ReadAll(u.in)
 		if err != nil {
@@ -146,14 +146,14 @@ func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (
 		}
 		w.job.Stdin = text
 	}
-	// The machine repeats the warnings; here, only mistakes are told.
+	// The machine repeats the warnings; here, only mistakes are reported.
 	var said bytes.Buffer
 	quiet := newUI(bytes.NewReader(w.job.Stdin), io.Discard, &said)
 	if err := check(quiet); err != nil {
 		_, _ = said.WriteTo(u.errs)
 		return w, err
 	}
-	found, err := scenarios.Find(paths)
+	found, err := language.Find(paths)
 	if err != nil {
 		return w, usage(err, "name a scenario file")
 	}
@@ -165,7 +165,7 @@ func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (
 		if err != nil {
 			return w, err
 		}
-		s, _ := scenarios.Load(path, options) // what is wrong has been told
+		s, _ := language.Load(path, options) // mistakes have been reported
 		w.boot.Files = append(w.boot.Files, s.Reads...)
 	}
 	slices.Sort(w.boot.Files)
@@ -173,8 +173,8 @@ func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (
 	return w, nil
 }
 
-// belonging are the files that are read with one: those beside it that set variables
-// by themselves, and of a folder all parts.
+// belonging are the files that are read with one: automatic variable files beside it,
+// and all parts of a folder.
 func belonging(path string) []string {
 	if path == "-" {
 		return glob(".", "*.auto.vars.hcl*")
@@ -186,7 +186,7 @@ func belonging(path string) []string {
 }
 
 func glob(dir string, patterns ...string) []string {
-	entries, _ := os.ReadDir(dir) // what cannot be listed has been complained of
+	entries, _ := os.ReadDir(dir) // an unreadable folder has been reported
 	var list []string
 	for _, e := range entries {
 		for _, p := range patterns {
@@ -198,7 +198,7 @@ func glob(dir string, patterns ...string) []string {
 	return list
 }
 
-// flagsInside are the flags that the user gave, but those of the machine.
+// flagsInside are the flags that the user gave, except those of the machine.
 func (u *ui) flagsInside(c *cobra.Command) []string {
 	var list []string
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -217,7 +217,7 @@ func (u *ui) flagsInside(c *cobra.Command) []string {
 }
 
 // atTerminal lends the job the user's terminal from the moment when the machine is
-// ready; before that, keys are still the user's.
+// ready; before that, keys still go to netlab.
 func (u *ui) atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error) {
 	t, err := newLentTerminal()
 	if err != nil {

@@ -48,7 +48,7 @@ func (t *lentTerminal) lend() {
 	}
 	before, err := term.MakeRaw(t.fd)
 	if err != nil {
-		return // keys come line by line then
+		return // input comes line by line then
 	}
 	t.before = before
 	signals := make(chan os.Signal, 1)
@@ -69,7 +69,7 @@ func (t *lentTerminal) lend() {
 	}()
 }
 
-// giveBack makes the terminal what it was.
+// giveBack restores the terminal.
 func (t *lentTerminal) giveBack() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

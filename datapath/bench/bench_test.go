@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The floor and netlab must make the same objects, or the ratio means nothing.
+// The floor and netlab must create the same objects, or the ratio is meaningless.
 func TestFloorAndNetlabAreComparable(t *testing.T) {
 	c, err := Compare(context.Background(), Shape{Nodes: 2, Clients: 1, Pods: 4, Services: 1, Endpoints: 4}, 1)
 	if err != nil {

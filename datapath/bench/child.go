@@ -26,8 +26,8 @@ type order struct {
 	Edit  string   // such a file for a change on the first node; empty: none
 }
 
-// serveFloor builds, says so, waits for a line, makes the edit if there is one, says
-// so and waits again, takes down, and says so.
+// serveFloor builds, reports it, waits for a line, makes the edit if there is one,
+// reports it and waits again, tears down, and reports that.
 func serveFloor(spec string) error {
 	runtime.LockOSThread()
 	var o order
@@ -92,8 +92,8 @@ func readAll(files []string) ([][]byte, error) {
 	return texts, nil
 }
 
-// floorTimes is how long the floor took: from the start of its process until all is
-// there, for the edit, and from the word to take it down until its links are gone.
+// floorTimes is how long the floor took: from the start of its process until everything
+// exists, for the edit, and from the order to tear it down until its links are gone.
 type floorTimes struct{ up, edit, down time.Duration }
 
 func runFloor(o order) (t floorTimes, err error) {
@@ -145,7 +145,7 @@ func runFloor(o order) (t floorTimes, err error) {
 func expectLine(r *bufio.Reader, want string) error {
 	line, err := r.ReadString('\n')
 	if err == nil && strings.TrimSpace(line) != want {
-		err = fmt.Errorf("the floor says %q, not %q", line, want)
+		err = fmt.Errorf("the floor reports %q, not %q", line, want)
 	}
 	return err
 }

@@ -20,20 +20,20 @@ type Shape struct {
 	Nodes   int
 	Clients int
 	Pods    int // spread evenly over the nodes
-	// Services and Endpoints: every service has so many endpoints, all of them pods.
+	// Services and Endpoints: every service has that many endpoints, all of them pods.
 	Services, Endpoints int
 }
 
-// floor makes the kernel objects of a vxlan lab of a shape, as netlab does, and
-// keeps them by descriptor.
+// floor creates the kernel objects of a vxlan lab of a shape, as netlab does, and holds
+// them by descriptor.
 type floor struct {
-	shape  Shape
-	sets   [][]byte // input of ipset restore for each node; empty: none
-	proc   int
-	nodes  []*space
-	wire   *space
-	others []int // namespaces of pods and clients
-	bare   int   // links of the wire without nodes
+	shape    Shape
+	sets     [][]byte // input of ipset restore for each node; empty: none
+	proc     int
+	nodes    []*space
+	underlay *space
+	others   []int // namespaces of pods and clients
+	bare     int   // links of the underlay without nodes
 }
 
 // space is a namespace that links are added to later.
@@ -42,23 +42,23 @@ type space struct {
 	nl *nl
 }
 
-const wireMTU, podMTU = 1500, 1450
+const underlayMTU, podMTU = 1500, 1450
 
-// uplink is the index of the first link of a namespace, as netlab has it: indexes of
-// the kernel's own choice begin at 2.
+// uplink is the index of the first link of a namespace, as in netlab: indexes chosen by
+// the kernel begin at 2.
 const uplink = 100
 
 // build is the bare loop. The calling goroutine must be locked to its thread.
 func (f *floor) build(rules func(node int) []byte) error {
 	f.proc = -1
 	var err error
-	if f.wire, err = f.enter(nil); err != nil {
+	if f.underlay, err = f.enter(nil); err != nil {
 		return err
 	}
-	f.wire.nl.up(1)
-	f.wire.nl.bridge("br0", uplink, wireMTU, mac(1, 0, 0))
-	f.wire.nl.addr(uplink, [4]byte{192, 168, 0, 1}, 24)
-	if err := f.wire.nl.flush(); err != nil {
+	f.underlay.nl.up(1)
+	f.underlay.nl.bridge("br0", uplink, underlayMTU, mac(1, 0, 0))
+	f.underlay.nl.addr(uplink, [4]byte{192, 168, 0, 1}, 24)
+	if err := f.underlay.nl.flush(); err != nil {
 		return err
 	}
 	links, err := net.Interfaces()
@@ -87,7 +87,7 @@ func (f *floor) build(rules func(node int) []byte) error {
 	return f.restore(rules)
 }
 
-// enter makes a namespace and moves the thread into it, IPv6 off.
+// enter creates a namespace and moves the thread into it, with IPv6 off.
 func (f *floor) enter(settings []string) (*space, error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func (f *floor) node(i int) error {
 		return err
 	}
 	f.nodes = append(f.nodes, s)
-	f.wire.nl.veth(fmt.Sprintf("node%d", i), uplink+1+i, uplink, wireMTU, "eth0", s.fd, mac(2, i, 0))
-	if err := f.wire.nl.flush(); err != nil {
+	f.underlay.nl.veth(fmt.Sprintf("node%d", i), uplink+1+i, uplink, underlayMTU, "eth0", s.fd, mac(2, i, 0))
+	if err := f.underlay.nl.flush(); err != nil {
 		return err
 	}
 	n, own := s.nl, address(i)
@@ -189,8 +189,8 @@ func (f *floor) client(i int) error {
 	}
 	defer s.nl.close()
 	f.others = append(f.others, s.fd)
-	f.wire.nl.veth(fmt.Sprintf("client%d", i), uplink+1+f.shape.Nodes+i, uplink, wireMTU, "eth0", s.fd, mac(6, i, 0))
-	if err := f.wire.nl.flush(); err != nil {
+	f.underlay.nl.veth(fmt.Sprintf("client%d", i), uplink+1+f.shape.Nodes+i, uplink, underlayMTU, "eth0", s.fd, mac(6, i, 0))
+	if err := f.underlay.nl.flush(); err != nil {
 		return err
 	}
 	return inside(s.nl, [4]byte{192, 168, 0, byte(200 + i)}, [4]byte{192, 168, 0, 1})
@@ -223,7 +223,7 @@ func inside(n *nl, own, via [4]byte) error {
 	return n.flush()
 }
 
-// restore loads the rules of every node by bare iptables-restore, as many at once
+// restore loads the rules of every node with bare iptables-restore, as many in parallel
 // as there are cores.
 func (f *floor) restore(rules func(node int) []byte) error {
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -242,7 +242,7 @@ func (f *floor) restore(rules func(node int) []byte) error {
 	return err
 }
 
-// restoreNode loads the sets of a node, if it has some, and its rules.
+// restoreNode loads the sets of a node, if any, and its rules.
 func (f *floor) restoreNode(fd, node int, rules []byte) error {
 	if len(f.sets) > 0 {
 		if err := restoreIn(fd, f.sets[node], "ipset", "restore"); err != nil {
@@ -260,7 +260,7 @@ func restoreIn(fd int, text []byte, program string, args ...string) error {
 	cmd.Stderr = &complaint
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread goes with the goroutine
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
 			started <- err
 			return
@@ -276,7 +276,7 @@ func restoreIn(fd int, text []byte, program string, args ...string) error {
 	return nil
 }
 
-// close gives all descriptors back and waits until the nodes' links are gone.
+// close closes all descriptors and waits until the nodes' links are gone.
 func (f *floor) close() error {
 	for _, fd := range f.others {
 		unix.Close(fd)
@@ -285,7 +285,7 @@ func (f *floor) close() error {
 		s.nl.close()
 		unix.Close(s.fd)
 	}
-	if err := unix.Setns(f.wire.fd, unix.CLONE_NEWNET); err != nil {
+	if err := unix.Setns(f.underlay.fd, unix.CLONE_NEWNET); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
@@ -294,19 +294,19 @@ func (f *floor) close() error {
 			return err
 		}
 		if len(links) <= f.bare {
-			f.wire.nl.close()
-			unix.Close(f.wire.fd)
+			f.underlay.nl.close()
+			unix.Close(f.underlay.fd)
 			return nil
 		}
 	}
-	return errors.New("the links do not go")
+	return errors.New("the links do not disappear")
 }
 
 // The floor runs in namespaces of its own, as an engine does.
 const floorVariable = "NLAB_FLOOR"
 
-// Main turns the process into the floor when this package started it as that, and
-// does not return then. Programs that measure call it first thing.
+// Main turns the process into the floor if this package started it as such, and then
+// does not return. Programs that measure call it first.
 func Main() {
 	spec := os.Getenv(floorVariable)
 	if spec == "" {

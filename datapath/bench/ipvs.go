@@ -13,19 +13,20 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// ipvs compares the programming of many services by IPVS with that by iptables, and
-// connections through the last one of them, on the same kernel. A kernel without
-// IPVS has one row that says so.
+// ipvs compares programming many services with IPVS and with iptables, and connections
+// through the last of them, on the same kernel. A kernel without IPVS gets one row that
+// says so.
 func ipvs(ctx context.Context, o Options) ([]Row, error) {
 	var rows []Row
 	for _, n := range []int{1000, 10000} {
-		o.Progress(fmt.Sprintf("%d services × 3 endpoints by ipvs and by iptables", n))
+		o.Progress(fmt.Sprintf("%d services × 3 endpoints with ipvs and with iptables", n))
 		virtual, err := throughLast(ctx, "ipvs", n, o.Rounds)
 		var lacks *engine.UnsupportedError
 		if errors.As(err, &lacks) {
-			return append(rows, Row{What: "ipvs beside iptables", Got: "not here: netlab vm exec -- netlab bench --only ipvs --rounds 1", OK: true}), nil
+			return append(rows, Row{What: "ipvs against iptables", Got: "not here: netlab vm exec -- netlab bench --only ipvs --rounds 1", OK: true}), nil
 		}
 		if err != nil {
 			return rows, err
@@ -38,15 +39,15 @@ func ipvs(ctx context.Context, o Options) ([]Row, error) {
 			return Row{What: what, Netlab: text(ours), Floor: text(others), Got: fmt.Sprintf("%.2f ×", float64(ours)/float64(others)), OK: true}
 		}
 		rows = append(rows,
-			row(fmt.Sprintf("%d services × 3 endpoints by ipvs, beside iptables", n), virtual.up, rules.up, milliseconds),
-			row(fmt.Sprintf("one endpoint of %d services changes, ipvs beside iptables", n), virtual.edit, rules.edit, milliseconds),
-			row(fmt.Sprintf("a connection through the last of %d services, ipvs beside iptables", n), virtual.connection, rules.connection, microseconds))
+			row(fmt.Sprintf("%d services × 3 endpoints with ipvs, against iptables", n), virtual.up, rules.up, milliseconds),
+			row(fmt.Sprintf("one endpoint of %d services changes, ipvs against iptables", n), virtual.edit, rules.edit, milliseconds),
+			row(fmt.Sprintf("a connection through the last of %d services, ipvs against iptables", n), virtual.connection, rules.connection, microseconds))
 	}
 	return rows, nil
 }
 
-// through is what a proxy mode took: to program all services, to change one endpoint,
-// and for one connection through the last service, from the node itself.
+// through is how long a proxy mode took: to program all services, to change one
+// endpoint, and for one connection through the last service, from the node itself.
 type through struct{ up, edit, connection time.Duration }
 
 func throughLast(ctx context.Context, mode string, n, rounds int) (through, error) {
@@ -69,7 +70,7 @@ func once(ctx context.Context, mode string, n int) (t through, err error) {
 		specs[variant].Proxy.Mode = set(mode)
 		withPod(specs[variant])
 	}
-	lab, _ := topology.Resolve(specs[0])
+	lab, _ := resolve.Lab(specs[0], datapath.Catalogue())
 	before, err := datapath.Compile(lab)
 	if err != nil {
 		return t, err
@@ -112,7 +113,7 @@ func once(ctx context.Context, mode string, n int) (t through, err error) {
 	return t, err
 }
 
-// withPod adds a pod and a service for it, the last one by name.
+// withPod adds a pod and a service for it, last by name.
 func withPod(spec *topology.Spec) {
 	spec.Pods = append(spec.Pods, topology.PodSpec{Block: "web", Labels: map[string]string{"app": "web"},
 		Ports: []topology.PortSpec{{Name: "http", Port: set(80)}}})

@@ -13,7 +13,9 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
 // Spec is a lab of a shape: a vxlan network, pods spread over nodes.
@@ -43,7 +45,7 @@ func (s Shape) Spec() *topology.Spec {
 
 // Lab is the resolved lab and its plan.
 func (s Shape) Lab() (*topology.Lab, *plan.Plan, error) {
-	lab, problems := topology.Resolve(s.Spec())
+	lab, problems := resolve.Lab(s.Spec(), datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			return nil, nil, fmt.Errorf("%s: %s", p.Summary, p.Detail)
@@ -59,7 +61,7 @@ type sample struct {
 	rss      int64
 }
 
-// runNetlab times netlab on the same shape: resolve, compile, start the engine and
+// runNetlab times netlab with the same shape: resolve, compile, start the engine and
 // apply; then down until the links are gone.
 func runNetlab(ctx context.Context, s Shape) (sample, error) {
 	var got sample
@@ -88,7 +90,7 @@ func runNetlab(ctx context.Context, s Shape) (sample, error) {
 	return got, err
 }
 
-// Comparison is what netlab took beside the floor, as medians over the rounds.
+// Comparison is netlab's times against the floor, as medians over the rounds.
 type Comparison struct {
 	Shape     Shape
 	Up, Down  time.Duration
@@ -99,7 +101,7 @@ type Comparison struct {
 	RSS       int64 // of the engine, in bytes
 }
 
-// Compare runs the floor and netlab in turns.
+// Compare runs the floor and netlab alternately.
 func Compare(ctx context.Context, s Shape, rounds int) (Comparison, error) {
 	o := order{Shape: s}
 	if s.Services > 0 {
@@ -136,8 +138,8 @@ func Compare(ctx context.Context, s Shape, rounds int) (Comparison, error) {
 		UpRatio: Median(upRatios), DownRatio: Median(downRatios), RSS: Median(rss)}, nil
 }
 
-// settle lets the kernel finish taking namespaces down: what follows at once would
-// pay for it.
+// settle lets the kernel finish destroying namespaces: whatever follows immediately
+// would be slowed down by it.
 func settle() { time.Sleep(500 * time.Millisecond) }
 
 // writeRules writes the input of iptables-restore of every node.
@@ -152,7 +154,7 @@ func writeRules(dir string, s Shape) ([]string, error) {
 			continue
 		}
 		file := filepath.Join(dir, n.Name)
-		if err := os.WriteFile(file, []byte(plan.RestoreText(plan.Edits(n.Tables), false)), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(iptables.RestoreText(iptables.Create(n.Tables), false)), 0o600); err != nil {
 			return nil, err
 		}
 		files = append(files, file)

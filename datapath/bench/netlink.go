@@ -133,8 +133,8 @@ const (
 	vxlanPort                                        = 15
 )
 
-// veth makes a pair: near, with an index of its own, on a bridge; far, as the
-// first link of the namespace behind fd.
+// veth creates a pair: near, with a given index, on a bridge; far, as the first link of
+// the namespace behind fd.
 func (n *nl) veth(near string, index, master, mtu int, far string, fd int, mac [6]byte) {
 	n.begin(unix.RTM_NEWLINK, create, ifinfo(index, true))
 	n.link(near, mtu, master, mac)
@@ -222,7 +222,7 @@ func (n *nl) route(to [4]byte, bits int, via [4]byte, dev int, onlink bool) {
 	n.end()
 }
 
-// neigh adds a neighbour entry, or with the bridge family a forwarding entry.
+// neigh adds a neighbour entry or, with the bridge family, a forwarding entry.
 func (n *nl) neigh(family byte, index int, dst [4]byte, mac [6]byte) {
 	body := make([]byte, 12)
 	body[0] = family

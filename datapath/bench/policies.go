@@ -16,17 +16,19 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// crowd is a lab with policies: each policy isolates one pod, and admits a twentieth of
-// all to one port.
+// crowd is a lab with policies: each policy isolates one pod, and allows a twentieth of
+// all pods to one port.
 type crowd struct {
 	nodes, pods, policies int
 	style                 string
 	moved                 bool // a pod has another label
 	listen                bool // pods have an agent each
-	deny                  int  // so many pods admit nobody
+	deny                  int  // that many pods deny all ingress
 }
 
 func (c crowd) spec() *topology.Spec {
@@ -58,8 +60,8 @@ func (c crowd) spec() *topology.Spec {
 	return spec
 }
 
-// policies measures many policies, a mesh of which half is denied, and what a packet
-// costs in each style.
+// policies measures many policies, a half-denied mesh, and the cost of a packet in each
+// style.
 func policies(ctx context.Context, o Options) ([]Row, error) {
 	var rows []Row
 	for _, measure := range []func(context.Context, Options) ([]Row, error){programPolicies, deniedMesh, packetCosts} {
@@ -100,19 +102,19 @@ func programPolicies(ctx context.Context, o Options) ([]Row, error) {
 	return rows, nil
 }
 
-// styles are those of the catalog, without the one that is there to be taught.
+// styles are those of the catalogue, without the one meant for teaching.
 func styles() []string {
 	var names []string
 	for _, s := range datapath.Styles() {
-		if s.Name() != "legacy" {
+		if s.Facts().Conforms {
 			names = append(names, s.Name())
 		}
 	}
 	return names
 }
 
-// program times compiling, applying and the change of one label; beside the floor
-// where it has files.
+// program times compiling, applying and the change of one label; against the floor if
+// it has files.
 func (c crowd) program(ctx context.Context, rounds int, bare order) ([]Row, error) {
 	var compiles, applies, edits, checks, bares []time.Duration
 	var ratios, shares []float64
@@ -139,19 +141,19 @@ func (c crowd) program(ctx context.Context, rounds int, bare order) ([]Row, erro
 	compile, share := Median(compiles), Median(shares)
 	rows := []Row{{What: name + ": resolve and compile", Netlab: milliseconds(compile), Got: milliseconds(compile), Goal: "≤ 1 s", OK: compile <= time.Second}}
 	if len(bare.Rules) > 0 {
-		rows = append(rows, ratioRow(name+": up, beside bare restores", Median(applies), Median(bares), Median(ratios), 1.3))
+		rows = append(rows, ratioRow(name+": up, against bare restores", Median(applies), Median(bares), Median(ratios), 1.3))
 	} else {
 		rows = append(rows, Row{What: name + ": up", Netlab: milliseconds(Median(applies)), OK: true})
 	}
 	return append(rows,
 		Row{What: name + ": one label changes", Netlab: milliseconds(Median(edits)), Floor: milliseconds(Median(applies)),
 			Got: fmt.Sprintf("%.1f %%", 100*share), Goal: "≤ 5 %", OK: share <= 0.05},
-		Row{What: name + ": until all else is looked at, too", Netlab: milliseconds(Median(checks)), Floor: milliseconds(Median(applies)),
+		Row{What: name + ": until the rest is checked, too", Netlab: milliseconds(Median(checks)), Floor: milliseconds(Median(applies)),
 			Got: fmt.Sprintf("%.1f %%", 100*float64(Median(checks))/float64(Median(applies))), OK: true}), nil
 }
 
 // crowdTimes is how long a crowd took to compile, to come up, and to change a label:
-// until that was answered, and until the lab may be used.
+// until the reply, and until the lab may be used.
 type crowdTimes struct{ compile, apply, edit, check time.Duration }
 
 func (c crowd) once(ctx context.Context) (took crowdTimes, err error) {
@@ -207,7 +209,7 @@ func policyFiles(dir string, c crowd) (rules, sets []string, err error) {
 			list *[]string
 			name string
 			text string
-		}{{&rules, n.Name + ".rules", plan.RestoreText(plan.Edits(n.Tables), false)}, {&sets, n.Name + ".sets", text.String()}} {
+		}{{&rules, n.Name + ".rules", iptables.RestoreText(iptables.Create(n.Tables), false)}, {&sets, n.Name + ".sets", text.String()}} {
 			path := filepath.Join(dir, file.name)
 			if err := os.WriteFile(path, []byte(file.text), 0o600); err != nil {
 				return nil, nil, err
@@ -218,10 +220,10 @@ func policyFiles(dir string, c crowd) (rules, sets []string, err error) {
 	return rules, sets, nil
 }
 
-// deniedMesh probes all pairs of a hundred pods, half of which are denied in silence.
+// deniedMesh probes all pairs of a hundred pods, half of which are silently denied.
 func deniedMesh(ctx context.Context, o Options) ([]Row, error) {
-	// The kernel's table of neighbours is one for all namespaces, with 1024 places by
-	// default: so many nodes leave room for all pods.
+	// The kernel has one neighbour table for all namespaces, with 1024 entries by
+	// default: with this many nodes all pods fit.
 	const pods = 100
 	o.Progress("100 × 100 pods, half of the pairs denied")
 	var opens, halves []time.Duration
@@ -243,11 +245,11 @@ func deniedMesh(ctx context.Context, o Options) ([]Row, error) {
 
 const meshDeadline = time.Second
 
-// mesh probes all pairs, the second time that neighbours meet, and expects so many
-// connections.
+// mesh probes all pairs, timing the round after neighbour resolution, and expects that
+// many connections.
 func (c crowd) mesh(ctx context.Context, connected int) (time.Duration, error) {
 	spec := c.spec()
-	lab, problems := topology.Resolve(spec)
+	lab, problems := resolve.Lab(spec, datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			return 0, fmt.Errorf("%s: %s", p.Summary, p.Detail)
@@ -271,8 +273,8 @@ func (c crowd) mesh(ctx context.Context, connected int) (time.Duration, error) {
 			flows = append(flows, flow.Flow{From: from.Netns(), To: netip.AddrPortFrom(to.Addrs[0], 80), Within: meshDeadline})
 		}
 	}
-	// Neighbours meet in the first round. Others that fill the kernel's table of
-	// neighbours at the same time may cost a packet.
+	// Neighbours are resolved in the first round. Others filling the kernel's neighbour
+	// table at the same time may cost a packet.
 	n, met := 0, false
 	for range 5 {
 		started := time.Now()
@@ -331,10 +333,10 @@ func packetCosts(ctx context.Context, o Options) ([]Row, error) {
 }
 
 // connect makes connections from the pod of the last group to the first pod, which the
-// first policy admits, and returns the time of one in the fastest of some batches: what
-// else the machine does makes the others slower.
+// first policy allows, and returns the time of one in the fastest of some batches:
+// other load on the machine slows the rest.
 func (c crowd) connect(ctx context.Context, connections, batches int) (time.Duration, error) {
-	lab, _ := topology.Resolve(c.spec())
+	lab, _ := resolve.Lab(c.spec(), datapath.Catalogue())
 	p, err := datapath.Compile(lab)
 	if err != nil {
 		return 0, err

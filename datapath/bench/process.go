@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// wholeProcess times `netlab up` of a small scenario from the start of the process
-// to its end, beside the floor for the same objects.
+// wholeProcess times `netlab up` of a small scenario from the start of the process to
+// its end, against the floor for the same objects.
 func wholeProcess(ctx context.Context, o Options) ([]Row, error) {
 	o.Progress("netlab up " + o.Scenario)
 	name := fmt.Sprintf("bench-%d", os.Getpid())
@@ -45,8 +45,8 @@ func wholeProcess(ctx context.Context, o Options) ([]Row, error) {
 		Got: "+" + milliseconds(extra), Goal: "≤ +100 ms", OK: extra <= 100*time.Millisecond}}, nil
 }
 
-// wholeTest times `netlab test` of the same scenario. It waits for one silence of
-// a second, which no program could shorten.
+// wholeTest times `netlab test` of the same scenario. It waits for one timeout of a
+// second, which no program could shorten.
 func wholeTest(ctx context.Context, o Options) ([]Row, error) {
 	o.Progress("netlab test " + o.Scenario)
 	var times []time.Duration
@@ -58,7 +58,7 @@ func wholeTest(ctx context.Context, o Options) ([]Row, error) {
 		times = append(times, took)
 	}
 	extra := Median(times) - time.Second
-	return []Row{{What: "test of " + o.Scenario + ", over the silence it waits for", Netlab: milliseconds(Median(times)), Floor: "1000 ms",
+	return []Row{{What: "test of " + o.Scenario + ", beyond the timeout it waits for", Netlab: milliseconds(Median(times)), Floor: "1000 ms",
 		Got: "+" + milliseconds(extra), Goal: "≤ +1000 ms", OK: extra <= time.Second}}, nil
 }
 

@@ -14,13 +14,15 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// manyServices is a lab of one node and so many services with three endpoints each,
-// none of them pods: what counts is the rules. The endpoint of the middle service
-// moves with the variant.
+// manyServices is a lab of one node and that many services with three endpoints each,
+// none of them pods: only the rules matter. The endpoint of the middle service moves
+// with the variant.
 func manyServices(n, variant int) *topology.Spec {
 	spec := &topology.Spec{Name: "bench", Nodes: []topology.NodeSpec{{Name: "node1"}}}
 	for i := range n {
@@ -44,7 +46,7 @@ func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: tru
 
 // compileSpec resolves and compiles a spec.
 func compileSpec(spec *topology.Spec) (*plan.Plan, error) {
-	lab, problems := topology.Resolve(spec)
+	lab, problems := resolve.Lab(spec, datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			return nil, fmt.Errorf("%s: %s", p.Summary, p.Detail)
@@ -53,7 +55,7 @@ func compileSpec(spec *topology.Spec) (*plan.Plan, error) {
 	return datapath.Compile(lab)
 }
 
-// rules compares the programming of one node with bare runs of iptables-restore.
+// rules compares programming one node with bare runs of iptables-restore.
 func rules(ctx context.Context, o Options) ([]Row, error) {
 	var rows []Row
 	for _, n := range []int{1000, 10000} {
@@ -119,7 +121,7 @@ func ruleFiles(dir string, n int) (order, error) {
 	}
 	for _, s := range before.Netns {
 		if s.Kind == plan.Node {
-			err = os.WriteFile(o.Rules[0], []byte(plan.RestoreText(plan.Edits(s.Tables), false)), 0o600)
+			err = os.WriteFile(o.Rules[0], []byte(iptables.RestoreText(iptables.Create(s.Tables), false)), 0o600)
 		}
 	}
 	if err != nil {
@@ -127,13 +129,13 @@ func ruleFiles(dir string, n int) (order, error) {
 	}
 	edits := plan.Diff(before, after).Edit
 	if len(edits) != 1 {
-		return o, fmt.Errorf("one endpoint changes %d namespaces", len(edits))
+		return o, fmt.Errorf("changing one endpoint changes %d namespaces", len(edits))
 	}
-	return o, os.WriteFile(o.Edit, []byte(plan.RestoreText(edits[0].Tables, false)), 0o600)
+	return o, os.WriteFile(o.Edit, []byte(iptables.RestoreText(edits[0].Tables, false)), 0o600)
 }
 
-// programRules times the whole, from the spec on, and the change of one endpoint,
-// from its plan on.
+// programRules times everything from the spec on, and the change of one endpoint from
+// its plan on.
 func programRules(ctx context.Context, n int) (up, edit time.Duration, err error) {
 	started := time.Now()
 	before, err := compileSpec(manyServices(n, 0))
@@ -158,9 +160,9 @@ func programRules(ctx context.Context, n int) (up, edit time.Duration, err error
 	return up, time.Since(started), err
 }
 
-// explain times the walk of one packet to the last service, its rendering included.
+// explain times the walk of one packet to the last service, including rendering.
 func explain(n int) (time.Duration, error) {
-	lab, _ := topology.Resolve(manyServices(n, 0))
+	lab, _ := resolve.Lab(manyServices(n, 0), datapath.Catalogue())
 	p, err := datapath.Compile(lab)
 	if err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Row is one measurement that the documentation quotes, beside its goal.
+// Row is one measurement that the documentation quotes, with its goal.
 type Row struct {
 	What   string
 	Netlab string
@@ -20,14 +20,14 @@ type Row struct {
 	OK     bool
 }
 
-// Options say what Table measures.
+// Options select what Table measures.
 type Options struct {
 	Rounds   int
 	Program  string // netlab itself, for whole-process times
 	Scenario string // a small scenario, for the same
 	Shape    Shape  // of that scenario
 	Only     string // one of Parts; empty: all
-	// Progress is told what is measured next.
+	// Progress is called with what is measured next.
 	Progress func(what string)
 }
 
@@ -53,8 +53,8 @@ func Parts() []string {
 	return names
 }
 
-// UsesScenario reports whether a group of measurements, or with "" some of all, runs
-// netlab with Options.Scenario.
+// UsesScenario reports whether a group of measurements (with "": any group) runs netlab
+// with Options.Scenario.
 func UsesScenario(only string) bool {
 	return slices.ContainsFunc(parts(), func(p part) bool { return p.scenario && (only == "" || only == p.name) })
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/netlab/netlab/datapath/probe"
 )
 
-// inside holds what lives in the namespaces of a lab: agents, the programs that
-// the scenario asks for, and those that the user runs.
+// inside holds what runs in the namespaces of a lab: agents, the programs of the
+// scenario, and those that the user runs.
 type inside struct {
 	server *probe.Server
 
@@ -27,7 +27,7 @@ type inside struct {
 	spaces map[string]*occupants
 }
 
-// occupants are what lives in one namespace.
+// occupants are what runs in one namespace.
 type occupants struct {
 	agents   []plan.Agent
 	execs    []plan.Exec
@@ -84,7 +84,7 @@ func agent(a plan.Agent, ipv6 bool) probe.Agent {
 	return p
 }
 
-// start runs a program of the scenario. The thread is in the namespace already.
+// start runs a program of the scenario. The thread is already in the namespace.
 func (o *occupants) start(x plan.Exec) error {
 	cmd := exec.Command(x.Argv[0], x.Argv[1:]...)
 	cmd.Env = append(cmd.Environ(), x.Env...)
@@ -119,7 +119,7 @@ func without[T any](list []T, unwanted func(T) bool) []T {
 	return kept
 }
 
-// leave is the hook that the kernel package calls before a namespace goes.
+// leave is the hook that the kernel package calls before a namespace is removed.
 func (in *inside) leave(name string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -139,7 +139,7 @@ func (in *inside) leave(name string) {
 	delete(in.spaces, name)
 }
 
-// running is the hook that adds what runs in a namespace to what was read of it.
+// running is the hook that adds what runs in a namespace to what was read from it.
 func (in *inside) running(name string, n *plan.Netns) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -150,8 +150,8 @@ func (in *inside) running(name string, n *plan.Netns) {
 
 var errClosed = errors.New("the lab is going down")
 
-// host notes a process group that a user started, so that it ends with the
-// namespace that it is in.
+// host registers a process group that a user started, so that it ends with its
+// namespace.
 func (in *inside) host(name string, group int) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -187,7 +187,7 @@ func (in *inside) close() {
 	if closed {
 		return
 	}
-	// All sockets at once; leave then finds nothing of the agents.
+	// All sockets at once; leave then finds no agents.
 	_ = in.server.Close()
 	for _, name := range names {
 		in.leave(name)

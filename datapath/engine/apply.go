@@ -15,15 +15,15 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// How often, and how long, a command that wants to change a lab looks whether the
-// command which makes it has let it go.
+// How often, and how long, a command that wants to change a lab checks whether the
+// command that created it has detached.
 const (
 	releaseTick     = 5 * time.Millisecond
 	releasePatience = 3 * time.Second
 )
 
-// applyForAnother applies a plan for a command that did not make the lab. It
-// waits for the one that does: until then the lab can vanish with its maker.
+// applyForAnother applies a plan for a command that did not create the lab. It waits
+// until the creator has detached: until then the lab can end with it.
 func (e *engine) applyForAnother(ctx context.Context, req request) (reply, error) {
 	for waited := time.Duration(0); !e.detached.Load(); {
 		if waited > releasePatience {
@@ -41,21 +41,31 @@ func (e *engine) applyForAnother(ctx context.Context, req request) (reply, error
 	return e.apply(ctx, req)
 }
 
-// apply makes the lab equal to a plan, or leaves it as it was. Of a large lab it may
-// answer before it has looked at what the change does not touch: see checkRest.
+// apply makes the lab equal to a plan, or leaves it as it was. For a large lab it may
+// reply before it has checked what the change does not touch: see checkRest.
 func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 	want, err := plan.Decode(bytes.NewReader(req.Plan))
 	if err != nil {
 		return reply{}, err
 	}
-	e.mu.Lock()
-	r, rest, err := e.change(ctx, req, want)
-	if rest {
-		go e.checkRest()
-	} else {
-		e.mu.Unlock()
+	type answer struct {
+		reply
+		err error
 	}
-	return r, err
+	answered := make(chan answer, 1)
+	// This goroutine holds the lock from before the change until everything is checked.
+	// It ends with e.working; dismantle waits for it through the lock.
+	go func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		r, rest, err := e.change(ctx, req, want)
+		answered <- answer{r, err}
+		if rest {
+			e.checkRest()
+		}
+	}()
+	a := <-answered
+	return a.reply, a.err
 }
 
 // change is apply with the lock held; rest says that namespaces were left out.
@@ -88,7 +98,7 @@ func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r re
 	for _, f := range changes.Requires() {
 		e.proven[f] = true
 	}
-	e.noteLeaving()
+	e.noteDraining()
 	return reply{Applied: report(changes, req.Lines)}, rest, nil
 }
 
@@ -103,15 +113,15 @@ func report(changes plan.Changes, lines bool) Applied {
 	return a
 }
 
-// undo puts the lab back that was there before a change failed, and returns what to
-// tell of the failure.
+// undo restores the lab as it was before a failed change, and returns the error to
+// report.
 func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, first bool) error {
 	if e.folder != nil {
 		e.folder.unlink(planFile + ".new")
 	}
 	switch {
 	case errors.Is(err, unix.EMFILE):
-		// Nothing can be tried out now, so the features would all seem missing.
+		// No feature can be probed now: all would seem missing.
 		err = fmt.Errorf("%w (limit of this shell: ulimit -n; a lab needs about 2 per pod)", err)
 	case ctx.Err() == nil:
 		if lacks := e.require(ctx, plan.Requires(want)); lacks != nil {
@@ -119,17 +129,17 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 		}
 	}
 	if !first && e.working.Err() == nil {
-		// A lab that ran before stays as it was, also when the user hung up.
+		// A lab that was already running stays as it was, even if the user hung up.
 		if _, back := e.kernel.Apply(context.Background(), before); back != nil {
-			err = errors.Join(err, fmt.Errorf("put the lab back: %w", back))
+			err = errors.Join(err, fmt.Errorf("restore the lab: %w", back))
 		}
 	}
 	return err
 }
 
-// check refuses changes of a lab that runs when the kernel lacks what they need: it
-// must not be half-changed. What goes wrong with a new lab leaves nothing behind
-// anyhow, so that trying can wait until something does.
+// check refuses changes to a running lab if the kernel lacks what they need: it must
+// not be half-changed. A new lab leaves nothing behind on failure, so probing can wait
+// until something fails.
 func (e *engine) check(ctx context.Context, c plan.Changes) error {
 	if len(e.kernel.Names()) == 0 {
 		return nil
@@ -137,7 +147,7 @@ func (e *engine) check(ctx context.Context, c plan.Changes) error {
 	return e.require(ctx, c.Requires())
 }
 
-// require tries the features that a plan needs and no plan before it has proven.
+// require probes the features that a plan needs and that no earlier plan has proven.
 func (e *engine) require(ctx context.Context, needs []plan.Feature) error {
 	var unproven []plan.Feature
 	for _, f := range needs {

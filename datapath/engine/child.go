@@ -22,18 +22,18 @@ import (
 // Packets on the lifeline.
 const (
 	lifelineConn   = 'c' // carries one end of a connection
-	lifelineDetach = 'd' // the engine shall outlive its maker; answered with the same
+	lifelineDetach = 'd' // the engine is to outlive its creator; answered with the same
 )
 
-// Main turns the process into an engine or a janitor when Start started it as
-// one, and does not return then. Programs that use Start call it first thing.
+// Main turns the process into an engine or a janitor if Start started it as one, and
+// then does not return. Programs that use Start call it first.
 func Main() {
 	role := os.Getenv(roleVariable)
 	os.Unsetenv(roleVariable)
 	switch role {
 	case roleEngine:
 		if err := runEngine(); err != nil {
-			fmt.Fprintln(os.Stderr, "netlab engine:", err)
+			fmt.Fprintln(os.Stderr, logPrefix+err.Error())
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -62,12 +62,12 @@ func inherited(first int) *folder {
 	return f
 }
 
-// runEngine serves a lab until it is told to end, or its maker is gone.
+// runEngine serves a lab until it is told to end, or its creator is gone.
 func runEngine() error {
-	// A plan is much garbage in a short time, and then there is none for hours.
+	// A plan makes a lot of garbage in a short time, followed by none for hours.
 	debug.SetGCPercent(300)
-	// Caught, not ignored: programs that run in the lab would inherit that, and
-	// nobody could interrupt them (signal(7), execve(2)).
+	// Caught, not ignored: programs in the lab would inherit the latter, and could not
+	// be interrupted (signal(7), execve(2)).
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -97,20 +97,24 @@ func runEngine() error {
 		go e.listen(l)
 	}
 	go reap(ctx)
-	go e.retire(ctx)
+	go e.drain(ctx)
 	<-ctx.Done()
 	e.shutdown()
 	return nil
 }
 
-// furnish prepares the mount namespace: nothing that is mounted here shows
-// outside, /proc is that of our PID namespace, and /run is private.
+// furnish prepares the mount namespace: mounts made here are not visible outside, /proc
+// is that of our PID namespace, and /run is private.
 func furnish() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+	err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	if errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("make mounts private: / is not a mount point, as in a plain chroot: %w", err)
+	}
+	if err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	// Both are refused in some containers. The lab works without: programs in it
-	// then see the processes and files of the host, as the user did before.
+	// Both are refused in some containers. The lab works without them: programs in it
+	// then see the processes and files of the host, like the user.
 	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err == nil {
 		os.Setenv("XTABLES_LOCKFILE", "/run/xtables.lock")
@@ -119,8 +123,8 @@ func furnish() error {
 	return nil
 }
 
-// lifeline follows the maker of the lab: it brings connections, and its end ends
-// the engine, unless it let us go.
+// lifeline is the connection to the creator of the lab: it carries connections, and its
+// end ends the engine, unless the creator has detached.
 func (e *engine) lifeline(ctx context.Context, line *os.File) {
 	buf, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
 	for {
@@ -164,9 +168,9 @@ func receivedConn(oob []byte) *net.UnixConn {
 	return conn.(*net.UnixConn)
 }
 
-// reap collects orphans: the engine is process 1 of the lab. Children that
-// somebody here waits for are collected within moments, so only those that stay
-// dead from one round to the next are orphans.
+// reap collects orphans: the engine is process 1 of the lab. Children that a goroutine
+// here waits for are collected within moments, so only those still dead in the next
+// round are orphans.
 func reap(ctx context.Context) {
 	tick := time.NewTicker(3 * time.Second)
 	defer tick.Stop()
@@ -189,7 +193,7 @@ func reap(ctx context.Context) {
 	}
 }
 
-// dead lists the children of this process that ended and were not collected.
+// dead lists the children of this process that have ended and were not collected.
 func dead() []int {
 	entries, _ := os.ReadDir("/proc")
 	var pids []int

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,22 +19,23 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// Client talks to one engine. Its methods may be used side by side.
+// Client talks to one engine. Its methods may be called concurrently.
 type Client struct {
 	name     string
-	lifeline *os.File // of an engine that was started by Start
+	lifeline *os.File // of an engine started by Start
+	log      *os.File // the engine's log; may be nil
 	cmd      *exec.Cmd
 	janitor  *janitor
 }
 
-// Connect finds a running lab by its name. It returns ErrNotRunning when there
-// is none.
+// Connect finds a running lab by its name. It returns ErrNotRunning if there is none.
 func Connect(name string) (*Client, error) {
 	c := &Client{name: name}
 	conn, err := c.dial()
 	if err != nil {
 		return nil, err
 	}
+	c.log, _ = os.Open(filepath.Join(StateDir(), name, logFile)) // only for better errors
 	return c, conn.Close()
 }
 
@@ -47,7 +49,7 @@ func (c *Client) dial() (*net.UnixConn, error) {
 	}
 	defer f.close()
 	if f.lock(unix.LOCK_EX | unix.LOCK_NB) {
-		f.remove() // left behind by an engine that was killed together with its janitor
+		f.remove() // left by an engine killed together with its janitor
 		return nil, ErrNotRunning
 	}
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: f.path(socketFile), Net: "unix"})
@@ -57,7 +59,7 @@ func (c *Client) dial() (*net.UnixConn, error) {
 	return conn, nil
 }
 
-// dialLifeline makes a pair of sockets and sends one end to the engine.
+// dialLifeline creates a pair of sockets and sends one end to the engine.
 func (c *Client) dialLifeline() (*net.UnixConn, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -67,7 +69,7 @@ func (c *Client) dialLifeline() (*net.UnixConn, error) {
 	defer ours.Close()
 	defer unix.Close(fds[1])
 	if err := unix.Sendmsg(int(c.lifeline.Fd()), []byte{lifelineConn}, unix.UnixRights(fds[1]), nil, unix.MSG_NOSIGNAL); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrEnded, err)
+		return nil, c.lost(err)
 	}
 	conn, err := net.FileConn(ours)
 	if err != nil {
@@ -85,8 +87,8 @@ func (c *Client) call(ctx context.Context, req request) (reply, error) {
 		return r, err
 	}
 	defer conn.Close()
-	// Hanging up tells the engine to stop. Who changes the lab waits until it is
-	// as it was before.
+	// Hanging up tells the engine to stop. A command that changes the lab waits until
+	// it is restored.
 	stop := context.AfterFunc(ctx, func() {
 		_ = conn.CloseWrite()
 		patience := time.Duration(0)
@@ -105,7 +107,7 @@ func (c *Client) call(ctx context.Context, req request) (reply, error) {
 		return r, ctx.Err()
 	}
 	if err != nil {
-		return r, fmt.Errorf("%w: %w", ErrEnded, err)
+		return r, c.lost(err)
 	}
 	return r, r.error()
 }
@@ -113,8 +115,8 @@ func (c *Client) call(ctx context.Context, req request) (reply, error) {
 // rollbackPatience is how long an interrupted change may take to be undone.
 const rollbackPatience = 30 * time.Second
 
-// Apply makes the lab equal to the plan. With lines set, the result says what was
-// changed as command lines.
+// Apply makes the lab equal to the plan. With lines set, the result lists the changes
+// as command lines.
 func (c *Client) Apply(ctx context.Context, p *plan.Plan, meta Meta, lines bool) (Applied, error) {
 	var buf bytes.Buffer
 	if err := plan.Encode(&buf, p); err != nil {
@@ -124,13 +126,13 @@ func (c *Client) Apply(ctx context.Context, p *plan.Plan, meta Meta, lines bool)
 	return r.Applied, err
 }
 
-// Info asks the lab about itself.
+// Info returns what the lab reports about itself.
 func (c *Client) Info(ctx context.Context) (Info, error) {
 	r, err := c.call(ctx, request{Verb: verbInfo})
 	return r.Info, err
 }
 
-// Read returns what is in the lab now, and what was applied last.
+// Read returns the current state of the lab, and the last applied plan.
 func (c *Client) Read(ctx context.Context) (have, want *plan.Plan, err error) {
 	r, err := c.call(ctx, request{Verb: verbRead})
 	if err != nil {
@@ -145,13 +147,13 @@ func (c *Client) Read(ctx context.Context) (have, want *plan.Plan, err error) {
 
 // Probe dials the flows inside the lab and returns what happened to each, in
 // order.
-func (c *Client) Probe(ctx context.Context, flows []flow.Flow) ([]flow.Seen, error) {
+func (c *Client) Probe(ctx context.Context, flows []flow.Flow) ([]flow.Observation, error) {
 	r, err := c.call(ctx, request{Verb: verbProbe, Flows: flows})
-	return r.Seen, err
+	return r.Observations, err
 }
 
-// Missing tries out every feature inside the sandbox and returns those that are
-// missing, with the reason.
+// Missing probes every feature inside the sandbox and returns those that are missing,
+// with the reason.
 func (c *Client) Missing(ctx context.Context) (map[plan.Feature]error, error) {
 	r, err := c.call(ctx, request{Verb: verbTry})
 	return r.missing(), err
@@ -160,11 +162,11 @@ func (c *Client) Missing(ctx context.Context) (map[plan.Feature]error, error) {
 // Detach lets the engine outlive this process. The lab must have a name.
 func (c *Client) Detach() error {
 	if _, err := c.lifeline.Write([]byte{lifelineDetach}); err != nil {
-		return fmt.Errorf("%w: %w", ErrEnded, err)
+		return c.lost(err)
 	}
-	// The engine answers once it no longer minds our end.
+	// The engine answers once it no longer depends on our end.
 	if _, err := c.lifeline.Read(make([]byte, 1)); err != nil {
-		return fmt.Errorf("%w: %w", ErrEnded, err)
+		return c.lost(err)
 	}
 	return nil
 }
@@ -176,6 +178,7 @@ func (c *Client) Abandon() {
 	kill := time.AfterFunc(exitPatience, func() { _ = c.cmd.Process.Kill() })
 	_ = c.cmd.Wait()
 	kill.Stop()
+	c.log.Close()
 	if c.janitor != nil {
 		sweep(c.name) // the engine was killed
 		c.janitor.dismiss()

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How long the engine may take to say that it lives, to remove its lab before it
-// is killed, and the kernel to remove a killed process.
+// How long the engine may take to show that it is alive, to remove its lab before it is
+// killed, and the kernel to remove a killed process.
 const (
 	answerPatience = 3 * time.Second
 	downPatience   = 60 * time.Second
@@ -26,8 +26,8 @@ const (
 )
 
 // Down removes the running lab of that name, and returns when its links and its
-// processes are gone. An engine that does not answer is killed: the kernel then
-// removes the lab. ErrNotRunning says that there is no such lab.
+// processes are gone. An engine that does not answer is killed: the kernel then removes
+// the lab. ErrNotRunning means that there is no such lab.
 func Down(ctx context.Context, name string) error {
 	f, err := openFolder(name)
 	if err != nil {
@@ -48,7 +48,7 @@ func Down(ctx context.Context, name string) error {
 		serving = f.watch(f.holders())
 	}
 	if err != nil {
-		// The note of who serves the lab may be as broken as its socket.
+		// The record of the lab's processes may be as broken as its socket.
 		serving = append(serving, f.watch(f.holders())...)
 		for _, p := range serving {
 			p.kill()
@@ -75,8 +75,8 @@ func Down(ctx context.Context, name string) error {
 	}
 }
 
-// ask tells the engine to go. One that hangs is found out soon, one that works is
-// given the time.
+// ask tells the engine to end. One that hangs is detected soon, one that is working is
+// given time.
 func ask(ctx context.Context, name string) error {
 	c, err := Connect(name)
 	if err != nil {
@@ -93,7 +93,7 @@ func ask(ctx context.Context, name string) error {
 	return err
 }
 
-// processes reads who serves a lab: the engine and its janitor.
+// processes reads the process IDs of a lab: the engine and its janitor.
 func (f *folder) processes() []int {
 	data, err := os.ReadFile(f.path(pidFile))
 	if err != nil {
@@ -108,8 +108,8 @@ func (f *folder) processes() []int {
 	return pids
 }
 
-// holders finds, without help of any file, the engines and janitors that have
-// the folder open.
+// holders finds, without relying on any file, the engines and janitors that have the
+// folder open.
 func (f *folder) holders() []int {
 	entries, _ := os.ReadDir("/proc")
 	var pids []int
@@ -138,7 +138,7 @@ func (f *folder) isOpenIn(pid int) bool {
 // process is one of the two processes of a lab.
 type process struct {
 	pid int
-	fd  int // pidfd: it means this process even when the number is used again
+	fd  int // pidfd: it refers to this process even if the PID is reused
 }
 
 // watch opens the processes of the list that are engines or janitors.
@@ -150,7 +150,7 @@ func (f *folder) watch(pids []int) []process {
 			continue
 		}
 		if !serves(pid) {
-			unix.Close(fd) // the number belongs to somebody else by now
+			unix.Close(fd) // the PID has been reused
 			continue
 		}
 		list = append(list, process{pid: pid, fd: fd})

@@ -10,8 +10,8 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// UnsupportedError says which kernel features a plan needs and this machine
-// lacks, and why.
+// UnsupportedError lists the kernel features that a plan needs and this machine lacks,
+// and why.
 type UnsupportedError struct {
 	Missing map[plan.Feature]error
 }
@@ -24,27 +24,27 @@ func (e *UnsupportedError) Error() string {
 	return "this machine lacks what the lab needs: " + strings.Join(list, ", ")
 }
 
-// ErrEnded says that the lab went down while a request was under way.
+// ErrEnded means that the lab went down during a request.
 var ErrEnded = errors.New("the lab went down meanwhile")
 
-// ErrBusy says that the command which made the lab still runs, and that the lab
-// will end with it.
-var ErrBusy = errors.New("the lab belongs to a command that still runs")
+// ErrBusy means that the command that created the lab is still running, and that the
+// lab will end with it.
+var ErrBusy = errors.New("the lab belongs to a command that is still running")
 
-// ClashError says that the running lab of that name was made from another file.
+// ClashError means that the running lab of that name was made from another file.
 type ClashError struct{ File string }
 
 func (e *ClashError) Error() string {
-	return "a lab of that name runs already, made from " + e.File
+	return "a lab of that name is already running, made from " + e.File
 }
 
-// ErrState says that the state folder cannot be written.
+// ErrState means that the state folder cannot be written.
 var ErrState = errors.New("state folder")
 
-// ErrUnreachable says that a lab runs and has no working control socket.
+// ErrUnreachable means that a lab is running without a working control socket.
 var ErrUnreachable = errors.New("no answer on the control socket")
 
-// CommandError says that a program could not be started inside a lab.
+// CommandError means that a program could not be started inside a lab.
 type CommandError struct {
 	Program  string
 	NotFound bool

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -23,15 +22,15 @@ type Command struct {
 	Netns                 string // where, as in the plan
 	Argv                  []string
 	Env                   []string
-	Dir                   string // working directory; the root directory where it is not there
-	TTY                   bool   // Stdin is a terminal that the program shall control
+	Dir                   string // working directory; the root directory if it does not exist
+	TTY                   bool   // Stdin is to be the program's controlling terminal
 	Stdin, Stdout, Stderr *os.File
 	// Signals are passed on to the program's process group.
 	Signals <-chan os.Signal
 }
 
-// Exec runs a program inside the lab, on the given files, and returns its exit
-// status: 128 plus the signal's number when a signal ended it.
+// Exec runs a program inside the lab, on the given files, and returns its exit status:
+// 128 plus the signal's number if a signal ended it.
 func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 	conn, err := c.dial()
 	if err != nil {
@@ -42,12 +41,12 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 	defer stop()
 	rights := unix.UnixRights(int(cmd.Stdin.Fd()), int(cmd.Stdout.Fd()), int(cmd.Stderr.Fd()))
 	if _, _, err := conn.WriteMsgUnix([]byte{execRequest}, rights, nil); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrEnded, err)
+		return 0, c.lost(err)
 	}
 	encoder := gob.NewEncoder(conn)
 	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
 	if err := encoder.Encode(req); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrEnded, err)
+		return 0, c.lost(err)
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -68,7 +67,7 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		return 0, fmt.Errorf("%w: %w", ErrEnded, err)
+		return 0, c.lost(err)
 	}
 	return r.Exit, r.error()
 }
@@ -104,8 +103,8 @@ func (e *engine) exec(c command, files []*os.File, more *gob.Decoder) (reply, er
 	return reply{Exit: exitStatus(err)}, nil
 }
 
-// guest is a program that a user runs. Once it has ended no signal may reach its
-// group: what it left in the background stays, and its number can be another's.
+// guest is a program that a user runs. Once it has ended no signal may be sent to its
+// group: background processes stay, and the ID may be reused.
 type guest struct {
 	mu    sync.Mutex
 	ended bool
@@ -155,8 +154,8 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// decorate gives the calling thread mounts of its own. All of it is comfort, so
-// that refusals, as in some containers, are no errors.
+// decorate gives the calling thread its own mounts. They are a convenience, so that
+// refusals, as in some containers, are not errors.
 func decorate(hosts []byte) {
 	if unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS) != nil {
 		return
@@ -190,8 +189,8 @@ func lookPath(name string, env []string) (string, error) {
 }
 
 // searchPath adds the folders of the network's tools to a PATH: on Debian, ordinary
-// users lack them. Without any PATH, the usual folders stand in for it, as in shells:
-// an empty element would mean the working folder.
+// users lack them. Without any PATH, the usual folders are used, as in shells: an empty
+// element would mean the working folder.
 func searchPath(path string) string {
 	if path == "" {
 		path = "/usr/local/bin:/usr/bin:/bin"

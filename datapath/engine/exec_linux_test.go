@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Who has no PATH, as under env -i, finds programs where shells do then, and never in
-// the working folder.
+// Without PATH, as under env -i, programs are found where shells find them, and never
+// in the working folder.
 func TestProgramsAreFoundWithoutAPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("only-here", []byte("#!/bin/sh\n"), 0o755); err != nil {
@@ -21,7 +21,7 @@ func TestProgramsAreFoundWithoutAPath(t *testing.T) {
 			t.Errorf("%v: sh: %q, %v", env, file, err)
 		}
 		if file, err := lookPath("only-here", env); err == nil {
-			t.Errorf("%v: a program of the working folder: %q", env, file)
+			t.Errorf("%v: a program in the working folder: %q", env, file)
 		}
 	}
 }

@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// janitor is the process that removes a lab's folder when everybody else who
-// could was killed. It starts before the folder is made, so that there is no
-// moment at which a folder has nobody who cares for it.
+// janitor is the process that removes a lab's folder if every other process that could
+// was killed. It starts before the folder is created, so that no folder is ever without
+// a process responsible for it.
 type janitor struct {
 	cmd  *exec.Cmd
-	line *os.File // what we tell it; its end tells that we are gone
+	line *os.File // what we tell it; its end means that we are gone
 }
 
-// What the janitor is told, by one byte. Nothing means that the maker of the lab
-// is gone, at a moment that nobody knows.
+// What the janitor is told, in one byte. Nothing means that the creator of the lab is
+// gone, at an unknown moment.
 const (
 	janitorEngaged   = 'e' // the folder is ours
 	janitorDismissed = 'd' // there is nothing to do
 )
 
-// orphanPatience is how long a janitor, whose maker died before it said whether
-// the folder is its own, tries to get the lock that the maker may have held.
+// orphanPatience is how long a janitor, whose creator died before it said whether the
+// folder is its own, tries to get the lock that the creator may have held.
 const orphanPatience = time.Second
 
 func startJanitor(name string) (*janitor, error) {
@@ -49,20 +49,20 @@ func startJanitor(name string) (*janitor, error) {
 	return j, nil
 }
 
-// engage tells the janitor to remove the folder once nobody locks it.
+// engage tells the janitor to remove the folder once it is unlocked.
 func (j *janitor) engage() { _, _ = j.line.Write([]byte{janitorEngaged}) }
 
 // dismiss ends the janitor. The folder must be gone, or another lab's.
 func (j *janitor) dismiss() {
 	_, _ = j.line.Write([]byte{janitorDismissed})
 	j.line.Close()
-	// It may wait for the lock of a lab that has taken the name since.
+	// It may be waiting for the lock of a newer lab with the same name.
 	_ = j.cmd.Process.Kill()
 	_ = j.cmd.Wait()
 }
 
-// runJanitor waits until nobody locks the lab's folder any more, and removes it
-// if it is still there.
+// runJanitor waits until the lab's folder is unlocked, and removes it if it still
+// exists.
 func runJanitor() {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
 	line := os.NewFile(lifelineFD, "line")
@@ -79,12 +79,12 @@ func runJanitor() {
 		}
 		return
 	}
-	// The maker may have died between the making of the two directories.
+	// The creator may have died between creating the two directories.
 	_ = unix.Rmdir(StateDir())
 }
 
-// lockWithin polls for the lock, since the end of the maker's process gives its
-// descriptors back in an order of the kernel's.
+// lockWithin polls for the lock, since the kernel closes the descriptors of the
+// creator's process in any order.
 func (f *folder) lockWithin(patience time.Duration) bool {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if f.lock(unix.LOCK_EX | unix.LOCK_NB) {
@@ -94,7 +94,7 @@ func (f *folder) lockWithin(patience time.Duration) bool {
 	return false
 }
 
-// locked reports whether somebody serves a lab of that name.
+// locked reports whether a lab of that name is running.
 func locked(name string) bool {
 	f, err := openFolder(name)
 	if err != nil {

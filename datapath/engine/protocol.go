@@ -6,8 +6,8 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// Meta is what a lab tells about itself. The engine keeps it and does not look
-// inside, but for Hosts.
+// Meta is what a lab reports about itself. The engine stores it without looking inside,
+// except for Hosts.
 type Meta struct {
 	Name      string
 	File      string // absolute path of the scenario
@@ -19,33 +19,35 @@ type Meta struct {
 	Hosts     []byte // the lab's names in the format of /etc/hosts
 }
 
-// Info is what a running lab tells when asked.
+// Info is what a running lab reports on request.
 type Info struct {
 	Meta
 	State   string // running, or changing while an Apply is under way
 	Started time.Time
 	RSS     int64 // resident memory of the engine, in bytes
-	// Leaving are the real servers of virtual servers that left the plan and wait for
-	// the end of their last connection; unknown while the lab is changing.
-	Leaving []Leaving
-	// Check is what was found behind the last Apply; nothing as long as that is under way.
+	// Draining are the real servers removed from the plan that still have connections;
+	// unknown while the lab is changing.
+	Draining []Draining
+	// Check is the result of the check after the last Apply; empty while that is under
+	// way.
 	Check Check
 }
 
-// Leaving is a real server of weight 0 that is deleted when its connections are over.
-type Leaving struct {
+// Draining is a real server of weight 0 that is deleted when its connections have
+// ended.
+type Draining struct {
 	Netns    string `json:"netns"`
 	Virtual  string `json:"virtual"` // address and port
 	Proto    string `json:"protocol"`
 	Real     string `json:"real"` // address and port
 	Active   int    `json:"active"`
-	Inactive int    `json:"inactive"` // connections that are closing; both when last looked at, every minute
+	Inactive int    `json:"inactive"` // connections that are closing; both as of the last check, every minute
 }
 
 // Applied is the result of an Apply.
 type Applied struct {
 	Created, Edited, Removed int      // namespaces
-	Lines                    []string // what was changed, as command lines; only when asked for
+	Lines                    []string // what was changed, as command lines; only on request
 	Summary                  string   // one line; empty: nothing changed
 }
 
@@ -55,7 +57,7 @@ type command struct {
 	Argv  []string
 	Env   []string
 	Dir   string
-	TTY   bool // the first descriptor is a terminal that the program shall control
+	TTY   bool // the first descriptor is to be the program's controlling terminal
 }
 
 type verb string
@@ -82,15 +84,15 @@ type request struct {
 
 // reply is what the engine answers, once per connection.
 type reply struct {
-	Err     string
-	Code    string // of an error that callers tell apart
-	Applied Applied
-	Info    Info
-	Have    []byte // encoded plan: what is there
-	Want    []byte // encoded plan: what was applied
-	Seen    []flow.Seen
-	Exit    int
-	Missing map[string]string // feature: why it is missing
+	Err          string
+	Code         string // of an error that callers distinguish
+	Applied      Applied
+	Info         Info
+	Have         []byte // encoded plan: what is there
+	Want         []byte // encoded plan: what was applied
+	Observations []flow.Observation
+	Exit         int
+	Missing      map[string]string // feature: why it is missing
 }
 
 // signalled asks the engine to send a signal to the running command.

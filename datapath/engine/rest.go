@@ -9,23 +9,22 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// Check is what was found behind the last Apply, which answered when the change was made
-// and left namespaces out that the change does not touch (kernel.Update).
+// Check is the result of the check after the last Apply, which replied when the change
+// was made and left out namespaces that the change does not touch (kernel.Update).
 type Check struct {
-	Summary string   // of what was put right, one line; empty: nothing had drifted
-	Lines   []string // the same as command lines, but for those of a great many
-	Err     string   // why not all could be looked at or put right
+	Summary string   // of what was repaired, one line; empty: nothing had drifted
+	Lines   []string // the same as command lines, truncated if very long
+	Err     string   // why not everything could be checked or repaired
 }
 
-// maxCheckLines bounds what is remembered of a lab that has fallen apart.
+// maxCheckLines bounds what is kept for a badly drifted lab.
 const maxCheckLines = 100
 
-// checkRest looks at all namespaces once more, now that a change of some was answered,
-// and puts right what has drifted. The caller hands over the lock: whatever comes next
-// (a program, a probe, status, another change) waits, and finds the lab as planned. It
-// ends early when the lab goes down.
+// checkRest checks all namespaces once more, after the reply to a change of some, and
+// repairs what has drifted. It runs with the lock held: whatever comes next (a program,
+// a probe, status, another change) waits, and finds the lab as planned. It ends early
+// if the lab goes down.
 func (e *engine) checkRest() {
-	defer e.mu.Unlock()
 	changes, err := e.kernel.Apply(e.working, e.kernel.Applied())
 	if e.working.Err() != nil {
 		return
@@ -36,7 +35,7 @@ func (e *engine) checkRest() {
 	}
 	if err != nil {
 		found.Err = err.Error()
-		fmt.Fprintln(os.Stderr, "netlab engine: after a change:", err)
+		fmt.Fprintf(os.Stderr, "%safter a change: %v\n", logPrefix, err)
 	}
 	e.found.Store(&found)
 }
@@ -44,7 +43,7 @@ func (e *engine) checkRest() {
 func firstLines(c plan.Changes) []string {
 	lines := c.Lines()
 	if len(lines) > maxCheckLines {
-		more := fmt.Sprintf("# and %d lines more", len(lines)-maxCheckLines)
+		more := fmt.Sprintf("# and %d more lines", len(lines)-maxCheckLines)
 		lines = append(lines[:maxCheckLines:maxCheckLines], more)
 	}
 	return lines

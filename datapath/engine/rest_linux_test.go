@@ -41,7 +41,7 @@ type crowd struct {
 	t       *testing.T
 	refusal error        // of all changes
 	reads   atomic.Int64 // of namespaces, so far
-	// stop, once stopping, holds who reads pod.01, whom arrived tells of.
+	// stop, once stopping, holds the reader of pod.01, which arrived announces.
 	stopping      atomic.Bool
 	arrived, stop chan struct{}
 }
@@ -85,7 +85,7 @@ func (c *crowd) ask(p *plan.Plan) error {
 	return err
 }
 
-// damage takes the address of a namespace away.
+// damage removes the address of a namespace.
 func (c *crowd) damage(name string) {
 	c.t.Helper()
 	ns, err := c.kernel.Namespace(name)
@@ -97,7 +97,7 @@ func (c *crowd) damage(name string) {
 	}
 }
 
-// drift is what status says.
+// drift is what status reports.
 func (c *crowd) drift() string {
 	c.t.Helper()
 	r, err := c.answer(c.t.Context(), request{Verb: verbRead}, false)
@@ -115,7 +115,7 @@ func (c *crowd) drift() string {
 	return strings.Join(plan.Drift(have, want), "\n")
 }
 
-func TestAChangeIsAnsweredBeforeTheRestIsLookedAt(t *testing.T) {
+func TestAChangeIsAcknowledgedBeforeTheRestIsChecked(t *testing.T) {
 	c := startCrowd(t)
 	c.damage("pod.50")
 	c.stopping.Store(true)
@@ -127,11 +127,11 @@ func TestAChangeIsAnsweredBeforeTheRestIsLookedAt(t *testing.T) {
 		t.Errorf("meanwhile: %+v", i)
 	}
 	if c.mu.TryRLock() {
-		t.Error("the lab may be used before all of it was looked at")
+		t.Error("the lab may be used before all of it was checked")
 	}
 	close(c.stop)
 	if drift := c.drift(); drift != "" {
-		t.Errorf("whoever comes next finds drift:\n%s", drift)
+		t.Errorf("the next request finds drift:\n%s", drift)
 	}
 	check := c.info().Info.Check
 	if check.Summary != "1 network namespace changed (1 address)" || check.Err != "" || !strings.Contains(strings.Join(check.Lines, "\n"), "10.0.0.1/24") {
@@ -141,15 +141,15 @@ func TestAChangeIsAnsweredBeforeTheRestIsLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if check := c.info().Info.Check; check.Summary != "" {
-		t.Errorf("after another change the old is still told: %+v", check)
+		t.Errorf("after another change the old check is still reported: %+v", check)
 	}
 }
 
-// Changes that come one upon another wait for each other, and none loses what drifted.
+// Concurrent changes wait for each other, and none misses drift.
 func TestManyChangesAtOnce(t *testing.T) {
 	c := startCrowd(t)
 	for round := range 3 {
-		c.drift() // all checks are over
+		c.drift() // all checks are done
 		c.damage(fmt.Sprintf("pod.%d", 50+round))
 		var all sync.WaitGroup
 		for extra := range 8 {
@@ -186,14 +186,14 @@ func TestDownEndsTheCheckEarly(t *testing.T) {
 		t.Error(err)
 	}
 	if after := c.reads.Load(); after != before {
-		t.Errorf("%d namespaces were still read", after-before)
+		t.Errorf("%d more namespaces were read", after-before)
 	}
 	if check := c.info().Info.Check; check.Err != "" || len(c.kernel.Names()) > 0 {
 		t.Errorf("left: %v, %+v", c.kernel.Names(), check)
 	}
 }
 
-// What goes wrong behind an answer is told by status, and by the next change.
+// A check that fails after the reply is reported by status, and by the next change.
 func TestAFailedCheckIsNotLost(t *testing.T) {
 	c := startCrowd(t)
 	c.damage("pod.50")
@@ -201,7 +201,7 @@ func TestAFailedCheckIsNotLost(t *testing.T) {
 	if err := c.ask(bridges(1)); err != nil {
 		t.Fatal(err)
 	}
-	<-c.arrived // the change is through: from now on all are refused
+	<-c.arrived // the change is done: from now on all are refused
 	c.refusal = errors.New("refused by the test")
 	close(c.stop)
 	if drift := c.drift(); !strings.Contains(drift, "pod.50: address 10.0.0.1/24 dev br0 missing") {

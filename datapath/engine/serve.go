@@ -36,18 +36,18 @@ const (
 
 // engine is the running lab.
 type engine struct {
-	folder  *folder // nil: the lab is known to its maker only
+	folder  *folder // nil: only its creator knows the lab
 	quit    func()
 	started time.Time
 
 	changing atomic.Bool
-	detached atomic.Bool          // the engine outlives its maker
+	detached atomic.Bool          // the engine outlives its creator
 	meta     atomic.Pointer[Meta] // never nil
-	// working ends when the lab goes down: changes under way are given up.
+	// working ends when the lab goes down: changes under way are abandoned.
 	working context.Context
 	giveUp  context.CancelCauseFunc
-	found   atomic.Pointer[Check]     // never nil
-	left    atomic.Pointer[[]Leaving] // when the last change was made
+	found   atomic.Pointer[Check]      // never nil
+	left    atomic.Pointer[[]Draining] // when the last change was made
 
 	mu     sync.RWMutex // held to change the lab, shared to use it
 	kernel *kernel.Kernel
@@ -82,9 +82,9 @@ func (e *engine) listen(l net.Listener) {
 	}
 }
 
-// serve answers one connection, of the maker of the lab or of another command.
-// Work that takes long ends when the other side hangs up.
-func (e *engine) serve(conn *net.UnixConn, maker bool) {
+// serve answers one connection, from the creator of the lab or from another command.
+// Long work ends when the other side hangs up.
+func (e *engine) serve(conn *net.UnixConn, creator bool) {
 	defer conn.Close()
 	kind, files, err := receiveKind(conn)
 	if err != nil {
@@ -102,21 +102,21 @@ func (e *engine) serve(conn *net.UnixConn, maker bool) {
 	if kind == execRequest && req.Verb == verbExec {
 		r, err = e.exec(req.Command, files, decoder)
 	} else {
-		go func() { // nothing more is sent: the read ends with the connection
+		go func() { // the peer sends no more: the read ends with the connection
 			_, _ = io.Copy(io.Discard, conn)
 			cancel()
 		}()
-		r, err = e.answer(ctx, req, maker)
+		r, err = e.answer(ctx, req, creator)
 	}
 	if e.working.Err() != nil && req.Verb != verbDown {
-		err = errClosed // nothing that was done lasts
+		err = errClosed // nothing that was done persists
 	}
 	if err != nil {
 		r.Err, r.Code, r.Missing = encodeError(err)
 	}
 	_ = gob.NewEncoder(conn).Encode(r)
 	if req.Verb == verbApply && len(req.Plan) > largePlan {
-		runtime.GC() // now that nobody waits, and not in the middle of the next change
+		runtime.GC() // now that no client is waiting, rather than during the next change
 	}
 	if req.Verb == verbDown {
 		conn.Close()
@@ -147,10 +147,10 @@ func closeAll(files []*os.File) {
 	}
 }
 
-func (e *engine) answer(ctx context.Context, req request, maker bool) (reply, error) {
+func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, error) {
 	switch req.Verb {
 	case verbApply:
-		if maker {
+		if creator {
 			return e.apply(ctx, req)
 		}
 		return e.applyForAnother(ctx, req)
@@ -171,9 +171,9 @@ func (e *engine) answer(ctx context.Context, req request, maker bool) (reply, er
 	}
 }
 
-// info takes no lock: it tells that the engine is alive.
+// info takes no lock: it shows that the engine is alive.
 func (e *engine) info() reply {
-	i := Info{State: "running", Started: e.started, RSS: residentMemory(), Leaving: e.leaving(), Check: *e.found.Load()}
+	i := Info{State: "running", Started: e.started, RSS: residentMemory(), Draining: e.draining(), Check: *e.found.Load()}
 	if e.changing.Load() {
 		i.State = "changing"
 	}
@@ -210,29 +210,29 @@ func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 	defer e.mu.RUnlock()
 	var dialer probe.Dialer
 	enter := func(name string) (*netns.NS, error) { return e.kernel.Namespace(name) }
-	return reply{Seen: dialer.Dial(ctx, req.Flows, enter)}, nil
+	return reply{Observations: dialer.Dial(ctx, req.Flows, enter)}, nil
 }
 
-// wire is the namespace that all nodes and clients have a link into.
-const wire = string(plan.Wire)
+// underlay is the namespace to which all nodes and clients have a link.
+const underlay = string(plan.Underlay)
 
-// dismantle gives everything back and waits until the links are gone: each node
-// and client has an end in the wire, and pods hang on nodes. Whoever asked for it
-// may have gone: there is no way back.
+// dismantle releases everything and waits until the links are gone: each node and
+// client has a veth end in the underlay, and pods are linked to nodes. It cannot be
+// cancelled, even if the requester is gone.
 func (e *engine) dismantle() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.inside.close()
-	last, err := e.kernel.Namespace(wire)
-	e.kernel.Close(wire)
+	last, err := e.kernel.Namespace(underlay)
+	e.kernel.Close(underlay)
 	if err == nil {
 		kernel.AwaitEmpty(context.Background(), last)
 		last.Close()
 	}
 }
 
-// shutdown is the end of the engine, on request or because its maker is gone.
-// What is left the kernel takes with the process.
+// shutdown ends the engine, on request or because its creator is gone. The kernel
+// removes what is left with the process.
 func (e *engine) shutdown() {
 	e.inside.close()
 	if e.folder != nil {

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The roles in which the program starts itself, in the environment.
+// The roles in which the program re-executes itself, in the environment.
 const (
 	roleVariable = "NLAB_ROLE"
 	roleEngine   = "engine"
 	roleJanitor  = "janitor"
 )
 
-// Descriptors that a started engine finds.
+// Descriptors that a started engine inherits.
 const (
 	lifelineFD = 3 + iota
 	aboveFD
@@ -30,16 +30,16 @@ const (
 	listenerFD
 )
 
-// Start starts an engine without a lab in it: Apply builds the lab. With a name
-// the lab gets a folder, so that other commands find it; without, it is known to
-// the caller only. It ends with the caller, until Detach. ErrRunning means that a
-// lab of that name runs already.
+// Start starts an engine without a lab in it: Apply builds the lab. With a name the lab
+// gets a folder, so that other commands find it; without one, only the caller knows it.
+// It ends with the caller, until Detach. ErrRunning means that a lab of that name is
+// already running.
 func Start(ctx context.Context, name string) (*Client, error) {
 	if name == "" {
 		return spawn(ctx, nil, nil)
 	}
 	if locked(name) {
-		return nil, ErrRunning // without a janitor for nothing
+		return nil, ErrRunning // without starting a janitor needlessly
 	}
 	j, err := startJanitor(name)
 	if err != nil {
@@ -89,7 +89,7 @@ func listen(f *folder) (*os.File, error) {
 	return l.File()
 }
 
-// unwrapAll returns the innermost error: paths of descriptors help nobody.
+// unwrapAll returns the innermost error: descriptor paths are useless to users.
 func unwrapAll(err error) error {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -107,30 +107,26 @@ func spawn(ctx context.Context, f *folder, listener *os.File) (*Client, error) {
 		return nil, err
 	}
 	defer theirs.Close()
-	c := &Client{lifeline: ours}
+	log, err := openLog(f)
+	if err != nil {
+		ours.Close()
+		return nil, err
+	}
+	c := &Client{lifeline: ours, log: log}
 	files := []*os.File{theirs}
 	if f != nil {
 		files = append(append(files, f.files()...), listener)
-		log, err := os.OpenFile(f.path(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-		if err != nil {
-			ours.Close()
-			return nil, fmt.Errorf("%w: log: %w", ErrState, unwrapAll(err))
-		}
-		defer log.Close()
-		c.cmd, err = startIsolated(files, log)
-		if err != nil {
-			ours.Close()
-			return nil, err
-		}
-	} else if c.cmd, err = startIsolated(files, nil); err != nil {
+	}
+	if c.cmd, err = startIsolated(files, log); err != nil {
 		ours.Close()
+		log.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// lifeline is a pair of sockets: commands go over it one packet at a time, and
-// its end is how each side learns of the other's death.
+// lifeline is a socket pair: commands are sent over it one packet at a time, and its
+// end tells each side of the other's death.
 func lifeline() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -139,19 +135,15 @@ func lifeline() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "lifeline"), os.NewFile(uintptr(fds[1]), "lifeline"), nil
 }
 
-// startIsolated starts the engine in namespaces of its own: without a user
-// namespace where we have the right to, else with one in which we are root.
+// startIsolated starts the engine in its own namespaces: without a user namespace if we
+// are privileged, else with one in which we are root.
 func startIsolated(files []*os.File, log *os.File) (*exec.Cmd, error) {
 	const isolated = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS
 	start := func(flags uintptr) (*exec.Cmd, error) {
 		cmd := self(roleEngine)
 		cmd.Args = []string{"netlab", roleEngine}
 		cmd.ExtraFiles = files
-		if log != nil {
-			cmd.Stderr = log
-		} else {
-			cmd.Stderr = os.Stderr
-		}
+		cmd.Stderr = log
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: flags}
 		if flags&unix.CLONE_NEWUSER != 0 {
 			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
@@ -172,8 +164,8 @@ func startIsolated(files []*os.File, log *os.File) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// IsolationError says that this machine does not let us make the namespaces that
-// a lab lives in.
+// IsolationError means that this machine does not let us create the namespaces of a
+// lab.
 type IsolationError struct{ Err error }
 
 func (e *IsolationError) Error() string {

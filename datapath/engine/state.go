@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrRunning says that a lab of that name runs already.
+// ErrRunning means that a lab of that name is already running.
 var ErrRunning = errors.New("a lab of that name is running")
 
-// ErrNotRunning says that there is no such lab.
+// ErrNotRunning means that there is no such lab.
 var ErrNotRunning = errors.New("no such lab is running")
 
 // The files of a lab's folder.
@@ -28,10 +28,9 @@ const (
 	pidFile    = "pids"
 )
 
-// StateDir is where the folders of this user's labs are: /run/netlab-lab for
-// root, $XDG_RUNTIME_DIR/netlab-lab for others. Without XDG_RUNTIME_DIR it is
-// the place that systemd would have named, or a folder of the user's own in the
-// temporary directory.
+// StateDir is where the folders of this user's labs are: /run/netlab-lab for root,
+// $XDG_RUNTIME_DIR/netlab-lab for others. Without XDG_RUNTIME_DIR it is systemd's
+// default path, or a folder of the user's own in the temporary directory.
 func StateDir() string {
 	uid := os.Getuid()
 	if uid == 0 {
@@ -51,17 +50,17 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// folder is the open and locked folder of one lab. The lock belongs to the open
-// file, which the engine inherits.
+// folder is the open and locked folder of one lab. The lock belongs to the open file
+// description, which the engine inherits.
 type folder struct {
 	name  string
-	above *os.File // where the state directory is
+	above *os.File // the parent of the state directory
 	root  *os.File // the state directory
 	dir   *os.File
 }
 
-// claim makes and locks the folder of a lab, or takes over one that nobody
-// locks. It returns ErrRunning when the lab runs.
+// claim creates and locks the folder of a lab, or takes over an unlocked one. It
+// returns ErrRunning if the lab is running.
 func claim(name string) (*folder, error) {
 	// Another process may remove the empty state directory between any two steps.
 	for try := 0; ; try++ {
@@ -101,14 +100,14 @@ func tryClaim(name string) (*folder, error) {
 	return f, nil
 }
 
-// ownedByUs refuses a state directory that somebody else prepared for us.
+// ownedByUs refuses a state directory prepared by another user.
 func ownedByUs(path string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, &fs.PathError{Op: "lstat", Path: path, Err: err})
 	}
 	if int(st.Uid) != os.Getuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return fmt.Errorf("%w: %s does not belong to you; set XDG_RUNTIME_DIR to a folder of yours", ErrState, path)
+		return fmt.Errorf("%w: %s does not belong to you; set XDG_RUNTIME_DIR to a folder of your own", ErrState, path)
 	}
 	return nil
 }
@@ -137,7 +136,7 @@ func (f *folder) lock(how int) bool {
 	}
 }
 
-// current reports whether the open folder is still the one under its name.
+// current reports whether the open folder is still the one with its name.
 func (f *folder) current() bool {
 	var open, named unix.Stat_t
 	return unix.Fstat(int(f.dir.Fd()), &open) == nil &&
@@ -151,16 +150,16 @@ func (f *folder) empty() {
 	}
 }
 
-// remove deletes the folder, and the state directory when it was the last one.
-// It works through descriptors, since the engine has mounted over /run. The
-// caller holds the lock.
+// remove deletes the folder, and the state directory if it was the last one. It works
+// through descriptors, since the engine has mounted over /run. The caller holds the
+// lock.
 func (f *folder) remove() {
 	if !f.current() {
 		return
 	}
 	f.empty()
 	_ = unix.Unlinkat(int(f.root.Fd()), f.name, unix.AT_REMOVEDIR)
-	// Not by StateDir: the engine of an ordinary user is root in its own namespace.
+	// Not with StateDir: an ordinary user's engine is root in its own namespace.
 	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.root.Fd())); err == nil {
 		_ = unix.Unlinkat(int(f.above.Fd()), filepath.Base(path), unix.AT_REMOVEDIR)
 	}
@@ -175,8 +174,8 @@ func (f *folder) close() {
 // files are the descriptors that make up the folder, for a child to inherit.
 func (f *folder) files() []*os.File { return []*os.File{f.above, f.root, f.dir} }
 
-// path names a file of the folder in a way that is short enough for a socket
-// address (108 bytes) wherever the state directory is.
+// path names a file in the folder, short enough for a socket address (108 bytes)
+// wherever the state directory is.
 func (f *folder) path(file string) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", f.dir.Fd(), file)
 }
@@ -212,7 +211,7 @@ func List() ([]string, error) {
 	return names, nil
 }
 
-// sweep removes the folder of a lab that does not run, and reports whether it did.
+// sweep removes the folder of a lab that is not running, and reports whether it did.
 func sweep(name string) bool {
 	f, err := openFolder(name)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package flow holds the words that prediction and observation share: a flow
-// that somebody dials, and what came of it. Standard library only; it knows
-// neither the lab nor the kernel.
+// Package flow holds the vocabulary that prediction and observation share: a flow to
+// dial, and its result. Standard library only; it knows neither the lab nor the kernel.
 package flow
 
 import (
@@ -8,17 +7,18 @@ import (
 	"time"
 )
 
-// Protocol is what is spoken over a flow.
+// Protocol is the transport protocol of a flow.
 type Protocol string
 
 // The protocols that a flow can have.
 const (
-	TCP Protocol = "tcp"
-	UDP Protocol = "udp"
+	TCP  Protocol = "tcp"
+	UDP  Protocol = "udp"
+	SCTP Protocol = "sctp"
 )
 
-// Outcome says how a connection attempt ended, in the words of Kubernetes'
-// agnhost connect.
+// Outcome says how a connection attempt ended, in the terms of Kubernetes' agnhost
+// connect.
 type Outcome string
 
 // The outcomes.
@@ -37,43 +37,47 @@ type Flow struct {
 	From     string // network namespace of the dialer, as in the plan
 	To       netip.AddrPort
 	Protocol Protocol
-	// Path makes the flow an HTTP GET request for it, over TCP; empty: the dialer
-	// asks who answers, in a line.
+	// Path makes the flow an HTTP GET request for it, over TCP; empty: the dialer sends
+	// a line asking for the server's identity.
 	Path string
-	// Upload makes the dialer of a stream send so many bytes before the answer; 0: only
-	// its question.
+	// Upload makes the dialer of a stream send that many bytes before the answer; 0:
+	// only its request.
 	Upload int
 	// Within is how long to wait for the answer.
 	Within time.Duration
 }
 
-// Seen is what happened to a Flow.
-type Seen struct {
+// Observation is what happened to a Flow.
+type Observation struct {
 	Flow    Flow
 	Outcome Outcome
-	// Answer is who answered, as the server named itself: a pod, client or node.
+	// Answer is the server's own name: a pod, client or node.
 	Answer string
 	// Node is where the answering pod runs; empty for clients.
 	Node string
 	// Source is the dialer's address as the server saw it.
 	Source netip.AddrPort
+	// TTL, or hop limit, of the first packet when it arrived, as reported by the
+	// server. 0: unknown.
+	TTL int
 	// Local is the dialer's own address.
 	Local netip.AddrPort
-	// Status is that of an HTTP response; 0: there was none.
+	// Status is the HTTP status; 0: there was no response.
 	Status int
 	// Header are the fields of an HTTP response, their names in lower case.
 	Header map[string]string
-	// Body is that of an HTTP response, or the beginning of a long one.
+	// Body is the HTTP response body, or the beginning of a long one.
 	Body string
 	// Took is the time from the dial to the answer or the error.
 	Took time.Duration
-	// RoundTrip is the shortest time from a packet to its acknowledgement that TCP
-	// measured, or what a datagram and its answer took. 0: unknown.
+	// RoundTrip is the minimum RTT that TCP measured, or the time of a datagram and its
+	// answer. 0: unknown.
 	RoundTrip time.Duration
-	// Rate is how fast an upload was, in bits per second, from the first byte to the
+	// Rate is the speed of an upload in bits per second, from the first byte to the
 	// answer to the last one.
 	Rate uint64
-	// MTU is the length of the longest packets that TCP sent, in bytes, headers included.
+	// MTU is the length of the longest packets that TCP sent, in bytes, including
+	// headers.
 	MTU int
 	Err string
 }

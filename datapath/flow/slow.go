@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// scaleVariable says by how much this machine is slower than those that deadlines are
-// made for. A virtual machine without KVM sets it.
+// scaleVariable holds the factor by which this machine is slower than those that
+// deadlines are meant for. A virtual machine without KVM sets it.
 const scaleVariable = "NLAB_TIME_SCALE"
 
-// NeighbourPatience is how long the kernel asks for a neighbour before it tells the
-// sender that the host is unreachable: three questions, a second apart (mcast_solicit and
+// NeighbourPatience is how long the kernel tries to resolve a neighbour before it
+// reports the host as unreachable: three requests, a second apart (mcast_solicit and
 // retrans_time_ms in Documentation/networking/ip-sysctl.rst).
 const NeighbourPatience = 3 * time.Second
 
-// TimeScale is by how much this machine is slower, as its environment says: 1 where it
-// says nothing that makes sense.
+// TimeScale is the factor by which this machine is slower, from its environment: 1
+// without a valid value.
 func TimeScale() float64 {
 	scale, err := strconv.ParseFloat(os.Getenv(scaleVariable), 64)
 	if err != nil || scale < 1 || scale > 100 {
@@ -25,9 +25,8 @@ func TimeScale() float64 {
 	return scale
 }
 
-// Stretched is a deadline on a machine that is slower by a factor. One before which
-// the kernel has not given up on a neighbour stays so: else silence would become an
-// error.
+// Stretched is a deadline on a machine that is slower by a factor. A deadline shorter
+// than neighbour resolution stays shorter: otherwise a timeout would become an error.
 func Stretched(within time.Duration, factor float64) time.Duration {
 	longer := time.Duration(float64(within) * factor)
 	if within < NeighbourPatience {

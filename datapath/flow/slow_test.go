@@ -23,7 +23,7 @@ func TestDeadlinesOnSlowMachines(t *testing.T) {
 	}
 }
 
-func TestScaleOfTime(t *testing.T) {
+func TestTimeScale(t *testing.T) {
 	for value, want := range map[string]float64{"": 1, "2.5": 2.5, "0": 1, "-3": 1, "many": 1, "1e9": 1} {
 		t.Setenv(scaleVariable, value)
 		if got := TimeScale(); got != want {

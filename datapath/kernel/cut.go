@@ -10,15 +10,16 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// cutFilter picks connection tracking entries that a cut does not allow.
+// cutFilter selects connection tracking entries that a cut does not allow.
 type cutFilter struct {
 	to, from map[netip.Addr][]*plan.Cut // by the pod
 }
 
-// newCutFilter returns nil where there is no cut of the family.
+// newCutFilter returns nil if there is no cut of the family.
 func newCutFilter(cuts []plan.Cut, ipv6 bool) *cutFilter {
 	f := &cutFilter{to: map[netip.Addr][]*plan.Cut{}, from: map[netip.Addr][]*plan.Cut{}}
 	for i := range cuts {
@@ -37,8 +38,8 @@ func newCutFilter(cuts []plan.Cut, ipv6 bool) *cutFilter {
 	return f
 }
 
-// MatchConntrackFlow implements netlink.CustomConntrackFilter. The answering end of the
-// reply is the destination after DNAT.
+// MatchConntrackFlow implements netlink.CustomConntrackFilter. The source of the reply
+// direction is the destination after DNAT.
 func (f *cutFilter) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
 	source, target := flowAddr(flow.Forward.SrcIP), flowAddr(flow.Reverse.SrcIP)
 	port, proto := flow.Reverse.SrcPort, flowProtocol(flow.Forward.Protocol)
@@ -65,7 +66,7 @@ func flowProtocol(number uint8) string {
 	case unix.IPPROTO_ICMP, unix.IPPROTO_ICMPV6:
 		return "icmp"
 	case unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_SCTP:
-		return protocolName(number)
+		return sets.ProtocolName(number)
 	}
 	return fmt.Sprint(number)
 }

@@ -1,22 +1,19 @@
-// Package kernel makes network namespaces equal to a plan, reads back what is
-// there, and tries out which features the kernel has.
+// Package kernel makes network namespaces equal to a plan, reads back their state, and
+// probes which features the kernel has.
 //
-// It is the only package that speaks netlink and runs iptables-restore. Links,
-// addresses, routes, neighbours and forwarding entries go as batches of netlink
-// messages, one socket per namespace and none kept open; rules go as one
-// iptables-restore per namespace. Sets and qdiscs are netlink as well, and so is IPVS,
-// partly by way of a library. It knows plans, not labs: it never asks what a namespace
-// is for.
+// It is the only package that changes the kernel. It walks the steps of a difference in
+// order (run.go) and knows how to carry out each; the order itself is computed by
+// package plan (steps.go there). Links, addresses, routes, neighbours and forwarding
+// entries are sent as batches of netlink messages, through one socket per namespace,
+// none kept open; rules as one iptables-restore per namespace. It knows plans, not
+// labs: what a namespace is for does not matter here.
 //
-// The order is that of need: links, addresses, settings, neighbours, routes, sets,
-// rules, virtual servers. In a namespace that stays, members come into sets before the
-// rules change and leave after it, and connections are cut at the very end.
+// Apply reads all namespaces before it changes any, Update, where possible, only those
+// that a change affects (update.go).
 //
-// Apply reads all namespaces before it changes any, Update only those that a change
-// concerns where it can (update.go).
-//
-// Start reading at apply.go and edit.go; message.go holds the netlink messages of
-// routing, read.go the way back. sets.go, qdisc.go and virtual.go have both ways of
-// their kind; graceful.go says how real servers leave, cut.go and stale.go which
-// connections are forgotten, features.go how features are tried.
+// The subpackages do one thing each: socket speaks netlink; sets, nftables and virtual
+// carry out the commands of ipset, nf_tables and IPVS and read the result back; procfs
+// accesses sysctls. Start reading at kernel.go and run.go; network.go and message.go
+// hold the rtnetlink messages, read.go reads back, cut.go and conntrack.go select the
+// conntrack entries to delete, features.go probes features.
 package kernel

@@ -13,15 +13,15 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// Modules of tunnels make a device of their own in every namespace, new or not, as long
-// as this setting is 0 (Documentation/admin-guide/sysctl/net.rst).
+// Tunnel modules create a fallback device in every namespace, new or not, while this
+// setting is 0 (Documentation/admin-guide/sysctl/net.rst).
 const fallbackTunnels = "/proc/sys/net/core/fb_tunnels_only_for_init_net"
 
-// TestKernelsOwnDevicesAreNotInTheWay makes, changes and reads a lab while every new
-// namespace has tunl0 and sit0 before anything else.
-func TestKernelsOwnDevicesAreNotInTheWay(t *testing.T) {
+// TestFallbackDevicesAreIgnored builds, changes and reads a lab while every new
+// namespace starts with tunl0 and sit0.
+func TestFallbackDevicesAreIgnored(t *testing.T) {
 	if os.Getenv("NLAB_VM") == "" {
-		t.Skip("this kernel lacks a machine of its own: modules are loaded, and a setting of all namespaces is changed")
+		t.Skip("this kernel lacks a machine of its own: the test loads modules and changes a global sysctl")
 	}
 	before, err := os.ReadFile(fallbackTunnels)
 	if err == nil {
@@ -57,14 +57,14 @@ func TestKernelsOwnDevicesAreNotInTheWay(t *testing.T) {
 		})
 	}
 	if own < 2*len(k.Names()) {
-		t.Errorf("the kernel made %d devices of its own in %d namespaces: nothing was tested", own, len(k.Names()))
+		t.Errorf("the kernel created %d fallback devices in %d namespaces: nothing was tested", own, len(k.Names()))
 	}
 	if again := mustApply(t, k, small()); !again.Empty() {
 		t.Errorf("the second apply changed %v", again.Lines())
 	}
 }
 
-func TestPodsComeToNodesThatStay(t *testing.T) {
+func TestPodsAreAddedToExistingNodes(t *testing.T) {
 	k := applied(t, podless())
 	for _, want := range []*plan.Plan{small(), podless(), small()} {
 		mustApply(t, k, want)

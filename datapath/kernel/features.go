@@ -16,14 +16,20 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/kernel/procfs"
+	"github.com/netlab/netlab/datapath/kernel/sets"
+	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
 )
 
-// Missing tries out features and returns those that are missing, with the reason.
-// Each is tried in a network namespace of its own: versions and configuration
-// files lie, the kernel's answer does not. The caller needs the rights that it
-// will have when it uses them.
+// Missing probes features and returns those that are missing, with the reason. Each is
+// tried in a network namespace of its own: versions and configuration files can
+// mislead, the kernel's answer does not. The caller needs the same privileges as when
+// using them.
 func Missing(ctx context.Context, features []plan.Feature) map[plan.Feature]error {
 	missing := map[plan.Feature]error{}
 	tries := attempts()
@@ -57,14 +63,14 @@ func inScratch(ctx context.Context, try attempt) error {
 
 func attempts() map[plan.Feature]attempt {
 	return map[plan.Feature]attempt{
-		plan.FeatureNetNS:     func(context.Context, *netns.NS) error { return nil }, // inScratch made one
+		plan.FeatureNetNS:     func(context.Context, *netns.NS) error { return nil }, // inScratch created one
 		plan.FeatureUserNS:    func(context.Context, *netns.NS) error { return tryUserNamespace() },
 		plan.FeatureVeth:      device(&netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}),
 		plan.FeatureBridge:    device(&netlink.Bridge{LinkAttrs: named("try0")}),
 		plan.FeatureVXLAN:     device(&netlink.Vxlan{LinkAttrs: named("try0"), VxlanId: 1, Port: 8472}),
 		plan.FeatureDummy:     device(&netlink.Dummy{LinkAttrs: named("try0")}),
 		plan.FeatureWireGuard: device(&netlink.Wireguard{LinkAttrs: named("try0")}),
-		// With an address: the module itself makes a tunnel without.
+		// With an address: the module itself creates a tunnel without one.
 		plan.FeatureIPIP:             device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
 		plan.FeatureTun:              tun,
 		plan.FeatureNetem:            shaped(plan.Qdisc{Delay: time.Millisecond}),
@@ -72,7 +78,7 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureBrNetfilter:      setting("net.bridge.bridge-nf-call-iptables"),
 		plan.FeatureConntrack:        conntrack,
 		plan.FeatureSCTP:             sctp,
-		plan.FeatureIPSet:            ipset,
+		plan.FeatureIPSet:            trySet,
 		plan.FeatureIPVS:             virtualServer,
 		plan.FeatureNFT:              nftTried("inet"),
 		plan.FeatureNFTRanges:        nftTried("ranges"),
@@ -122,16 +128,17 @@ func device(link netlink.Link) attempt {
 	}
 }
 
-// shaped tries to delay or to slow down the loopback device of the scratch namespace.
+// shaped tries to add delay or a rate limit to the loopback device of the scratch
+// namespace.
 func shaped(q plan.Qdisc) attempt {
 	return func(context.Context, *netns.NS) error {
-		s, err := openRtnl(newScratch())
+		s, err := socket.OpenRoute(socket.NewMemory())
 		if err != nil {
 			return err
 		}
-		defer s.close()
+		defer s.Close()
 		q.Link = "lo"
-		return s.do(qdiscAdd(&q, 1))
+		return s.Do(socket.Part(&plan.Step{Item: &q}, qdiscAdd(&q, 1)...))
 	}
 }
 
@@ -149,23 +156,23 @@ func tun(context.Context, *netns.NS) error {
 	return unix.IoctlIfreq(fd, unix.TUNSETIFF, req)
 }
 
-// setting tries to write a sysctl its own value.
+// setting tries to write a sysctl's own value back to it.
 func setting(key string) attempt {
 	return func(context.Context, *netns.NS) error {
-		p := procfs{fd: -1}
-		defer p.close()
-		value, err := p.get(key)
+		p := procfs.FS{FD: -1}
+		defer p.Close()
+		value, err := p.Get(key)
 		if err != nil {
 			return err
 		}
 		if value == "" {
-			return fmt.Errorf("no setting %s", key)
+			return fmt.Errorf("no sysctl %s", key)
 		}
-		return p.set(plan.Sysctl{Key: key, Value: value})
+		return p.Set(plan.Sysctl{Key: key, Value: value})
 	}
 }
 
-// conntrack tries to list the connections that the kernel follows.
+// conntrack tries to list the connections that the kernel tracks.
 func conntrack(context.Context, *netns.NS) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 	if err != nil {
@@ -184,39 +191,34 @@ func sctp(context.Context, *netns.NS) error {
 	return unix.Close(fd)
 }
 
-// ipset tries to make a set.
-func ipset(context.Context, *netns.NS) error {
-	s, err := openNetlink(unix.NETLINK_NETFILTER, newScratch())
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	return s.do([]message{setCreate(&plan.Set{Name: "try", Type: plan.HashIP})})
+// trySet tries to create a set.
+func trySet(context.Context, *netns.NS) error {
+	return sets.Run(socket.NewMemory(), plan.SetCommands{{Verb: "create", Set: &ipset.Set{Name: "try", Type: ipset.HashIP}}})
 }
 
-// matchSet tries a rule that asks a set.
+// matchSet tries a rule that matches a set.
 func matchSet(ctx context.Context, ns *netns.NS) error {
-	if err := ipset(ctx, ns); err != nil {
+	if err := trySet(ctx, ns); err != nil {
 		return err
 	}
 	return restores(false, "filter", "-A INPUT -m set --match-set try src")(ctx, ns)
 }
 
-// virtualServer asks for the virtual servers that there are, which a user namespace
-// may not on many kernels. It loads the module as using it would.
+// virtualServer lists the virtual servers, which many kernels forbid in a user
+// namespace. It loads the module, as use would.
 func virtualServer(context.Context, *netns.NS) error {
-	proc := procfs{fd: -1}
-	defer proc.close()
-	_, err := readVirtual(&proc, nil)
+	proc := procfs.FS{FD: -1}
+	defer proc.Close()
+	_, err := virtual.Read(&proc, &virtual.Drains{})
 	return err
 }
 
-// iptablesProgram checks that the program is there and new enough for the
-// options that plans use.
+// iptablesProgram checks that the program is installed and new enough for the options
+// that plans use.
 func iptablesProgram(ctx context.Context, ns *netns.NS) error {
 	tool, err := iptables.New()
 	if err != nil {
-		return fmt.Errorf("iptables is not installed: %w", err)
+		return fmt.Errorf("%s: %w", debian.NotInstalled("iptables"), err)
 	}
 	if !tool.HasRandomFully() {
 		return errors.New("iptables is older than 1.6.2: MASQUERADE has no --random-fully")

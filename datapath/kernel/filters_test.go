@@ -16,9 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// requires skips a test that needs something which this kernel lacks.
+// requires skips a test that needs a feature which this kernel lacks.
 func requires(t testing.TB, features ...plan.Feature) {
 	t.Helper()
 	missing := Missing(context.Background(), features)
@@ -30,36 +32,36 @@ func requires(t testing.TB, features ...plan.Feature) {
 }
 
 // allSets has every type of set, one of them longer than a message.
-func allSets() []plan.Set {
+func allSets() []ipset.Set {
 	one, two := pfx("10.96.0.1/32"), pfx("fd00::1/128")
-	long := plan.Set{Name: "LONG", Type: plan.HashIPPort}
+	long := ipset.Set{Name: "LONG", Type: ipset.HashIPPort}
 	for i := range 1000 {
-		long.Entries = append(long.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 97, byte(i >> 8), byte(i)}), 32), Proto: "tcp", Port: 80})
+		long.Entries = append(long.Entries, ipset.Entry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 97, byte(i >> 8), byte(i)}), 32), Proto: "tcp", Port: 80})
 	}
-	sets := []plan.Set{long,
-		{Name: "IP", Type: plan.HashIP, Entries: []plan.SetEntry{{Prefix: one}}},
-		{Name: "IP6", Type: plan.HashIP, IPv6: true, Entries: []plan.SetEntry{{Prefix: two}}},
-		{Name: "NET", Type: plan.HashNet, Entries: []plan.SetEntry{{Prefix: one}, {Prefix: pfx("10.0.0.0/8")}, {Prefix: pfx("10.244.0.0/16")}}},
-		{Name: "NET6", Type: plan.HashNet, IPv6: true, Entries: []plan.SetEntry{{Prefix: pfx("fd00::/64")}}},
-		{Name: "IPPORT", Type: plan.HashIPPort, Entries: []plan.SetEntry{{Prefix: one, Proto: "tcp", Port: 80}, {Prefix: one, Proto: "udp", Port: 53}, {Prefix: one, Proto: "sctp", Port: 9}}},
-		{Name: "NETPORT", Type: plan.HashNetPort, Entries: []plan.SetEntry{{Prefix: pfx("10.0.0.0/8"), Proto: "tcp", Port: 80}}},
-		{Name: "IPPORTIP", Type: plan.HashIPPortIP, Entries: []plan.SetEntry{{Prefix: one, Proto: "tcp", Port: 80, Second: one}}},
-		{Name: "IPPORTNET", Type: plan.HashIPPortNet, Entries: []plan.SetEntry{{Prefix: one, Proto: "tcp", Port: 80, Second: pfx("192.0.2.0/24")}, {Prefix: one, Proto: "tcp", Port: 80, Second: one}}},
-		{Name: "IPPORTNET6", Type: plan.HashIPPortNet, IPv6: true, Entries: []plan.SetEntry{{Prefix: two, Proto: "udp", Port: 80, Second: pfx("fd00:1::/64")}}},
-		{Name: "PORT", Type: plan.BitmapPort, Entries: []plan.SetEntry{{Port: 30080}, {Port: 65535}, {Port: 1}}},
-		{Name: "EMPTY", Type: plan.HashIP},
+	sets := []ipset.Set{long,
+		{Name: "IP", Type: ipset.HashIP, Entries: []ipset.Entry{{Prefix: one}}},
+		{Name: "IP6", Type: ipset.HashIP, IPv6: true, Entries: []ipset.Entry{{Prefix: two}}},
+		{Name: "NET", Type: ipset.HashNet, Entries: []ipset.Entry{{Prefix: one}, {Prefix: pfx("10.0.0.0/8")}, {Prefix: pfx("10.244.0.0/16")}}},
+		{Name: "NET6", Type: ipset.HashNet, IPv6: true, Entries: []ipset.Entry{{Prefix: pfx("fd00::/64")}}},
+		{Name: "IPPORT", Type: ipset.HashIPPort, Entries: []ipset.Entry{{Prefix: one, Proto: "tcp", Port: 80}, {Prefix: one, Proto: "udp", Port: 53}, {Prefix: one, Proto: "sctp", Port: 9}}},
+		{Name: "NETPORT", Type: ipset.HashNetPort, Entries: []ipset.Entry{{Prefix: pfx("10.0.0.0/8"), Proto: "tcp", Port: 80}}},
+		{Name: "IPPORTIP", Type: ipset.HashIPPortIP, Entries: []ipset.Entry{{Prefix: one, Proto: "tcp", Port: 80, Second: one}}},
+		{Name: "IPPORTNET", Type: ipset.HashIPPortNet, Entries: []ipset.Entry{{Prefix: one, Proto: "tcp", Port: 80, Second: pfx("192.0.2.0/24")}, {Prefix: one, Proto: "tcp", Port: 80, Second: one}}},
+		{Name: "IPPORTNET6", Type: ipset.HashIPPortNet, IPv6: true, Entries: []ipset.Entry{{Prefix: two, Proto: "udp", Port: 80, Second: pfx("fd00:1::/64")}}},
+		{Name: "PORT", Type: ipset.BitmapPort, Entries: []ipset.Entry{{Port: 30080}, {Port: 65535}, {Port: 1}}},
+		{Name: "EMPTY", Type: ipset.HashIP},
 	}
 	return sets
 }
 
-// asked is small with a node that has sets, a rule that asks one of them, an address
-// of its own without a device, and an uplink that is slow to send.
+// asked is small with a node that has sets, a rule that matches one of them, a local
+// address without a device, and a rate-limited uplink.
 func asked() *plan.Plan {
 	p := small()
 	n1 := &p.Netns[1]
 	n1.Sets = allSets()
 	chain := &n1.Tables[0].Chains[1]
-	chain.Rules = append(chain.Rules, plan.Rule{Matches: []plan.Match{plan.MatchSet{Set: "IPPORT", Parts: "dst,dst"}}, Target: plan.Return{}})
+	chain.Rules = append(chain.Rules, iptables.Rule{Matches: []iptables.Match{iptables.MatchSet{Set: "IPPORT", Parts: "dst,dst"}}, Target: iptables.Return{}})
 	n1.Routes = append(n1.Routes, plan.Route{To: pfx("10.96.0.1/32"), Dev: "lo", Local: true})
 	n1.Qdiscs = []plan.Qdisc{{Link: "eth0", Rate: 10_000_000}}
 	p.Sort()
@@ -122,26 +124,26 @@ func TestFiltersAreAppliedAndReadBack(t *testing.T) {
 	}
 }
 
-// Every change of the filters, one after the other, and back.
+// Every change of the filters, one after the other, and reverted.
 func TestFiltersChangeInPlace(t *testing.T) {
-	set := func(p *plan.Plan, name string) *plan.Set {
+	set := func(p *plan.Plan, name string) *ipset.Set {
 		sets := p.Netns[1].Sets
-		return &sets[slices.IndexFunc(sets, func(s plan.Set) bool { return s.Name == name })]
+		return &sets[slices.IndexFunc(sets, func(s ipset.Set) bool { return s.Name == name })]
 	}
 	k := applied(t, asked())
 	for name, change := range map[string]func(*plan.Plan){
 		"a few members": func(p *plan.Plan) {
 			s := set(p, "LONG")
-			s.Entries = append(s.Entries[5:], plan.SetEntry{Prefix: pfx("10.99.0.1/32"), Proto: "udp", Port: 1})
+			s.Entries = append(s.Entries[5:], ipset.Entry{Prefix: pfx("10.99.0.1/32"), Proto: "udp", Port: 1})
 		},
-		"all members": func(p *plan.Plan) { set(p, "PORT").Entries = []plan.SetEntry{{Port: 7}} },
+		"all members": func(p *plan.Plan) { set(p, "PORT").Entries = []ipset.Entry{{Port: 7}} },
 		"a set with a rule": func(p *plan.Plan) {
 			set(p, "IPPORT").Name = "OTHER"
-			p.Netns[1].Tables[0].Chains[1].Rules[1].Matches = []plan.Match{plan.MatchSet{Set: "OTHER", Parts: "dst,dst"}}
+			p.Netns[1].Tables[0].Chains[1].Rules[1].Matches = []iptables.Match{iptables.MatchSet{Set: "OTHER", Parts: "dst,dst"}}
 		},
-		"the type of a set that a rule asks": func(p *plan.Plan) {
+		"the type of a set that a rule matches": func(p *plan.Plan) {
 			s := set(p, "IPPORT")
-			s.Type, s.Entries = plan.HashNetPort, []plan.SetEntry{{Prefix: pfx("10.96.0.0/16"), Proto: "tcp", Port: 80}}
+			s.Type, s.Entries = ipset.HashNetPort, []ipset.Entry{{Prefix: pfx("10.96.0.0/16"), Proto: "tcp", Port: 80}}
 		},
 		"the rate":              func(p *plan.Plan) { p.Netns[1].Qdiscs[0].Rate = 1_000_000 },
 		"a rate above 32 bits":  func(p *plan.Plan) { p.Netns[1].Qdiscs[0].Rate = 80_000_000_000 },
@@ -219,13 +221,13 @@ func TestConnectionsThatPoliciesDenyAreCut(t *testing.T) {
 	}{
 		{"allowed", flow(6, "10.244.2.9:5000", "10.244.1.2:8080", "10.244.1.2:8080"), false},
 		{"to another port", flow(6, "10.244.2.9:5000", "10.244.1.2:80", "10.244.1.2:80"), true},
-		{"from somebody else", flow(6, "10.244.3.9:5000", "10.244.1.2:8080", "10.244.1.2:8080"), true},
+		{"from another source", flow(6, "10.244.3.9:5000", "10.244.1.2:8080", "10.244.1.2:8080"), true},
 		{"of another protocol", flow(17, "10.244.2.9:5000", "10.244.1.2:8080", "10.244.1.2:8080"), true},
 		{"a ping", flow(1, "10.244.3.9:0", "10.244.1.2:0", "10.244.1.2:0"), false},
-		{"by a service, allowed at the endpoint", flow(6, "10.244.2.9:5000", "10.96.0.1:80", "10.244.1.2:8080"), false},
-		{"by a service, denied at the endpoint", flow(6, "10.244.3.9:5000", "10.96.0.1:80", "10.244.1.2:8080"), true},
+		{"via a service, allowed at the endpoint", flow(6, "10.244.2.9:5000", "10.96.0.1:80", "10.244.1.2:8080"), false},
+		{"via a service, denied at the endpoint", flow(6, "10.244.3.9:5000", "10.96.0.1:80", "10.244.1.2:8080"), true},
 		{"from the pod, allowed", flow(6, "10.244.1.2:5000", "10.244.2.9:80", "10.244.2.9:80"), false},
-		{"from the pod by a service, denied at the endpoint", flow(6, "10.244.1.2:5000", "10.96.0.1:80", "10.244.2.8:80"), true},
+		{"from the pod via a service, denied at the endpoint", flow(6, "10.244.1.2:5000", "10.96.0.1:80", "10.244.2.8:80"), true},
 		{"of a pod without cuts", flow(6, "10.244.2.9:5000", "10.244.3.9:80", "10.244.3.9:80"), false},
 	} {
 		if got := f.MatchConntrackFlow(row.flow); got != row.cut {
@@ -233,12 +235,12 @@ func TestConnectionsThatPoliciesDenyAreCut(t *testing.T) {
 		}
 	}
 	if newCutFilter(cuts, true) != nil {
-		t.Error("a filter of IPv6 for cuts of IPv4")
+		t.Error("an IPv6 filter for IPv4 cuts")
 	}
 }
 
-// A ping from the wire to the pod leaves an entry on the pod's node, which goes when
-// the rules change so that a cut denies it, and stays when the cut allows it.
+// A ping from the underlay to the pod leaves an entry on the pod's node, which is
+// deleted when the rules change and a cut denies it, and stays when the cut allows it.
 func TestCutsEndConnectionsWhenRulesChange(t *testing.T) {
 	requires(t, plan.FeatureConntrack)
 	k := applied(t, small())
@@ -250,10 +252,10 @@ func TestCutsEndConnectionsWhenRulesChange(t *testing.T) {
 			n1.Cut[0].Allow = []plan.CutAllow{{Peer: []netip.Prefix{pfx("192.168.0.0/24")}}}
 		}
 		c := &n1.Tables[0].Chains[1]
-		c.Rules = append(c.Rules, plan.Rule{Matches: []plan.Match{plan.Comment{Text: fmt.Sprint(allowed)}}, Target: plan.Return{}})
+		c.Rules = append(c.Rules, iptables.Rule{Matches: []iptables.Match{iptables.Comment{Text: fmt.Sprint(allowed)}}, Target: iptables.Return{}})
 	}
-	output(t, k, "wire", "ip", "route", "add", "10.244.11.0/24", "via", "192.168.0.11")
-	output(t, k, "wire", "ping", "-c1", "-W5", "10.244.11.2")
+	output(t, k, "underlay", "ip", "route", "add", "10.244.11.0/24", "via", "192.168.0.11")
+	output(t, k, "underlay", "ping", "-c1", "-W5", "10.244.11.2")
 	if len(tracked(t, k)) == 0 {
 		t.Fatal("the ping is not tracked")
 	}
@@ -264,18 +266,18 @@ func TestCutsEndConnectionsWhenRulesChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if flows := tracked(t, k); (len(flows) > 0) != allowed {
-			t.Errorf("allowed %v: tracked are %v", allowed, flows)
+			t.Errorf("allowed %v: tracked: %v", allowed, flows)
 		}
-		output(t, k, "wire", "ip", "route", "replace", "10.244.11.0/24", "via", "192.168.0.11")
+		output(t, k, "underlay", "ip", "route", "replace", "10.244.11.0/24", "via", "192.168.0.11")
 	}
 }
 
 func BenchmarkSets(b *testing.B) {
 	for _, members := range []int{1000, 10_000} {
-		p := &plan.Plan{Netns: []plan.Netns{{Name: "node.a", Kind: plan.Node, Sets: []plan.Set{{Name: "S", Type: plan.HashIPPort}}}}}
+		p := &plan.Plan{Netns: []plan.Netns{{Name: "node.a", Kind: plan.Node, Sets: []ipset.Set{{Name: "S", Type: ipset.HashIPPort}}}}}
 		s := &p.Netns[0].Sets[0]
 		for i := range members {
-			s.Entries = append(s.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 97, byte(i >> 8), byte(i)}), 32), Proto: "tcp", Port: 80})
+			s.Entries = append(s.Entries, ipset.Entry{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 97, byte(i >> 8), byte(i)}), 32), Proto: "tcp", Port: 80})
 		}
 		benchApply(b, fmt.Sprintf("%d members", members), p, func(p *plan.Plan) {
 			s := &p.Netns[0].Sets[0]
@@ -284,7 +286,7 @@ func BenchmarkSets(b *testing.B) {
 	}
 }
 
-// benchApply measures making a plan from nothing, one change of it, and reading it.
+// benchApply measures building a plan from nothing, changing it once, and reading it.
 func benchApply(b *testing.B, name string, p *plan.Plan, change func(*plan.Plan)) {
 	b.Run(name, func(b *testing.B) {
 		var load, read, edit time.Duration

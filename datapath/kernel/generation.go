@@ -12,16 +12,16 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// generation is the number of the ruleset of the calling thread's namespace: it
-// changes with every change of any nf_tables rule in it (NFT_MSG_GETGEN). It is 0
-// where there is no nf_tables.
+// generation is the number of the ruleset of the calling thread's namespace: it changes
+// with every change of any nf_tables rule in it (NFT_MSG_GETGEN). It is 0 without
+// nf_tables.
 func generation() uint32 {
-	g, _ := askGeneration()
+	g, _ := queryGeneration()
 	return g
 }
 
-// askGeneration is generation with the reason why there is none.
-func askGeneration() (uint32, error) {
+// queryGeneration is generation with the error if there is none.
+func queryGeneration() (uint32, error) {
 	const subsystem = unix.NFNL_SUBSYS_NFTABLES << 8
 	req := nl.NewNetlinkRequest(subsystem|unix.NFT_MSG_GETGEN, 0)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
@@ -41,15 +41,15 @@ func askGeneration() (uint32, error) {
 	return 0, nil
 }
 
-// ruleset is what is known about the rules of a namespace without listing them,
-// which takes longer the more there are.
+// ruleset is what is known about the rules of a namespace without listing them, which
+// takes the longer the more there are.
 type ruleset struct {
-	bare    uint32 // generation of the namespace when it was made
-	planned uint32 // generation at which the rules were those of the applied plan; 0: not known
+	bare    uint32 // generation of the namespace when it was created
+	planned uint32 // generation at which the rules were those of the applied plan; 0: unknown
 }
 
-// note remembers that the rules are those of the applied plan now. iptables-legacy
-// leaves no trace in the generation, so nothing is known then.
+// note records that the rules are now those of the applied plan. iptables-legacy does
+// not change the generation, so with it nothing is known.
 func (r *ruleset) note() {
 	r.planned = 0
 	if g := generation(); g != r.bare {
@@ -60,8 +60,8 @@ func (r *ruleset) note() {
 // asPlanned reports whether the rules are still those of the applied plan.
 func (r *ruleset) asPlanned() bool { return r.planned != 0 && generation() == r.planned }
 
-// noteRules remembers of the nodes among the given namespaces, of all with nil, that
-// their rules are as planned. Of those that were not looked at nothing new is known.
+// noteRules records for the nodes among the given namespaces (nil: all) that their
+// rules are as planned. Nothing new is known of those that were not read.
 func (k *Kernel) noteRules(only map[string]bool) {
 	_ = k.thread.Run(func(h netns.Here) error {
 		for name, s := range k.spaces {

@@ -8,35 +8,39 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/netlab/netlab/datapath/kernel/procfs"
+	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// Hooks let the owner of a Kernel act inside the namespaces: it holds the agents
-// and programs, which are processes' business and not the kernel's.
+// Hooks let the owner of a Kernel act inside the namespaces: it owns the agents and
+// programs, which are processes and not kernel state.
 type Hooks struct {
-	// Check may refuse changes before any of them is made; nil: it never does.
+	// Check may refuse changes before any of them is made; nil: none are refused.
 	Check func(ctx context.Context, c plan.Changes) error
-	// Enter is called on a thread inside a namespace whose links are ready, with
-	// the agents and programs that must run there and those that must go.
+	// Enter is called on a thread inside a namespace whose links are ready, with the
+	// agents and programs to start and those to stop.
 	Enter func(here netns.Here, name string, add, remove plan.Netns) error
-	// Leave is called before the namespace goes away.
+	// Leave is called before the namespace is removed.
 	Leave func(name string)
 	// Running adds the agents and programs that run in a namespace to what was read.
 	Running func(name string, read *plan.Netns)
 }
 
-// Kernel is the set of network namespaces of one lab. It is not safe for
-// concurrent use, but for Open.
+// Kernel is the set of network namespaces of one lab. It is not safe for concurrent
+// use, except for Open.
 type Kernel struct {
 	hooks   Hooks
 	spaces  map[string]*space
-	applied *plan.Plan // what the last Apply or Update was asked for
-	checked bool       // no Apply failed since one that read everything
-	few     int        // as the constant; tests have less
+	applied *plan.Plan // the plan given to the last Apply or Update
+	checked bool       // no Apply has failed since one that read everything
+	few     int        // the constant; lower in tests
 	thread  *netns.Thread
-	proc    procfs
-	memory  *scratch // of all netlink sockets
+	record  func(*plan.Step) // for tests: what was carried out
+	proc    procfs.FS
+	memory  *socket.Memory // of all netlink sockets
 }
 
 // space is one network namespace of the lab.
@@ -45,17 +49,17 @@ type space struct {
 	kind plan.Kind
 	// rules is for nodes: what Apply need not list again.
 	rules ruleset
-	// What was ever made here has to be looked for; the rest is not worth asking every
-	// namespace about.
+	// Only what was ever created here has to be read; for the rest, querying every
+	// namespace is not worth it.
 	sets, virtual, qdiscs, nft bool
-	leaving                    departures
-	// During an Apply: an open socket, and the indexes of links as far as known.
-	sock  *rtnl
+	drains                     virtual.Drains // IPVS real servers that are draining
+	// During an Apply: an open socket, and the known indexes of links.
+	sock  *socket.Socket
 	index map[string]int
-	fresh bool // made by this Apply: link i of the plan has index 2+i
+	fresh bool // being created: links have the indexes that create planned
 }
 
-// New makes a Kernel without namespaces.
+// New returns a Kernel without namespaces.
 func New(hooks Hooks) *Kernel {
 	return &Kernel{
 		hooks:   hooks,
@@ -63,12 +67,12 @@ func New(hooks Hooks) *Kernel {
 		applied: &plan.Plan{},
 		few:     few,
 		thread:  netns.NewThread(),
-		proc:    procfs{fd: -1},
-		memory:  newScratch(),
+		proc:    procfs.FS{FD: -1},
+		memory:  socket.NewMemory(),
 	}
 }
 
-// Namespace returns the network namespace with the name that it has in the plan.
+// Namespace returns the network namespace with the given name in the plan.
 func (k *Kernel) Namespace(name string) (*netns.NS, error) {
 	s, ok := k.spaces[name]
 	if !ok {
@@ -90,10 +94,10 @@ func (k *Kernel) Names() []string {
 // Applied is the plan of the last Apply or Update.
 func (k *Kernel) Applied() *plan.Plan { return k.applied }
 
-// Apply makes the namespaces equal to the plan and returns what it changed. It
-// reads what is there and applies the difference. When that touches links of
-// namespaces that stay, it looks again until there is no difference: replacing a
-// link takes along the addresses and routes on it.
+// Apply makes the namespaces equal to the plan and returns what it changed. It reads
+// their state and applies the difference. When that touches links of namespaces that
+// stay, it reads again until there is no difference: replacing a link also removes the
+// addresses and routes on it.
 func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, error) {
 	defer k.settle()
 	k.checked = false
@@ -114,10 +118,13 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 			k.succeed(want)
 			return first, nil
 		}
-		if pass == 3 {
-			return first, fmt.Errorf("the kernel does not keep what was set: %s", changes.Summary())
+		if pass > 0 {
+			first.Again = append(first.Again, changes)
 		}
-		if err := k.change(ctx, changes, want); err != nil {
+		if pass == 3 {
+			return first, fmt.Errorf("changes did not take effect: %s", changes.Summary())
+		}
+		if err := k.run(ctx, changes.Steps()); err != nil {
 			return first, err
 		}
 		if !renewsLinks(changes) {
@@ -127,38 +134,38 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 	}
 }
 
-// succeed notes that all namespaces are equal to the plan.
+// succeed records that all namespaces are equal to the plan.
 func (k *Kernel) succeed(want *plan.Plan) {
 	k.applied, k.checked = want, true
 	k.noteRules(nil)
 }
 
-// renewsLinks reports whether links of a namespace that stays are changed or made.
+// renewsLinks reports whether links of a namespace that stays are changed or created.
 func renewsLinks(c plan.Changes) bool {
 	return slices.ContainsFunc(c.Edit, func(e plan.Edit) bool {
 		return len(e.Add.Links)+len(e.Change.Links) > 0
 	})
 }
 
-// settle drops what only an Apply needs.
+// settle releases what only an Apply needs.
 func (k *Kernel) settle() {
 	k.hangUp()
-	k.proc.close()
+	k.proc.Close()
 }
 
 // hangUp closes the sockets of namespaces.
 func (k *Kernel) hangUp() {
 	for _, s := range k.spaces {
 		if s.sock != nil {
-			s.sock.close()
+			s.sock.Close()
 		}
 		s.sock, s.index, s.fresh = nil, nil, false
 	}
 }
 
-// Close gives all namespaces back except the one named last, which the caller may
-// watch while the kernel takes the others down. Closing descriptors is 200 times
-// faster than deleting links one by one.
+// Close releases all namespaces except the one named last, which the caller may watch
+// while the kernel destroys the others. Closing descriptors is 200 times faster than
+// deleting links one by one.
 func (k *Kernel) Close(last string) {
 	for name, s := range k.spaces {
 		if k.hooks.Leave != nil {

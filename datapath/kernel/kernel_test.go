@@ -16,14 +16,15 @@ import (
 
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // small is a lab that touches every kind of item:
 //
-//	pod.a ── va ─ cni0 [node.n1] eth0 ── n1 ─ br0 [wire] ─ n2 ── eth0 [node.n2]
+//	pod.a ── va ─ cni0 [node.n1] eth0 ── n1 ─ br0 [underlay] ─ n2 ── eth0 [node.n2]
 func small() *plan.Plan {
 	p := &plan.Plan{Lab: "small", Netns: []plan.Netns{
-		{Name: "wire", Kind: plan.Wire,
+		{Name: "underlay", Kind: plan.Underlay,
 			Links: []plan.Link{
 				{Name: "br0", Type: plan.Bridge, MTU: 1500, MAC: mac(1)},
 				{Name: "n1", Type: plan.Veth, MTU: 1500, MAC: mac(2), Master: "br0", Peer: plan.Peer{Netns: "node.n1", Link: "eth0"}},
@@ -50,7 +51,7 @@ func node(name string, host int, vtep, otherVTEP byte) plan.Netns {
 	via := fmt.Sprintf("10.244.%d.0", other)
 	return plan.Netns{Name: "node." + name, Kind: plan.Node,
 		Links: []plan.Link{
-			{Name: "eth0", Type: plan.Veth, MTU: 1500, MAC: mac(byte(host)), Peer: plan.Peer{Netns: "wire", Link: name}},
+			{Name: "eth0", Type: plan.Veth, MTU: 1500, MAC: mac(byte(host)), Peer: plan.Peer{Netns: "underlay", Link: name}},
 			{Name: "cni0", Type: plan.Bridge, MTU: 1450, MAC: mac(byte(host + 100))},
 			{Name: "flannel.1", Type: plan.VXLAN, MTU: 1450, MAC: mac(vtep), VXLAN: plan.VXLANAttrs{ID: 1, Port: 8472,
 				Local: ip(fmt.Sprintf("192.168.0.%d", host)), Dev: "eth0"}},
@@ -67,11 +68,11 @@ func node(name string, host int, vtep, otherVTEP byte) plan.Netns {
 		Neighs:  []plan.Neigh{{Link: "flannel.1", Addr: ip(via), MAC: mac(otherVTEP)}},
 		FDB:     []plan.FDB{{Link: "flannel.1", MAC: mac(otherVTEP), Dst: ip(fmt.Sprintf("192.168.0.%d", other))}},
 		Sysctls: []plan.Sysctl{{Key: "net.ipv4.ip_forward", Value: "1"}, {Key: "net.ipv4.conf.cni0.rp_filter", Value: "0"}},
-		Tables: []plan.Table{{Name: "nat", Chains: []plan.Chain{
-			{Name: "POSTROUTING", Policy: "ACCEPT", Rules: []plan.Rule{
-				{Matches: []plan.Match{plan.Comment{Text: "to the test"}}, Target: plan.Jump{Chain: "TEST"}}}},
-			{Name: "TEST", Rules: []plan.Rule{{Matches: []plan.Match{plan.Src{Prefix: pfx("10.244.0.0/16")}, plan.Dst{Prefix: pfx("10.244.0.0/16"), Not: true}},
-				Target: plan.Masquerade{RandomFully: true}}}},
+		Tables: []iptables.Table{{Name: "nat", Chains: []iptables.Chain{
+			{Name: "POSTROUTING", Policy: "ACCEPT", Rules: []iptables.Rule{
+				{Matches: []iptables.Match{iptables.Comment{Text: "to the test"}}, Target: iptables.Jump{Chain: "TEST"}}}},
+			{Name: "TEST", Rules: []iptables.Rule{{Matches: []iptables.Match{iptables.Src{Prefix: pfx("10.244.0.0/16")}, iptables.Dst{Prefix: pfx("10.244.0.0/16"), Not: true}},
+				Target: iptables.Masquerade{RandomFully: true}}}},
 		}}},
 	}
 }
@@ -80,7 +81,7 @@ func mac(b byte) [6]byte        { return [6]byte{2, 0, 0, 0, 0, b} }
 func pfx(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 func ip(s string) netip.Addr    { return netip.MustParseAddr(s) }
 
-// agents stands in for the engine: it remembers who should answer where.
+// agents stands in for the engine: it records which agents should run where.
 type agents map[string][]plan.Agent
 
 func (a agents) hooks() Hooks {
@@ -151,21 +152,21 @@ func TestMultipathRoutesAreReadBack(t *testing.T) {
 	}
 }
 
-func TestStaleUDPEntriesAreThoseOfGoneEndpoints(t *testing.T) {
+func TestStaleUDPEntriesAreThoseOfRemovedEndpoints(t *testing.T) {
 	vip, old, now := netip.MustParseAddrPort("10.96.0.1:53"), netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")
-	f := newStaleFilter([]plan.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)
+	f := newStaleUDP([]plan.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)
 	for name, c := range map[string]struct {
 		protocol uint8
 		to, from netip.AddrPort
 		stale    bool
 	}{
-		"to an endpoint that serves":      {17, vip, now, false},
-		"to an endpoint that is gone":     {17, vip, old, true},
-		"from before there was one":       {17, vip, vip, true},
-		"of the node port":                {17, netip.MustParseAddrPort("192.168.0.11:30053"), old, true},
-		"of the node port, serving":       {17, netip.MustParseAddrPort("192.168.0.11:30053"), now, false},
-		"of somebody else":                {17, netip.MustParseAddrPort("192.168.0.11:53"), old, false},
-		"of TCP, which is left to itself": {6, vip, old, false},
+		"to an endpoint that serves":        {17, vip, now, false},
+		"to an endpoint that is gone":       {17, vip, old, true},
+		"from before there was an endpoint": {17, vip, vip, true},
+		"of the node port":                  {17, netip.MustParseAddrPort("192.168.0.11:30053"), old, true},
+		"of the node port, serving":         {17, netip.MustParseAddrPort("192.168.0.11:30053"), now, false},
+		"of another service":                {17, netip.MustParseAddrPort("192.168.0.11:53"), old, false},
+		"of TCP, which is left alone":       {6, vip, old, false},
 	} {
 		flow := &netlink.ConntrackFlow{
 			Forward: netlink.IPTuple{Protocol: c.protocol, DstIP: c.to.Addr().AsSlice(), DstPort: c.to.Port()},
@@ -197,7 +198,7 @@ func TestApplyingTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-func TestApplyRepairsWhatWasTakenAway(t *testing.T) {
+func TestApplyRestoresWhatWasRemoved(t *testing.T) {
 	for name, damage := range map[string]func(*netlink.Handle) error{
 		"a route":              delRoute,
 		"a veth":               delLink("va"),
@@ -205,7 +206,7 @@ func TestApplyRepairsWhatWasTakenAway(t *testing.T) {
 		"the bridge":           delLink("cni0"),
 		"the tunnel":           delLink("flannel.1"),
 		"the state of a link":  func(h *netlink.Handle) error { return h.LinkSetDown(mustLink(h, "cni0")) },
-		"the size of packets":  func(h *netlink.Handle) error { return h.LinkSetMTU(mustLink(h, "cni0"), 1400) },
+		"the MTU":              func(h *netlink.Handle) error { return h.LinkSetMTU(mustLink(h, "cni0"), 1400) },
 		"hairpin of a port":    func(h *netlink.Handle) error { return h.LinkSetHairpin(mustLink(h, "va"), false) },
 		"a port of the bridge": func(h *netlink.Handle) error { return h.LinkSetNoMaster(mustLink(h, "va")) },
 		"nothing, but adds an address": func(h *netlink.Handle) error {
@@ -220,7 +221,7 @@ func TestApplyRepairsWhatWasTakenAway(t *testing.T) {
 				t.Fatalf("repair: %v\n%s", err, strings.Join(changes.Lines(), "\n"))
 			}
 			if changes.Empty() {
-				t.Error("the damage was not seen")
+				t.Error("the damage was not detected")
 			}
 			again, err := k.Apply(context.Background(), small())
 			if err != nil || !again.Empty() {
@@ -247,7 +248,7 @@ func mustLink(h *netlink.Handle, name string) netlink.Link {
 	return l
 }
 
-func TestRemovedNamespacesTakeTheirLinksAlong(t *testing.T) {
+func TestRemovingNamespacesRemovesTheirLinks(t *testing.T) {
 	k := applied(t, small())
 	want := small()
 	want.Netns = slices.DeleteFunc(want.Netns, func(n plan.Netns) bool { return n.Name == "pod.a" })
@@ -268,9 +269,9 @@ func TestRemovedNamespacesTakeTheirLinksAlong(t *testing.T) {
 	})
 }
 
-// The kernel gives a bridge the size of its ports, and 1500 where it has none, unless
-// somebody set it.
-func TestABridgeKeepsItsSizeWithoutPorts(t *testing.T) {
+// The kernel gives a bridge the MTU of its ports, and 1500 without ports, unless it was
+// set explicitly.
+func TestABridgeKeepsItsMTUWithoutPorts(t *testing.T) {
 	k := applied(t, small())
 	in(t, k, "node.n1", delLink("va"))
 	in(t, k, "node.n1", func(h *netlink.Handle) error {
@@ -306,7 +307,7 @@ func TestAPodMovesToAnotherNode(t *testing.T) {
 func TestRefusedRulesNameTheLine(t *testing.T) {
 	p := small()
 	chain := &p.Netns[1].Tables[0].Chains[1]
-	chain.Rules = append(chain.Rules, plan.Rule{Target: plan.Jump{Chain: "NOWHERE"}})
+	chain.Rules = append(chain.Rules, iptables.Rule{Target: iptables.Jump{Chain: "NOWHERE"}})
 	k := New(Hooks{})
 	t.Cleanup(func() { k.Close("") })
 	_, err := k.Apply(context.Background(), p)
@@ -315,7 +316,7 @@ func TestRefusedRulesNameTheLine(t *testing.T) {
 	}
 }
 
-func TestRulesThatSomebodyChangedAreSeenByTheNextApply(t *testing.T) {
+func TestRulesChangedByHandAreRepairedByTheNextApply(t *testing.T) {
 	k := applied(t, small())
 	for _, damage := range []string{"-A TEST -j RETURN", "-F TEST", "-P FORWARD DROP"} {
 		ns, err := k.Namespace("node.n1")

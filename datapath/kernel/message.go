@@ -10,6 +10,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -19,15 +20,12 @@ const (
 	vethPeer   = 1 // VETH_INFO_PEER
 )
 
-func request(kind, flags int, says func() string) (*nl.NetlinkRequest, message) {
-	req := nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
-	return req, message{says: says}
+func request(kind, flags int) *nl.NetlinkRequest {
+	return nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
 }
 
-func (m message) of(req *nl.NetlinkRequest) message {
-	m.data = req.Serialize()
-	return m
-}
+// written is a request as a message.
+func written(req *nl.NetlinkRequest) socket.Message { return socket.Message{Data: req.Serialize()} }
 
 // end is one end of a veth as a message needs it.
 type end struct {
@@ -37,11 +35,11 @@ type end struct {
 	master int
 }
 
-// vethAdd creates a pair: near in the socket's namespace, up and enslaved; far in
-// the namespace behind fd, to be raised there (the kernel refuses to raise it
-// before the pair is joined).
-func vethAdd(near, far end, fd int, says func() string) message {
-	req, m := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, says)
+// vethAdd creates a pair: near in the socket's namespace, up and enslaved; far in the
+// namespace behind fd, to be set up there (the kernel refuses to do so before the pair
+// is joined).
+func vethAdd(near, far end, fd int) socket.Message {
+	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	linkHeader(req, near, true)
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
 	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("veth"))
@@ -53,35 +51,35 @@ func vethAdd(near, far end, fd int, says func() string) message {
 	}
 	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(fd)))
 	req.AddData(info)
-	return m.of(req)
+	return written(req)
 }
 
-// dummyAdd creates a dummy and raises it. The kernel makes it without ARP.
-func dummyAdd(e end, says func() string) message {
-	req, m := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, says)
+// dummyAdd creates a dummy and sets it up. The kernel creates it without ARP.
+func dummyAdd(e end) socket.Message {
+	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	linkHeader(req, e, true)
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
 	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("dummy"))
 	req.AddData(info)
-	return m.of(req)
+	return written(req)
 }
 
-// bridgeAdd creates a bridge and raises it. Its size is set by a message of its own
-// (linkChange): the kernel keeps only a size that was set, not one that the bridge
-// was created with, once the last port leaves.
-func bridgeAdd(e end, says func() string) message {
-	req, m := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, says)
+// bridgeAdd creates a bridge and sets it up. Its MTU is set by a separate message
+// (linkChange): once the last port leaves, the kernel only keeps an MTU that was set,
+// not one given at creation.
+func bridgeAdd(e end) socket.Message {
+	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	e.link.MTU = 0
 	linkHeader(req, e, true)
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
 	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("bridge"))
 	req.AddData(info)
-	return m.of(req)
+	return written(req)
 }
 
-// vxlanAdd creates a vxlan device over the device with index dev, and raises it.
-func vxlanAdd(e end, dev int, says func() string) message {
-	req, m := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, says)
+// vxlanAdd creates a vxlan device over the device with index dev, and sets it up.
+func vxlanAdd(e end, dev int) socket.Message {
+	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	linkHeader(req, e, true)
 	v := e.link.VXLAN
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
@@ -103,7 +101,7 @@ func vxlanAdd(e end, dev int, says func() string) message {
 	}
 	data.AddRtAttr(nl.IFLA_VXLAN_LEARNING, []byte{learning})
 	req.AddData(info)
-	return m.of(req)
+	return written(req)
 }
 
 func linkHeader(req *nl.NetlinkRequest, e end, up bool) {
@@ -118,8 +116,8 @@ func linkHeader(req *nl.NetlinkRequest, e end, up bool) {
 	}
 }
 
-// linkAttrs are the attributes of every kind of link. One queue each: the default
-// is one per core, and they cost a quarter of the time of making a pod.
+// linkAttrs are the attributes of every kind of link. One queue each: the default is
+// one per core, which costs a quarter of the time to create a pod.
 func linkAttrs(e end) []*nl.RtAttr {
 	attrs := []*nl.RtAttr{
 		nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(e.link.Name)),
@@ -138,9 +136,9 @@ func linkAttrs(e end) []*nl.RtAttr {
 	return attrs
 }
 
-// hairpinSet turns hairpin of a bridge port on or off.
-func hairpinSet(name string, on bool, says func() string) message {
-	req, m := request(unix.RTM_NEWLINK, 0, says)
+// hairpinSet turns hairpin mode of a bridge port on or off.
+func hairpinSet(name string, on bool) socket.Message {
+	req := request(unix.RTM_NEWLINK, 0)
 	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
 	mode := byte(0)
@@ -151,23 +149,23 @@ func hairpinSet(name string, on bool, says func() string) message {
 	info.AddRtAttr(nl.IFLA_INFO_SLAVE_KIND, []byte("bridge"))
 	info.AddRtAttr(nl.IFLA_INFO_SLAVE_DATA, nil).AddRtAttr(brportMode, []byte{mode})
 	req.AddData(info)
-	return m.of(req)
+	return written(req)
 }
 
-// linkUp raises the link with the index.
-func linkUp(index int, says func() string) message {
-	req, m := request(unix.RTM_NEWLINK, 0, says)
+// linkUp sets the link with the index up.
+func linkUp(index int) socket.Message {
+	req := request(unix.RTM_NEWLINK, 0)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Index = int32(index)
 	header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
 	req.AddData(header)
-	return m.of(req)
+	return written(req)
 }
 
-// linkChange sets MTU, MAC and master of a link that exists, and raises it. Without an
-// index, the link is found by its name.
-func linkChange(e end, says func() string) message {
-	req, m := request(unix.RTM_NEWLINK, 0, says)
+// linkChange sets MTU, MAC and master of an existing link, and sets it up. Without an
+// index, the link is found by name.
+func linkChange(e end) socket.Message {
+	req := request(unix.RTM_NEWLINK, 0)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Index = int32(e.index)
 	header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
@@ -182,21 +180,22 @@ func linkChange(e end, says func() string) message {
 		req.AddData(nl.NewRtAttr(unix.IFLA_ADDRESS, e.link.MAC[:]))
 	}
 	req.AddData(nl.NewRtAttr(unix.IFLA_MASTER, nl.Uint32Attr(uint32(e.master))))
-	return m.of(req)
+	return written(req)
 }
 
-// linkDel removes a link by name; one that is gone already is fine.
-func linkDel(name string, says func() string) message {
-	req, m := request(unix.RTM_DELLINK, 0, says)
+// linkDel removes a link by name; one that is already gone is fine.
+func linkDel(name string) socket.Message {
+	req := request(unix.RTM_DELLINK, 0)
 	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
-	m.excuse = []unix.Errno{unix.ENODEV}
-	return m.of(req)
+	m := written(req)
+	m.Excuse = []unix.Errno{unix.ENODEV}
+	return m
 }
 
-func addrMessage(kind, flags int, p netip.Prefix, index int, says func() string) message {
-	req, m := request(kind, flags, says)
-	body := nl.NewIfAddrmsg(family(p.Addr()))
+func addrMessage(kind, flags int, p netip.Prefix, index int) socket.Message {
+	req := request(kind, flags)
+	body := nl.NewIfAddrmsg(socket.Family(p.Addr()))
 	body.Index = uint32(index)
 	body.Prefixlen = uint8(p.Bits())
 	if p.Addr().Is6() {
@@ -209,7 +208,7 @@ func addrMessage(kind, flags int, p netip.Prefix, index int, says func() string)
 	if p.Addr().Is4() && p.Bits() < 31 {
 		req.AddData(nl.NewRtAttr(unix.IFA_BROADCAST, broadcast(p)))
 	}
-	return m.of(req)
+	return written(req)
 }
 
 func broadcast(p netip.Prefix) net.IP {
@@ -218,10 +217,10 @@ func broadcast(p netip.Prefix) net.IP {
 	return binary.BigEndian.AppendUint32(nil, binary.BigEndian.Uint32(b[:])|host)
 }
 
-func routeMessage(kind, flags int, r plan.Route, index int, says func() string) message {
-	req, m := request(kind, flags, says)
+func routeMessage(kind, flags int, r plan.Route, index int) socket.Message {
+	req := request(kind, flags)
 	body := &nl.RtMsg{RtMsg: unix.RtMsg{
-		Family:  uint8(family(r.To.Addr())),
+		Family:  uint8(socket.Family(r.To.Addr())),
 		Dst_len: uint8(r.To.Bits()),
 		Table:   unix.RT_TABLE_MAIN,
 	}}
@@ -249,7 +248,7 @@ func routeMessage(kind, flags int, r plan.Route, index int, says func() string) 
 	}
 	if len(r.More) > 0 {
 		req.AddData(nl.NewRtAttr(unix.RTA_MULTIPATH, nextHops(r, index)))
-		return m.of(req)
+		return written(req)
 	}
 	if r.Via.IsValid() {
 		req.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.Via.AsSlice()))
@@ -257,7 +256,7 @@ func routeMessage(kind, flags int, r plan.Route, index int, says func() string) 
 	if index != 0 {
 		req.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(index))))
 	}
-	return m.of(req)
+	return written(req)
 }
 
 // nextHops is a list of struct rtnexthop (include/uapi/linux/rtnetlink.h), of equal
@@ -297,27 +296,20 @@ func (n ndmsg) Serialize() []byte {
 	return b
 }
 
-func neighMessage(kind, flags int, n plan.Neigh, index int, says func() string) message {
-	req, m := request(kind, flags, says)
-	req.AddData(ndmsg{family: uint8(family(n.Addr)), index: uint32(index), state: unix.NUD_PERMANENT})
+func neighMessage(kind, flags int, n plan.Neigh, index int) socket.Message {
+	req := request(kind, flags)
+	req.AddData(ndmsg{family: uint8(socket.Family(n.Addr)), index: uint32(index), state: unix.NUD_PERMANENT})
 	req.AddData(nl.NewRtAttr(unix.NDA_DST, n.Addr.AsSlice()))
 	if kind == unix.RTM_NEWNEIGH {
 		req.AddData(nl.NewRtAttr(unix.NDA_LLADDR, n.MAC[:]))
 	}
-	return m.of(req)
+	return written(req)
 }
 
-func fdbMessage(kind, flags int, f plan.FDB, index int, says func() string) message {
-	req, m := request(kind, flags, says)
+func fdbMessage(kind, flags int, f plan.FDB, index int) socket.Message {
+	req := request(kind, flags)
 	req.AddData(ndmsg{family: unix.AF_BRIDGE, index: uint32(index), state: unix.NUD_PERMANENT, flags: unix.NTF_SELF})
 	req.AddData(nl.NewRtAttr(unix.NDA_LLADDR, f.MAC[:]))
 	req.AddData(nl.NewRtAttr(unix.NDA_DST, f.Dst.AsSlice()))
-	return m.of(req)
-}
-
-func family(a netip.Addr) int {
-	if a.Is4() {
-		return unix.AF_INET
-	}
-	return unix.AF_INET6
+	return written(req)
 }

@@ -5,93 +5,94 @@ package kernel
 import (
 	"fmt"
 	"net/netip"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-func num(n uint32) plan.NFTValue { return plan.NFTNumber(n) }
+func num(n uint32) nft.Value { return nft.Number(n) }
 
 // nftTable has every expression, and sets of all kinds.
-func nftTable() plan.NFTTable {
-	tcp := plan.NFTMatch{Field: plan.NFTL4Proto, Value: plan.NFTProtocol("tcp")}
-	accept := plan.NFTVerdict{Kind: "accept"}
-	match := func(f plan.NFTField, v plan.NFTValue) plan.NFTMatch { return plan.NFTMatch{Field: f, Value: v} }
-	not := func(f plan.NFTField, v plan.NFTValue) plan.NFTMatch {
-		return plan.NFTMatch{Field: f, Not: true, Value: v}
+func nftTable() nft.Table {
+	tcp := nft.Match{Field: nft.L4Proto, Value: nft.Protocol("tcp")}
+	accept := nft.Verdict{Kind: "accept"}
+	match := func(f nft.Field, v nft.Value) nft.Match { return nft.Match{Field: f, Value: v} }
+	not := func(f nft.Field, v nft.Value) nft.Match {
+		return nft.Match{Field: f, Not: true, Value: v}
 	}
-	address := func(s string) plan.NFTValue { return plan.NFTAddr(ip(s)) }
-	block := func(s string) plan.NFTValue { return plan.NFTPrefix(pfx(s)) }
-	var rules []plan.NFTRule
-	for i, exprs := range [][]plan.NFTExpr{
-		{plan.NFTCTState{States: []string{"established", "related"}}, accept},
-		{plan.NFTCTState{States: []string{"invalid", "untracked", "new"}}, plan.NFTCounter{}, plan.NFTVerdict{Kind: "return"}},
-		{plan.NFTCTStatus{Status: []string{"dnat"}}, accept},
-		{match(plan.NFTFamilyOf, num(10)), tcp, accept},
-		{not(plan.NFTFamilyOf, num(2)), accept},
-		{match(plan.NFTIIfName, plan.NFTName("eth0")), match(plan.NFTOIfName, plan.NFTName("veth*")), not(plan.NFTIIfName, plan.NFTName("lo")), accept},
-		{plan.NFTMatch{Field: plan.NFTMetaMark, Mask: 0x4000, Value: num(0x4000)}, plan.NFTOrMark(1), accept},
-		{plan.NFTMatch{Field: plan.NFTCTMark, Mask: 0x7, Value: num(1), Not: true}, plan.NFTSetMark{Xor: 5}, plan.NFTSetMark{CT: true, Xor: 7}},
-		{plan.NFTSetMark{And: 0xf}, plan.NFTSetMark{And: 0xffffffff, Xor: 1}, plan.NFTSetMark{CT: true, And: 0xff, Xor: 0x100}},
-		{match(plan.NFTIPSrc, address("10.0.0.1")), not(plan.NFTIPDst, block("10.0.0.0/9")), accept},
-		{match(plan.NFTIP6Src, block("fd00::/63")), match(plan.NFTIP6Dst, address("fd00::1")), accept},
-		{tcp, match(plan.NFTDPort, num(80)), match(plan.NFTSPort, plan.NFTRange(1024, 65535)), accept},
-		{tcp, not(plan.NFTDPort, plan.NFTRange(1, 2)), accept},
-		{match(plan.NFTICMPType, num(8)), accept},
-		{match(plan.NFTICMPv6Type, plan.NFTRange(133, 136)), accept},
-		{match(plan.NFTFibSrcType, num(plan.NFTLocal)), not(plan.NFTFibDstType, num(plan.NFTLocal)), accept},
-		{tcp, match(plan.NFTOrigDst, address("10.96.0.1")), match(plan.NFTOrigDPort, num(80)), accept},
-		{match(plan.NFTOrigDst6, address("fd00::96")), accept},
-		{match(plan.NFTRandom(3), num(0)), plan.NFTVerdict{Kind: "continue"}},
-		{plan.NFTLookup{Fields: []plan.NFTField{plan.NFTIPSrc}, Set: "blocks"}, accept},
-		{plan.NFTLookup{Fields: []plan.NFTField{plan.NFTIP6Dst, plan.NFTL4Proto, plan.NFTDPort}, Set: "ports6"}, accept},
-		{plan.NFTLookup{Fields: []plan.NFTField{plan.NFTL4Proto, plan.NFTDPort}, Set: "ports", Not: true}, accept},
-		{plan.NFTLookup{Fields: []plan.NFTField{plan.NFTIIfName, plan.NFTMetaMark}, Set: "links"}, accept},
-		{plan.NFTVMap{Fields: []plan.NFTField{plan.NFTIPDst}, Map: "pods"}},
-		{tcp, plan.NFTReject{With: "tcp reset"}},
-		{plan.NFTReject{With: "icmpx port-unreachable"}},
-		{plan.NFTReject{With: "icmpx admin-prohibited"}},
-		{plan.NFTVerdict{Kind: "drop"}},
-		{plan.NFTJump("other")},
-		{plan.NFTGoto("other")},
+	address := func(s string) nft.Value { return nft.Addr(ip(s)) }
+	block := func(s string) nft.Value { return nft.Prefix(pfx(s)) }
+	var rules []nft.Rule
+	for i, exprs := range [][]nft.Expr{
+		{nft.CTState{States: []string{"established", "related"}}, accept},
+		{nft.CTState{States: []string{"invalid", "untracked", "new"}}, nft.Counter{}, nft.Verdict{Kind: "return"}},
+		{nft.CTStatus{Status: []string{"dnat"}}, accept},
+		{match(nft.FamilyOf, num(10)), tcp, accept},
+		{not(nft.FamilyOf, num(2)), accept},
+		{match(nft.IIfName, nft.Name("eth0")), match(nft.OIfName, nft.Name("veth*")), not(nft.IIfName, nft.Name("lo")), accept},
+		{nft.Match{Field: nft.MetaMark, Mask: 0x4000, Value: num(0x4000)}, nft.OrMark(1), accept},
+		{nft.Match{Field: nft.CTMark, Mask: 0x7, Value: num(1), Not: true}, nft.SetMark{Xor: 5}, nft.SetMark{CT: true, Xor: 7}},
+		{nft.SetMark{And: 0xf}, nft.SetMark{And: 0xffffffff, Xor: 1}, nft.SetMark{CT: true, And: 0xff, Xor: 0x100}},
+		{match(nft.IPSrc, address("10.0.0.1")), not(nft.IPDst, block("10.0.0.0/9")), accept},
+		{match(nft.IP6Src, block("fd00::/63")), match(nft.IP6Dst, address("fd00::1")), accept},
+		{tcp, match(nft.DPort, num(80)), match(nft.SPort, nft.Range(1024, 65535)), accept},
+		{tcp, not(nft.DPort, nft.Range(1, 2)), accept},
+		{match(nft.ICMPType, num(8)), accept},
+		{match(nft.ICMPv6Type, nft.Range(133, 136)), accept},
+		{match(nft.FibSrcType, num(nft.Local)), not(nft.FibDstType, num(nft.Local)), accept},
+		{tcp, match(nft.OrigDst, address("10.96.0.1")), match(nft.OrigDPort, num(80)), accept},
+		{match(nft.OrigDst6, address("fd00::96")), accept},
+		{match(nft.Random(3), num(0)), nft.Verdict{Kind: "continue"}},
+		{nft.Lookup{Fields: []nft.Field{nft.IPSrc}, Set: "blocks"}, accept},
+		{nft.Lookup{Fields: []nft.Field{nft.IP6Dst, nft.L4Proto, nft.DPort}, Set: "ports6"}, accept},
+		{nft.Lookup{Fields: []nft.Field{nft.L4Proto, nft.DPort}, Set: "ports", Not: true}, accept},
+		{nft.Lookup{Fields: []nft.Field{nft.IIfName, nft.MetaMark}, Set: "links"}, accept},
+		{nft.VMap{Fields: []nft.Field{nft.IPDst}, Map: "pods"}},
+		{tcp, nft.Reject{With: "tcp reset"}},
+		{nft.Reject{With: "icmpx port-unreachable"}},
+		{nft.Reject{With: "icmpx admin-prohibited"}},
+		{nft.Verdict{Kind: "drop"}},
+		{nft.Jump("other")},
+		{nft.Goto("other")},
 	} {
-		rules = append(rules, plan.NFTRule{Exprs: exprs, Comment: fmt.Sprintf("rule %d", i)})
+		rules = append(rules, nft.Rule{Exprs: exprs, Comment: fmt.Sprintf("rule %d", i)})
 	}
-	three := []plan.NFTField{plan.NFTIPDst, plan.NFTL4Proto, plan.NFTDPort}
-	nat := []plan.NFTRule{
-		{Exprs: []plan.NFTExpr{plan.NFTDNAT{Fields: three, Map: "endpoints"}}},
-		{Exprs: []plan.NFTExpr{tcp, plan.NFTDNAT{To: address("10.0.0.1"), Port: 80}}},
-		{Exprs: []plan.NFTExpr{plan.NFTDNAT{To: address("10.0.0.1")}}},
-		{Exprs: []plan.NFTExpr{tcp, plan.NFTDNAT{IPv6: true, To: address("fd00::1"), Port: 80}}},
+	three := []nft.Field{nft.IPDst, nft.L4Proto, nft.DPort}
+	nat := []nft.Rule{
+		{Exprs: []nft.Expr{nft.DNAT{Fields: three, Map: "endpoints"}}},
+		{Exprs: []nft.Expr{tcp, nft.DNAT{To: address("10.0.0.1"), Port: 80}}},
+		{Exprs: []nft.Expr{nft.DNAT{To: address("10.0.0.1")}}},
+		{Exprs: []nft.Expr{tcp, nft.DNAT{IPv6: true, To: address("fd00::1"), Port: 80}}},
 	}
-	t := plan.NFTTable{Family: "inet", Name: "try", Sets: []plan.NFTSet{
-		{Name: "blocks", Key: []plan.NFTType{plan.NFTIPv4}, Interval: true, Elements: []plan.NFTElement{
-			{Key: []plan.NFTValue{block("10.0.0.0/24")}}, {Key: []plan.NFTValue{block("10.0.1.0/24")}}, {Key: []plan.NFTValue{address("10.1.0.1")}}, {Key: []plan.NFTValue{block("255.0.0.0/8")}}}},
-		{Name: "ports", Key: []plan.NFTType{plan.NFTProto, plan.NFTPort}, Interval: true, Elements: []plan.NFTElement{
-			{Key: []plan.NFTValue{num(6), plan.NFTRange(80, 90)}}, {Key: []plan.NFTValue{num(17), num(53)}}}},
-		{Name: "ports6", Key: []plan.NFTType{plan.NFTIPv6, plan.NFTProto, plan.NFTPort}, Elements: []plan.NFTElement{
-			{Key: []plan.NFTValue{address("fd00::1"), num(6), num(80)}}, {Key: []plan.NFTValue{address("fd00::1"), num(132), num(80)}}}},
-		{Name: "links", Key: []plan.NFTType{plan.NFTIfName, plan.NFTMark}, Elements: []plan.NFTElement{{Key: []plan.NFTValue{plan.NFTName("eth0"), num(0x4000)}}}},
-		{Name: "pods", Key: []plan.NFTType{plan.NFTIPv4}, Data: []plan.NFTType{plan.NFTVerdictData}, Elements: []plan.NFTElement{
-			{Key: []plan.NFTValue{address("10.0.0.1")}, Verdict: plan.NFTGoto("other")}, {Key: []plan.NFTValue{address("10.0.0.2")}, Verdict: plan.NFTVerdict{Kind: "drop"}}}},
-		{Name: "endpoints", Key: []plan.NFTType{plan.NFTIPv4, plan.NFTProto, plan.NFTPort}, Data: []plan.NFTType{plan.NFTIPv4, plan.NFTPort}, Elements: []plan.NFTElement{
-			{Key: []plan.NFTValue{address("10.96.0.1"), num(6), num(80)}, Data: []plan.NFTValue{address("10.0.0.1"), num(8080)}}}},
-	}, Chains: []plan.NFTChain{
+	t := nft.Table{Family: "inet", Name: "try", Sets: []nft.Set{
+		{Name: "blocks", Key: []nft.Type{nft.IPv4}, Interval: true, Elements: []nft.Element{
+			{Key: []nft.Value{block("10.0.0.0/24")}}, {Key: []nft.Value{block("10.0.1.0/24")}}, {Key: []nft.Value{address("10.1.0.1")}}, {Key: []nft.Value{block("255.0.0.0/8")}}}},
+		{Name: "ports", Key: []nft.Type{nft.Proto, nft.Port}, Interval: true, Elements: []nft.Element{
+			{Key: []nft.Value{num(6), nft.Range(80, 90)}}, {Key: []nft.Value{num(17), num(53)}}}},
+		{Name: "ports6", Key: []nft.Type{nft.IPv6, nft.Proto, nft.Port}, Elements: []nft.Element{
+			{Key: []nft.Value{address("fd00::1"), num(6), num(80)}}, {Key: []nft.Value{address("fd00::1"), num(132), num(80)}}}},
+		{Name: "links", Key: []nft.Type{nft.IfName, nft.Mark}, Elements: []nft.Element{{Key: []nft.Value{nft.Name("eth0"), num(0x4000)}}}},
+		{Name: "pods", Key: []nft.Type{nft.IPv4}, Data: []nft.Type{nft.VerdictData}, Elements: []nft.Element{
+			{Key: []nft.Value{address("10.0.0.1")}, Verdict: nft.Goto("other")}, {Key: []nft.Value{address("10.0.0.2")}, Verdict: nft.Verdict{Kind: "drop"}}}},
+		{Name: "endpoints", Key: []nft.Type{nft.IPv4, nft.Proto, nft.Port}, Data: []nft.Type{nft.IPv4, nft.Port}, Elements: []nft.Element{
+			{Key: []nft.Value{address("10.96.0.1"), num(6), num(80)}, Data: []nft.Value{address("10.0.0.1"), num(8080)}}}},
+	}, Chains: []nft.Chain{
 		{Name: "begin", Type: "filter", Hook: "forward", Priority: -1, Policy: "accept", Rules: rules},
-		{Name: "other", Rules: []plan.NFTRule{{Exprs: []plan.NFTExpr{plan.NFTCounter{}}}}},
+		{Name: "other", Rules: []nft.Rule{{Exprs: []nft.Expr{nft.Counter{}}}}},
 		{Name: "before", Type: "nat", Hook: "prerouting", Priority: -100, Policy: "accept", Rules: nat},
-		{Name: "after", Type: "nat", Hook: "postrouting", Priority: 100, Policy: "accept", Rules: []plan.NFTRule{
-			{Exprs: []plan.NFTExpr{plan.NFTMasquerade{FullyRandom: true}}}, {Exprs: []plan.NFTExpr{plan.NFTMasquerade{}}}}},
-		{Name: "first", Type: "filter", Hook: "output", Priority: -300, Policy: "drop", Rules: []plan.NFTRule{{Exprs: []plan.NFTExpr{plan.NFTNoTrack{}}}}},
+		{Name: "after", Type: "nat", Hook: "postrouting", Priority: 100, Policy: "accept", Rules: []nft.Rule{
+			{Exprs: []nft.Expr{nft.Masquerade{FullyRandom: true}}}, {Exprs: []nft.Expr{nft.Masquerade{}}}}},
+		{Name: "first", Type: "filter", Hook: "output", Priority: -300, Policy: "drop", Rules: []nft.Rule{{Exprs: []nft.Expr{nft.NoTrack{}}}}},
 	}}
 	t.Sort()
 	return t
 }
 
-func withNFT(tables ...plan.NFTTable) *plan.Plan {
+func withNFT(tables ...nft.Table) *plan.Plan {
 	p := small()
 	p.Netns[1].NFT = tables
 	p.Sort()
@@ -111,26 +112,26 @@ func TestNFTablesAreAppliedAndReadBack(t *testing.T) {
 }
 
 // nftChanges are changes of the table.
-func nftChanges() map[string]func(t *plan.NFTTable) {
-	return map[string]func(t *plan.NFTTable){
-		"elements":           func(t *plan.NFTTable) { t.Sets[0].Elements = t.Sets[0].Elements[1:] },
-		"a prefix grows":     func(t *plan.NFTTable) { t.Sets[0].Elements[2].Key[0] = plan.NFTPrefix(pfx("10.1.0.0/24")) },
-		"another verdict":    func(t *plan.NFTTable) { set(t, "pods").Elements[0].Verdict = plan.NFTJump("other") },
-		"other data":         func(t *plan.NFTTable) { set(t, "endpoints").Elements[0].Data[1] = num(81) },
-		"another type":       func(t *plan.NFTTable) { s := set(t, "blocks"); s.Interval, s.Elements = false, s.Elements[2:3] },
-		"another range":      func(t *plan.NFTTable) { set(t, "ports").Elements[0].Key[1] = plan.NFTRange(80, 99) },
-		"rules":              func(t *plan.NFTTable) { c := chain(t, "begin"); c.Rules = c.Rules[3:] },
-		"another policy":     func(t *plan.NFTTable) { chain(t, "begin").Policy = "drop" },
-		"another priority":   func(t *plan.NFTTable) { chain(t, "begin").Priority = -2 },
-		"a set and its rule": func(t *plan.NFTTable) { t.Sets = t.Sets[1:]; chain(t, "begin").Rules = nil },
-		"another name":       func(t *plan.NFTTable) { t.Name = "another" },
-		"a chain goes": func(t *plan.NFTTable) {
-			t.Chains = slices.DeleteFunc(t.Chains, func(c plan.NFTChain) bool { return c.Name == "first" })
+func nftChanges() map[string]func(t *nft.Table) {
+	return map[string]func(t *nft.Table){
+		"elements":           func(t *nft.Table) { t.Sets[0].Elements = t.Sets[0].Elements[1:] },
+		"a prefix grows":     func(t *nft.Table) { t.Sets[0].Elements[2].Key[0] = nft.Prefix(pfx("10.1.0.0/24")) },
+		"another verdict":    func(t *nft.Table) { set(t, "pods").Elements[0].Verdict = nft.Jump("other") },
+		"other data":         func(t *nft.Table) { set(t, "endpoints").Elements[0].Data[1] = num(81) },
+		"another type":       func(t *nft.Table) { s := set(t, "blocks"); s.Interval, s.Elements = false, s.Elements[2:3] },
+		"another range":      func(t *nft.Table) { set(t, "ports").Elements[0].Key[1] = nft.Range(80, 99) },
+		"rules":              func(t *nft.Table) { c := chain(t, "begin"); c.Rules = c.Rules[3:] },
+		"another policy":     func(t *nft.Table) { chain(t, "begin").Policy = "drop" },
+		"another priority":   func(t *nft.Table) { chain(t, "begin").Priority = -2 },
+		"a set and its rule": func(t *nft.Table) { t.Sets = t.Sets[1:]; chain(t, "begin").Rules = nil },
+		"another name":       func(t *nft.Table) { t.Name = "another" },
+		"a chain is removed": func(t *nft.Table) {
+			t.Chains = slices.DeleteFunc(t.Chains, func(c nft.Chain) bool { return c.Name == "first" })
 		},
 	}
 }
 
-// Whatever leads from one state to another, the kernel ends up where the plan is.
+// Whatever the change between two states, the kernel ends up as planned.
 func TestNFTablesChangeInPlace(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
 	k := applied(t, withNFT(nftTable()))
@@ -146,19 +147,17 @@ func TestNFTablesChangeInPlace(t *testing.T) {
 	}
 }
 
-func set(t *plan.NFTTable, name string) *plan.NFTSet {
-	return &t.Sets[slices.IndexFunc(t.Sets, func(s plan.NFTSet) bool { return s.Name == name })]
+func set(t *nft.Table, name string) *nft.Set {
+	return &t.Sets[slices.IndexFunc(t.Sets, func(s nft.Set) bool { return s.Name == name })]
 }
 
-func chain(t *plan.NFTTable, name string) *plan.NFTChain {
-	return &t.Chains[slices.IndexFunc(t.Chains, func(c plan.NFTChain) bool { return c.Name == name })]
+func chain(t *nft.Table, name string) *nft.Chain {
+	return &t.Chains[slices.IndexFunc(t.Chains, func(c nft.Chain) bool { return c.Name == name })]
 }
 
 func TestDamagedNFTablesAreDriftAndRepaired(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
-	if _, err := exec.LookPath("nft"); err != nil {
-		t.Skip("nft is not installed")
-	}
+	debian.Require(t, "nft")
 	want := withNFT(nftTable())
 	k := applied(t, want)
 	for _, damage := range []struct{ command, drift string }{
@@ -183,17 +182,15 @@ func TestDamagedNFTablesAreDriftAndRepaired(t *testing.T) {
 	}
 }
 
-// The text that plans show is what nft takes, and what it makes is what we make; but for
-// a few conditions that it has other instructions for.
+// nft accepts the text of plans and creates the same rules as we do, except for a few
+// conditions that it compiles differently.
 func TestNFTakesTheTextOfPlans(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
-	if _, err := exec.LookPath("nft"); err != nil {
-		t.Skip("nft is not installed")
-	}
-	table := func() plan.NFTTable {
+	debian.Require(t, "nft")
+	table := func() nft.Table {
 		x := nftTable()
 		c := chain(&x, "begin")
-		c.Rules = slices.DeleteFunc(c.Rules, func(r plan.NFTRule) bool {
+		c.Rules = slices.DeleteFunc(c.Rules, func(r nft.Rule) bool {
 			return strings.Contains(r.Words(), "1024-65535") || strings.Contains(r.Words(), "133-136") || strings.Contains(r.Words(), "!= @ports")
 		})
 		return x
@@ -203,7 +200,11 @@ func TestNFTakesTheTextOfPlans(t *testing.T) {
 	follow := func(name string, want *plan.Plan) {
 		t.Helper()
 		for _, e := range plan.Diff(have, want).Edit[0].NFT {
-			output(t, k, "node.n1", "sh", "-c", `printf %s "$0" | nft -f -`, e.Commands())
+			var text strings.Builder
+			for _, c := range e.Commands() {
+				text.WriteString(strings.TrimPrefix(c.String(), "nft ") + "\n")
+			}
+			output(t, k, "node.n1", "sh", "-c", `printf %s "$0" | nft -f -`, text.String())
 		}
 		got, err := k.Read(t.Context(), want)
 		if err != nil {
@@ -219,14 +220,14 @@ func TestNFTakesTheTextOfPlans(t *testing.T) {
 		x := table()
 		change(&x)
 		follow(name, withNFT(x))
-		follow(name+", and back", withNFT(table()))
+		follow(name+", reverted", withNFT(table()))
 	}
 }
 
 func TestRefusedNFTablesNameTheLine(t *testing.T) {
 	requires(t, plan.FeatureNFT)
-	x := plan.NFTTable{Family: "inet", Name: "try", Chains: []plan.NFTChain{{Name: "c", Rules: []plan.NFTRule{
-		{Exprs: []plan.NFTExpr{plan.NFTVerdict{Kind: "accept"}}}, {Exprs: []plan.NFTExpr{plan.NFTJump("nowhere")}}}}}}
+	x := nft.Table{Family: "inet", Name: "try", Chains: []nft.Chain{{Name: "c", Rules: []nft.Rule{
+		{Exprs: []nft.Expr{nft.Verdict{Kind: "accept"}}}, {Exprs: []nft.Expr{nft.Jump("nowhere")}}}}}}
 	k := applied(t, small())
 	_, err := k.Apply(t.Context(), withNFT(x))
 	if err == nil || !strings.Contains(err.Error(), "node.n1: nft add rule inet try c jump nowhere: no such file or directory") {
@@ -235,15 +236,15 @@ func TestRefusedNFTablesNameTheLine(t *testing.T) {
 }
 
 func BenchmarkNFTElements(b *testing.B) {
-	set := plan.NFTSet{Name: "pods", Key: []plan.NFTType{plan.NFTIPv4}}
+	set := nft.Set{Name: "pods", Key: []nft.Type{nft.IPv4}}
 	for i := range 10_000 {
 		a := netip.AddrFrom4([4]byte{10, 1, byte(i / 256), byte(i)})
-		set.Elements = append(set.Elements, plan.NFTElement{Key: []plan.NFTValue{plan.NFTAddr(a)}})
+		set.Elements = append(set.Elements, nft.Element{Key: []nft.Value{nft.Addr(a)}})
 	}
-	p := &plan.Plan{Netns: []plan.Netns{{Name: "node.a", Kind: plan.Node, NFT: []plan.NFTTable{{Family: "inet", Name: "try", Sets: []plan.NFTSet{set}}}}}}
+	p := &plan.Plan{Netns: []plan.Netns{{Name: "node.a", Kind: plan.Node, NFT: []nft.Table{{Family: "inet", Name: "try", Sets: []nft.Set{set}}}}}}
 	benchApply(b, "10000 elements", p, func(p *plan.Plan) {
 		less := set
 		less.Elements = set.Elements[1:]
-		p.Netns[0].NFT = []plan.NFTTable{{Family: "inet", Name: "try", Sets: []plan.NFTSet{less}}}
+		p.Netns[0].NFT = []nft.Table{{Family: "inet", Name: "try", Sets: []nft.Set{less}}}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -28,44 +29,45 @@ const tick = 64 * time.Nanosecond
 const (
 	netemLatency64 = 10
 	netemJitter64  = 11
-	netemLimit     = 10_000 // packets on the way; the default of 1000 is 10 Mbit/s at a second
+	netemLimit     = 10_000 // packets in flight; the default of 1000 allows 10 Mbit/s at a delay of one second
 )
 
-// qdiscAdd makes the qdiscs of a link, the outer one first.
-func qdiscAdd(q *plan.Qdisc, index int) []message {
-	var msgs []message
+// qdiscAdd adds the qdiscs of a link, outermost first.
+func qdiscAdd(q *plan.Qdisc, index int) []socket.Message {
+	var msgs []socket.Message
 	handle, parent := uint32(outerQdisc), uint32(netlink.HANDLE_ROOT)
 	if q.Impairs() {
-		req, m := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, tcText("qdisc add dev %s root netem", q.Link))
+		req := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 		req.AddData(qdiscHeader(index, handle, parent))
 		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("netem")))
 		req.AddData(netemOptions(q))
-		msgs = append(msgs, m.of(req))
+		msgs = append(msgs, written(req))
 		handle, parent = innerQdisc, netemClass
 	}
 	if q.Rate > 0 {
-		req, m := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, tcText("qdisc add dev %s tbf rate %dbit", q.Link, q.Rate))
+		req := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 		req.AddData(qdiscHeader(index, handle, parent))
 		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("tbf")))
 		req.AddData(tbfOptions(q))
-		msgs = append(msgs, m.of(req))
+		msgs = append(msgs, written(req))
 	}
 	return msgs
 }
 
-// qdiscDel puts the link's usual qdisc back.
-func qdiscDel(q *plan.Qdisc, index int) message {
-	req, m := request(unix.RTM_DELQDISC, 0, tcText("qdisc delete dev %s root", q.Link))
+// qdiscDel restores the link's default qdisc.
+func qdiscDel(index int) socket.Message {
+	req := request(unix.RTM_DELQDISC, 0)
 	req.AddData(qdiscHeader(index, 0, netlink.HANDLE_ROOT))
-	m.excuse = []unix.Errno{unix.ENOENT, unix.EINVAL, unix.ENODEV}
-	return m.of(req)
+	m := written(req)
+	m.Excuse = []unix.Errno{unix.ENOENT, unix.EINVAL, unix.ENODEV}
+	return m
 }
 
 func qdiscHeader(index int, handle, parent uint32) *nl.TcMsg {
 	return &nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: handle, Parent: parent}
 }
 
-// netemOptions gives times in nanoseconds; the ticks in the header are for kernels
+// netemOptions encodes times in nanoseconds; the ticks in the header are for kernels
 // before 4.15.
 func netemOptions(q *plan.Qdisc) *nl.RtAttr {
 	loss := uint32(min(math.Round(q.Loss*math.MaxUint32), math.MaxUint32))
@@ -92,11 +94,7 @@ func tbfOptions(q *plan.Qdisc) *nl.RtAttr {
 
 func ticks(d time.Duration) uint32 { return uint32(min(d/tick, math.MaxUint32)) }
 
-func tcText(format string, args ...any) func() string {
-	return func() string { return "tc " + fmt.Sprintf(format, args...) }
-}
-
-// qdiscs reads what was made by qdiscAdd, and whatever else shapes a link's packets.
+// qdiscs reads what qdiscAdd added, and whatever else shapes a link's packets.
 func qdiscs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 	list, err := handle.QdiscList(nil)
 	if err != nil {

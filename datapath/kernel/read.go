@@ -14,23 +14,26 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/nftables"
+	"github.com/netlab/netlab/datapath/kernel/sets"
+	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// Read returns what is in the namespaces now, in the terms of a plan. Of the
-// settings it reads those that want names, since every namespace has hundreds.
+// Read returns the current state of the namespaces, as a plan. It reads only the
+// sysctls that want names, since every namespace has hundreds.
 func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) {
 	return k.read(ctx, want, scope{})
 }
 
 // scope is how much is read.
 type scope struct {
-	trust bool            // not rules that the kernel says are unchanged since they were applied
+	trust bool            // skip rules that the kernel says are unchanged since they were applied
 	only  map[string]bool // the namespaces to read; nil: all
 }
 
-// read is Read for a part of what there is.
+// read is Read limited to a scope.
 func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
 	wanted := make(map[string]*plan.Netns, len(want.Netns))
@@ -66,7 +69,28 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.P
 	return have, nil
 }
 
-// vethEnd is how the kernel tells where the other end of a veth is.
+// links finds a link of a plan by its namespace and name.
+type links map[plan.Peer]*plan.Link
+
+// index finds the links of the given namespaces (nil: all).
+func index(p *plan.Plan, only map[string]bool) links {
+	all := links{}
+	if only == nil {
+		all = make(links, 3*len(p.Netns))
+	}
+	for i := range p.Netns {
+		n := &p.Netns[i]
+		if only != nil && !only[n.Name] {
+			continue
+		}
+		for j := range n.Links {
+			all[plan.Peer{Netns: n.Name, Link: n.Links[j].Name}] = &n.Links[j]
+		}
+	}
+	return all
+}
+
+// vethEnd is how the kernel identifies the other end of a veth.
 type vethEnd struct{ index, peer int }
 
 type reader struct {
@@ -103,7 +127,7 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 		return n, err
 	}
 	defer handle.Close()
-	names, err := r.links(handle, &n)
+	names, err := r.links(handle, want, &n)
 	if err != nil {
 		return n, err
 	}
@@ -129,7 +153,7 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	return n, nil
 }
 
-func (r *reader) links(handle *netlink.Handle, n *plan.Netns) (map[int]string, error) {
+func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]string, error) {
 	list, err := handle.LinkList()
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
@@ -147,13 +171,13 @@ func (r *reader) links(handle *netlink.Handle, n *plan.Netns) (map[int]string, e
 	for _, l := range list {
 		a := l.Attrs()
 		if _, ok := l.(*netlink.Veth); ok {
-			// Also of one that is down: raising it is enough, its pair is whole.
 			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
 		}
-		if a.Flags&net.FlagLoopback != 0 || a.Flags&net.FlagUp == 0 {
-			continue // a link that is down is not what a plan means
+		down := a.Flags&net.FlagUp == 0
+		if a.Flags&net.FlagLoopback != 0 || down && !wants(want, a.Name) {
+			continue // fallback devices of the kernel, which are down
 		}
-		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex]}
+		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex], Down: down}
 		copy(link.MAC[:], a.HardwareAddr)
 		link.Hairpin = hairpins[a.Index]
 		if l, ok := l.(*netlink.Vxlan); ok {
@@ -166,8 +190,12 @@ func (r *reader) links(handle *netlink.Handle, n *plan.Netns) (map[int]string, e
 	return names, nil
 }
 
+func wants(n *plan.Netns, link string) bool {
+	return n != nil && slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
+}
+
 // hairpinPorts lists the bridge ports of the calling thread's namespace that have
-// hairpin on, by index, in one dump for all bridges.
+// hairpin on, by index, in a single dump for all bridges.
 func hairpinPorts() (map[int]bool, error) {
 	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
 	req.AddData(nl.NewIfInfomsg(unix.AF_BRIDGE))
@@ -200,9 +228,9 @@ func hairpinPorts() (map[int]bool, error) {
 	return ports, nil
 }
 
-// join fills in the peers of veths. The kernel gives only the index of the other
-// end, which many namespaces share, so the ends that the plans name are tried. Those in
-// namespaces that are not read are believed.
+// join fills in the peers of veths. The kernel gives only the index of the other end,
+// which is not unique across namespaces, so the ends that the plans name are tried.
+// Those in namespaces that are not read are trusted.
 func (r *reader) join(have *plan.Plan, plans ...links) {
 	for i := range have.Netns {
 		for j := range have.Netns[i].Links {
@@ -328,8 +356,8 @@ func fdb(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 	return nil
 }
 
-// filters reads what happens to packets beyond routing and rules: qdiscs, sets and
-// virtual servers, where there could be any.
+// filters reads what affects packets beyond routing and rules: qdiscs, sets and virtual
+// servers, where there could be any.
 func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
 	if want == nil {
 		want = &plan.Netns{}
@@ -340,16 +368,25 @@ func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space,
 		}
 	}
 	if s.sets || len(want.Sets) > 0 {
-		if n.Sets, err = readSets(); err != nil {
+		if n.Sets, err = sets.Read(); err != nil {
 			return err
 		}
 	}
 	if s.virtual || len(want.Virtual) > 0 {
-		if n.Virtual, err = readVirtual(&r.k.proc, s.leaving); err != nil {
+		if n.Virtual, err = virtual.Read(&r.k.proc, &s.drains); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readNFTOf lists the tables of a namespace if there could be any. The calling thread
+// is in it.
+func readNFTOf(s *space, want, n *plan.Netns) (err error) {
+	if s.nft || s.kind == plan.Node || want != nil && len(want.NFT) > 0 {
+		n.NFT, err = nftables.Read()
+	}
+	return err
 }
 
 func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
@@ -357,7 +394,7 @@ func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
 		return nil
 	}
 	for _, s := range want.Sysctls {
-		value, err := r.k.proc.get(s.Key)
+		value, err := r.k.proc.Get(s.Key)
 		if err != nil {
 			return err
 		}

@@ -13,10 +13,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// readRules fills in the tables of the nodes, but for those that are known. Only nodes can have rules: the plan
-// gives them to nobody else, and a process per pod would be too dear.
+// readRules fills in the tables of the nodes, except known ones. Only nodes can have
+// rules: the plan has none elsewhere, and a process per pod would be too expensive.
 func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[string]bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -43,11 +44,11 @@ func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[strin
 	return group.Wait()
 }
 
-// parseSave reads the output of iptables-save. Rules stay text: they are compared
-// with what the plan's rules look like when saved.
-func parseSave(text []byte, ipv6 bool) []plan.Table {
-	var tables []plan.Table
-	var chains map[string]*plan.Chain
+// parseSave parses the output of iptables-save. Rules stay text: they are compared with
+// the saved form of the plan's rules.
+func parseSave(text []byte, ipv6 bool) []iptables.Table {
+	var tables []iptables.Table
+	var chains map[string]*iptables.Chain
 	var order []string
 	scan := bufio.NewScanner(bytes.NewReader(text))
 	scan.Buffer(nil, 1<<20)
@@ -55,20 +56,20 @@ func parseSave(text []byte, ipv6 bool) []plan.Table {
 		line := scan.Text()
 		switch {
 		case strings.HasPrefix(line, "*"):
-			tables = append(tables, plan.Table{IPv6: ipv6, Name: line[1:]})
-			chains, order = map[string]*plan.Chain{}, nil
+			tables = append(tables, iptables.Table{IPv6: ipv6, Name: line[1:]})
+			chains, order = map[string]*iptables.Chain{}, nil
 		case strings.HasPrefix(line, ":"):
 			name, rest, _ := strings.Cut(line[1:], " ")
 			policy, _, _ := strings.Cut(rest, " ")
 			if policy == "-" {
 				policy = ""
 			}
-			chains[name] = &plan.Chain{Name: name, Policy: policy}
+			chains[name] = &iptables.Chain{Name: name, Policy: policy}
 			order = append(order, name)
 		case strings.HasPrefix(line, "-A "):
 			name, rule, _ := strings.Cut(line[3:], " ")
 			if c := chains[name]; c != nil {
-				c.Rules = append(c.Rules, plan.Rule{Raw: rule})
+				c.Rules = append(c.Rules, iptables.Rule{Raw: rule})
 			}
 		case line == "COMMIT":
 			t := &tables[len(tables)-1]

@@ -17,12 +17,15 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// loader runs iptables-restore in namespaces, side by side as far as there are
-// cores, while its owner goes on.
+// loader runs iptables-restore in namespaces, in parallel up to the number of cores,
+// while its owner continues.
 type loader struct {
 	ctx   context.Context
 	group *errgroup.Group
@@ -34,12 +37,8 @@ func newLoader(ctx context.Context) *loader {
 	return &loader{ctx: ctx, group: group, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
-// load makes the tables of a namespace so; errors come with wait. Each IP
-// family is one run of one program, atomic per table. In a fresh namespace there
-// is nothing to spare, and iptables-restore is several times faster when it need
-// not look for it.
-func (l *loader) load(name string, s *space, edits []plan.TableEdit) {
-	ns, fresh := s.ns, s.fresh
+// start does the work of a namespace as soon as there is a slot for it.
+func (l *loader) start(name string, work func() error) {
 	l.group.Go(func() error {
 		select {
 		case l.slots <- struct{}{}:
@@ -47,31 +46,56 @@ func (l *loader) load(name string, s *space, edits []plan.TableEdit) {
 		case <-l.ctx.Done():
 			return l.ctx.Err()
 		}
+		if err := work(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+// load brings the tables of a namespace into that state; wait returns the errors. Each
+// IP family is one run of one program, atomic per table. In a fresh namespace there is
+// nothing to preserve, and iptables-restore is several times faster when it need not
+// look.
+func (l *loader) load(name string, s *space, edits []iptables.Edit) {
+	ns, fresh := s.ns, s.fresh
+	l.start(name, func() error {
 		for _, ipv6 := range []bool{false, true} {
-			chunks := plan.RestoreChunks(edits, ipv6, bufferLimit())
+			chunks := iptables.Chunks(edits, ipv6, bufferLimit())
 			if len(chunks) == 0 {
 				continue
 			}
 			spare := !fresh || len(chunks) > 1
 			if err := restore(l.ctx, ns, restoration{ipv6: ipv6, spare: spare, text: strings.Join(chunks, "")}); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return err
 			}
 		}
 		return nil
 	})
 }
 
-// bufferLimit is how many bytes of rules one transaction may have, or 0 for no
-// limit. iptables sends a table in one message and needs a socket buffer of that
-// size; only root outside of user namespaces may ask for one beyond the default.
+// nftLoad changes the tables of a namespace, in parallel with other work; wait returns
+// the errors. The edits of one call are one transaction.
+func (l *loader) nftLoad(name string, s *space, edits []nft.Edit) {
+	if len(edits) == 0 {
+		return
+	}
+	ns := s.ns
+	s.nft = true
+	l.start(name, func() error { return nftables.Apply(l.ctx, ns.Do, edits) })
+}
+
+// bufferLimit is how many bytes of rules one transaction may have, or 0 for no limit.
+// iptables sends a table in one message and needs a socket buffer of that size; only
+// root outside of user namespaces may raise it beyond the default.
 var bufferLimit = sync.OnceValue(func() int {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER)
 	if err != nil {
-		return plan.UserBuffer
+		return iptables.UserBuffer
 	}
 	defer unix.Close(fd)
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 1<<20) != nil {
-		return plan.UserBuffer
+		return iptables.UserBuffer
 	}
 	return 0
 })
@@ -88,7 +112,7 @@ func program(ipv6 bool, suffix string) string {
 // restoration is one run of iptables-restore.
 type restoration struct {
 	ipv6  bool
-	spare bool // leave chains alone that the text does not name
+	spare bool // keep chains that the text does not name
 	text  string
 }
 
@@ -119,10 +143,10 @@ func save(ctx context.Context, ns *netns.NS, ipv6 bool) ([]byte, error) {
 func run(ns *netns.NS, cmd *exec.Cmd) ([]byte, error) {
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	// Only the start must happen in the namespace: the program stays there.
+	// Only the start must happen in the namespace: the program stays in it.
 	if err := ns.Do(cmd.Start); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, fmt.Errorf("%s is not installed; on Debian: apt-get install iptables: %w", cmd.Args[0], err)
+			return nil, fmt.Errorf("%s: %w", debian.NotInstalled(cmd.Args[0]), err)
 		}
 		return nil, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
 	}

@@ -8,18 +8,18 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// few is how many namespaces it is not worth leaving out: to read them takes about ten
-// milliseconds.
+// few is the number of namespaces up to which leaving any out is not worth it: reading
+// them takes about ten milliseconds.
 const few = 50
 
-// Update is Apply for a lab that runs, and sooner when it can be: where the plan differs
-// from the applied one inside of some namespaces only, it reads and changes those, and
-// returns that the rest was left out. Whoever calls it then calls Apply with the same
-// plan: what drifted elsewhere is put right there.
+// Update is Apply for a running lab, and faster where possible: if the plan differs
+// from the applied one only inside some namespaces, it reads and changes those, and
+// reports that the rest was left out. The caller then calls Apply with the same plan,
+// which repairs drift elsewhere.
 //
-// It is Apply whenever links come, change or go, on paper or since something has drifted,
-// since they concern two namespaces each; when nothing differs on paper; when the rest
-// would be small; and when the Apply before it failed.
+// It falls back to Apply whenever links are added, changed or removed, by plan or by
+// drift, since they involve two namespaces each; when the plans do not differ; when the
+// rest would be small; and when the previous Apply failed.
 func (k *Kernel) Update(ctx context.Context, want *plan.Plan) (changes plan.Changes, rest bool, err error) {
 	only := k.differing(want)
 	if only == nil {
@@ -51,7 +51,7 @@ func (k *Kernel) differing(want *plan.Plan) map[string]bool {
 	return only
 }
 
-// within reports whether the changes stay inside of namespaces.
+// within reports whether the changes stay inside namespaces.
 func within(c plan.Changes) bool {
 	for i := range c.Edit {
 		e := &c.Edit[i]
@@ -62,11 +62,10 @@ func within(c plan.Changes) bool {
 	return len(c.Create)+len(c.Remove) == 0
 }
 
-// update reads and changes the given namespaces alone. It is not done, and has changed
-// nothing, when that cannot be enough.
+// update reads and changes only the given namespaces. It reports not done, with nothing
+// changed, when that cannot be enough.
 func (k *Kernel) update(ctx context.Context, want *plan.Plan, only map[string]bool) (changes plan.Changes, done bool, err error) {
-	// The Apply that follows settles the rest: to close procfs takes the kernel
-	// milliseconds.
+	// The Apply that follows releases the rest: closing procfs takes milliseconds.
 	defer k.hangUp()
 	have, err := k.read(ctx, want, scope{trust: true, only: only})
 	if err != nil {
@@ -86,12 +85,13 @@ func (k *Kernel) update(ctx context.Context, want *plan.Plan, only map[string]bo
 		return plan.Changes{}, false, err
 	}
 	k.checked = false
-	if err := k.change(ctx, changes, want); err != nil {
+	if err := k.run(ctx, changes.Steps()); err != nil {
 		return changes, false, err
 	}
 	k.applied = want
 	k.noteRules(only)
-	// What was left out is as good as it was: only an Apply that fails shows otherwise.
+	// What was left out counts as checked as before: only a failed Apply shows
+	// otherwise.
 	k.checked = true
 	return changes, true, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// updatable is a Kernel with the small lab that leaves namespaces out, however few.
+// updatable is a Kernel with the small lab that leaves out namespaces, however few.
 func updatable(t *testing.T) *Kernel {
 	t.Helper()
 	k := applied(t, small())
@@ -46,7 +46,7 @@ func edited(c plan.Changes) string {
 	return strings.Join(names, " ")
 }
 
-// asPlanned fails when the namespaces are not equal to the plan.
+// asPlanned fails if the namespaces are not equal to the plan.
 func asPlanned(t *testing.T, k *Kernel, want *plan.Plan) {
 	t.Helper()
 	have, err := k.Read(context.Background(), want)
@@ -69,8 +69,8 @@ func runIPTables(t *testing.T, k *Kernel, netns string, args ...string) {
 	}
 }
 
-// What drifted elsewhere is left to the Apply that follows; rules as well, though the
-// node's are not listed when their number says that they are as applied.
+// Drift elsewhere is left to the Apply that follows, including rules, though a node's
+// are not listed if their generation is as applied.
 func TestUpdateLeavesOutWhatItsChangeDoesNotTouch(t *testing.T) {
 	for name, test := range map[string]struct {
 		netns  string
@@ -120,13 +120,13 @@ func TestUpdateReadsEverything(t *testing.T) {
 		before func(*testing.T, *Kernel)
 		want   func() *plan.Plan
 	}{
-		"when nothing differs on paper": {never, small},
-		"when a namespace comes": {never, func() *plan.Plan {
+		"when the plans do not differ": {never, small},
+		"when a namespace is added": {never, func() *plan.Plan {
 			p := withRoute("node.n2")
 			p.Netns = append(p.Netns, plan.Netns{Name: "pod.b", Kind: plan.Pod})
 			return p
 		}},
-		"when a namespace goes": {never, func() *plan.Plan {
+		"when a namespace is removed": {never, func() *plan.Plan {
 			p := withRoute("node.n2")
 			p.Netns = slices.DeleteFunc(p.Netns, func(n plan.Netns) bool { return n.Name == "pod.a" })
 			p.Netns[1].Links = slices.DeleteFunc(p.Netns[1].Links, func(l plan.Link) bool { return l.Name == "va" })
@@ -140,7 +140,7 @@ func TestUpdateReadsEverything(t *testing.T) {
 		"when a link drifted where it changes": {func(t *testing.T, k *Kernel) { in(t, k, "node.n2", delLink("cni0")) },
 			func() *plan.Plan { return withRoute("node.n2") }},
 		"when the rest is small": {func(_ *testing.T, k *Kernel) { k.few = few }, func() *plan.Plan { return withRoute("node.n2") }},
-		"after an Apply that failed": {func(t *testing.T, k *Kernel) {
+		"after a failed Apply": {func(t *testing.T, k *Kernel) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
 			if _, err := k.Apply(ctx, small()); !errors.Is(err, context.Canceled) {
@@ -160,8 +160,8 @@ func TestUpdateReadsEverything(t *testing.T) {
 	}
 }
 
-// A veth whose other end is not read is believed, and looked at by the Apply after it.
-func TestAVethJoinedToSomethingElseIsFoundLater(t *testing.T) {
+// A veth whose other end is not read is trusted, and checked by the Apply that follows.
+func TestAVethWithAnotherPeerIsFoundLater(t *testing.T) {
 	k, want := updatable(t), withRoute("node.n1")
 	in(t, k, "node.n1", func(h *netlink.Handle) error {
 		old := mustLink(h, "va").(*netlink.Veth)
@@ -218,7 +218,7 @@ func TestAnUpdateThatFailsIsFollowedByOneThatReadsEverything(t *testing.T) {
 	asPlanned(t, k, want)
 }
 
-func TestUpdatesKeepNoDescriptors(t *testing.T) {
+func TestUpdatesLeakNoDescriptors(t *testing.T) {
 	open := func() int {
 		t.Helper()
 		entries, err := os.ReadDir("/proc/self/fd")

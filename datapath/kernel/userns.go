@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryUserNamespace starts a program that does nothing in a new user
-// namespace. The namespace counts as working only with the right to make network
-// namespaces in it, which some systems withhold.
+// tryUserNamespace starts a program that does nothing in a new user namespace. The
+// namespace counts as working only with the privilege to create network namespaces in
+// it, which some systems withhold.
 func tryUserNamespace() error {
 	cmd := exec.Command("/bin/true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -14,22 +14,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
 
 func addrPortOf(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
-// balanced is small with a node that serves addresses by IPVS:
+// balanced is small with a node that serves addresses with IPVS:
 //
 //	10.96.0.10:80 ── node.n1 ┬─ pod.a 10.244.11.2:80
-//	 (kube-ipvs0)            └─ nobody 10.244.11.9:80, weight 0
+//	 (kube-ipvs0)            └─ no pod 10.244.11.9:80, weight 0
 func balanced() *plan.Plan {
 	p := small()
 	n1 := &p.Netns[1]
 	n1.Links = append(n1.Links, plan.Link{Name: "kube-ipvs0", Type: plan.Dummy, MTU: 1500, MAC: mac(77)})
 	n1.Addrs = append(n1.Addrs, plan.Addr{Link: "kube-ipvs0", Prefix: pfx("10.96.0.10/32")})
 	n1.Sysctls = append(n1.Sysctls, plan.Sysctl{Key: "net.ipv4.vs.conntrack", Value: "1"}, plan.Sysctl{Key: "net.ipv4.vs.expire_nodest_conn", Value: "1"})
-	n1.Virtual = []plan.VirtualServer{{Addr: addrPortOf("10.96.0.10:80"), Proto: "tcp", Scheduler: "rr", Real: []plan.RealServer{
+	n1.Virtual = []ipvs.Server{{Addr: addrPortOf("10.96.0.10:80"), Proto: "tcp", Scheduler: "rr", Real: []ipvs.Real{
 		{Addr: addrPortOf("10.244.11.2:80"), Weight: 1}, {Addr: addrPortOf("10.244.11.9:80"), Weight: 0}}}}
 	p.Sort()
 	return p
@@ -40,16 +42,16 @@ func everyVirtual() *plan.Plan {
 	p := balanced()
 	n1 := &p.Netns[1]
 	for i, scheduler := range []string{"rr", "wrr", "lc", "wlc", "sh", "dh", "sed", "nq", "mh", "lblc", "lblcr", "fo", "ovf"} {
-		n1.Virtual = append(n1.Virtual, plan.VirtualServer{Addr: netip.AddrPortFrom(ip("10.96.1.1"), uint16(i+1)), Proto: "tcp", Scheduler: scheduler,
-			Real: []plan.RealServer{{Addr: addrPortOf("10.244.11.2:80"), Weight: i}, {Addr: addrPortOf("10.244.11.3:80"), Weight: 1}}})
+		n1.Virtual = append(n1.Virtual, ipvs.Server{Addr: netip.AddrPortFrom(ip("10.96.1.1"), uint16(i+1)), Proto: "tcp", Scheduler: scheduler,
+			Real: []ipvs.Real{{Addr: addrPortOf("10.244.11.2:80"), Weight: i}, {Addr: addrPortOf("10.244.11.3:80"), Weight: 1}}})
 	}
 	n1.Virtual = append(n1.Virtual,
-		plan.VirtualServer{Addr: addrPortOf("10.96.2.1:53"), Proto: "udp", Scheduler: "rr", Persistent: 10800},
-		plan.VirtualServer{Addr: addrPortOf("10.96.2.1:9"), Proto: "sctp", Scheduler: "wrr", Real: []plan.RealServer{{Addr: addrPortOf("10.244.11.2:9"), Weight: 65535}}},
-		plan.VirtualServer{Addr: addrPortOf("10.96.2.1:80"), Proto: "tcp", Scheduler: "mh", Flags: []string{"mh-port"}, Persistent: 5},
-		plan.VirtualServer{Addr: addrPortOf("10.96.2.1:81"), Proto: "tcp", Scheduler: "sh", Flags: []string{"sh-fallback", "sh-port"}},
-		plan.VirtualServer{Addr: addrPortOf("[fd00::10]:80"), Proto: "tcp", Scheduler: "rr", Persistent: 60,
-			Real: []plan.RealServer{{Addr: addrPortOf("[fd00::2]:80"), Weight: 1}}})
+		ipvs.Server{Addr: addrPortOf("10.96.2.1:53"), Proto: "udp", Scheduler: "rr", Persistent: 10800},
+		ipvs.Server{Addr: addrPortOf("10.96.2.1:9"), Proto: "sctp", Scheduler: "wrr", Real: []ipvs.Real{{Addr: addrPortOf("10.244.11.2:9"), Weight: 65535}}},
+		ipvs.Server{Addr: addrPortOf("10.96.2.1:80"), Proto: "tcp", Scheduler: "mh", Flags: []string{"mh-port"}, Persistent: 5},
+		ipvs.Server{Addr: addrPortOf("10.96.2.1:81"), Proto: "tcp", Scheduler: "sh", Flags: []string{"sh-fallback", "sh-port"}},
+		ipvs.Server{Addr: addrPortOf("[fd00::10]:80"), Proto: "tcp", Scheduler: "rr", Persistent: 60,
+			Real: []ipvs.Real{{Addr: addrPortOf("[fd00::2]:80"), Weight: 1}}})
 	p.Sort()
 	return p
 }
@@ -67,21 +69,20 @@ func TestVirtualServersAreAppliedAndReadBack(t *testing.T) {
 	mustApply(t, k, everyVirtual())
 	without := small()
 	mustApply(t, k, without)
-	if _, err := exec.LookPath("ipvsadm"); err == nil {
-		if left := output(t, k, "node.n1", "ipvsadm", "-Sn"); left != "" {
-			t.Errorf("left:\n%s", left)
-		}
+	debian.Require(t, "ipvsadm")
+	if left := output(t, k, "node.n1", "ipvsadm", "-Sn"); left != "" {
+		t.Errorf("left:\n%s", left)
 	}
 }
 
-// crowd is balanced with so many virtual servers that reading them takes several steps.
+// crowd is balanced with so many virtual servers that reading them takes several reads.
 func crowd() *plan.Plan {
 	p := balanced()
 	n1 := &p.Netns[1]
 	for i := range 400 {
-		real := plan.RealServer{Addr: netip.AddrPortFrom(ip("10.244.12.1"), uint16(i+1)), Weight: 1}
-		n1.Virtual = append(n1.Virtual, plan.VirtualServer{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 97, byte(i / 200), byte(i % 200)}), 80),
-			Proto: "tcp", Scheduler: "rr", Real: []plan.RealServer{real}})
+		real := ipvs.Real{Addr: netip.AddrPortFrom(ip("10.244.12.1"), uint16(i+1)), Weight: 1}
+		n1.Virtual = append(n1.Virtual, ipvs.Server{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 97, byte(i / 200), byte(i % 200)}), 80),
+			Proto: "tcp", Scheduler: "rr", Real: []ipvs.Real{real}})
 	}
 	p.Sort()
 	return p
@@ -99,12 +100,10 @@ func TestVirtualServersBesideThoseOfOtherLabsAreReadBack(t *testing.T) {
 	}
 }
 
-// What the plan's text says is what ipvsadm -Sn prints, and what ipvsadm -R reads.
+// The plan's text is what ipvsadm -Sn prints and ipvsadm -R reads.
 func TestVirtualServersAreWrittenAsIpvsadmPrintsThem(t *testing.T) {
 	requiresIPVS(t)
-	if _, err := exec.LookPath("ipvsadm"); err != nil {
-		t.Skip("ipvsadm is not installed")
-	}
+	debian.Require(t, "ipvsadm")
 	k := applied(t, everyVirtual())
 	_, text, _ := strings.Cut(string((&plan.Plan{Netns: []plan.Netns{everyVirtual().Netns[1]}}).Text()), "<<'EOF' | ip netns exec node.n1 ipvsadm -R\n")
 	text, _, _ = strings.Cut(text, "EOF\n")
@@ -138,9 +137,7 @@ func TestVirtualServersAreWrittenAsIpvsadmPrintsThem(t *testing.T) {
 
 func TestDamagedVirtualServersAreDriftAndRepaired(t *testing.T) {
 	requiresIPVS(t)
-	if _, err := exec.LookPath("ipvsadm"); err != nil {
-		t.Skip("ipvsadm is not installed")
-	}
+	debian.Require(t, "ipvsadm")
 	k := applied(t, balanced())
 	for _, row := range []struct{ command, drift string }{
 		{"ipvsadm -D -t 10.96.0.10:80", "node.n1: virtual server -t 10.96.0.10:80 -s rr missing"},
@@ -211,9 +208,9 @@ func mustEcho(t *testing.T, c net.Conn) {
 	}
 }
 
-// A TCP real server that leaves the plan keeps its connection, gets no new one, is no
-// drift, can come back, and goes when its last connection is over.
-func TestRealServersLeaveGracefully(t *testing.T) {
+// A TCP real server removed from the plan keeps its connection, gets no new one, is not
+// drift, can be added again, and is deleted when its last connection has ended.
+func TestRealServersDrain(t *testing.T) {
 	requiresIPVS(t)
 	ctx := context.Background()
 	gone := func() *plan.Plan {
@@ -226,11 +223,11 @@ func TestRealServersLeaveGracefully(t *testing.T) {
 	c := dial(t, k, "node.n1", "10.96.0.10:80")
 	mustEcho(t, c)
 
-	for range 2 { // leaving, back, and leaving again
+	for range 2 { // draining, restored, and draining again
 		mustApply(t, k, gone())
-		left := k.Leaving()
+		left := k.Draining()
 		if len(left) != 1 || left[0].Real != addrPortOf("10.244.11.2:80") || left[0].Netns != "node.n1" || left[0].Active < 1 {
-			t.Fatalf("leaving are %+v, want pod.a with its connection", left)
+			t.Fatalf("draining: %+v, want pod.a with its connection", left)
 		}
 		mustEcho(t, c)
 		if again := mustApply(t, k, gone()); !again.Empty() {
@@ -240,11 +237,11 @@ func TestRealServersLeaveGracefully(t *testing.T) {
 			t.Errorf("reaped %d, %v, while there is a connection", n, err)
 		}
 		if err := tryDial(k, "10.96.0.10:80"); err == nil {
-			t.Error("a new connection reached a server that leaves")
+			t.Error("a new connection reached a draining server")
 		}
 		mustApply(t, k, balanced())
-		if left := k.Leaving(); len(left) != 0 {
-			t.Errorf("leaving after it came back: %+v", left)
+		if left := k.Draining(); len(left) != 0 {
+			t.Errorf("draining after it was added again: %+v", left)
 		}
 		again := dial(t, k, "node.n1", "10.96.0.10:80")
 		mustEcho(t, again)
@@ -254,25 +251,24 @@ func TestRealServersLeaveGracefully(t *testing.T) {
 	mustApply(t, k, gone())
 	reset(c)
 	deadline := time.Now().Add(5 * time.Minute)
-	for len(k.Leaving()) > 0 && time.Now().Before(deadline) {
+	for len(k.Draining()) > 0 && time.Now().Before(deadline) {
 		if _, err := k.Reap(ctx); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	if left := k.Leaving(); len(left) != 0 {
-		t.Fatalf("still leaving: %+v", left)
+	if left := k.Draining(); len(left) != 0 {
+		t.Fatalf("still draining: %+v", left)
 	}
 	noDrift(t, k, gone())
-	if _, err := exec.LookPath("ipvsadm"); err == nil {
-		if got := output(t, k, "node.n1", "ipvsadm", "-Sn"); strings.Contains(got, "10.244.11.2") {
-			t.Errorf("not deleted:\n%s", got)
-		}
+	debian.Require(t, "ipvsadm")
+	if got := output(t, k, "node.n1", "ipvsadm", "-Sn"); strings.Contains(got, "10.244.11.2") {
+		t.Errorf("not deleted:\n%s", got)
 	}
 }
 
-// reset ends a connection so that IPVS forgets it after ten seconds; one that ends with
-// FIN it remembers for two minutes.
+// reset ends a connection so that IPVS expires it after ten seconds; after a FIN it
+// keeps it for two minutes.
 func reset(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 	c.Close()
@@ -292,14 +288,14 @@ func tryDial(k *Kernel, addr string) error {
 	})
 }
 
-func TestRealServersWithoutConnectionsGoAtOnce(t *testing.T) {
+func TestRealServersWithoutConnectionsAreDeletedImmediately(t *testing.T) {
 	requiresIPVS(t)
 	k := applied(t, balanced())
 	gone := balanced()
 	gone.Netns[1].Virtual[0].Real = nil
 	mustApply(t, k, gone)
-	if left := k.Leaving(); len(left) != 0 {
-		t.Errorf("leaving: %+v", left)
+	if left := k.Draining(); len(left) != 0 {
+		t.Errorf("draining: %+v", left)
 	}
 }
 
@@ -360,9 +356,9 @@ func BenchmarkVirtualServers(b *testing.B) {
 		p := &plan.Plan{Netns: []plan.Netns{{Name: "node.a", Kind: plan.Node}}}
 		n := &p.Netns[0]
 		for i := range services {
-			v := plan.VirtualServer{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 96, byte(i >> 8), byte(i)}), 80), Proto: "tcp", Scheduler: "rr"}
+			v := ipvs.Server{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 96, byte(i >> 8), byte(i)}), 80), Proto: "tcp", Scheduler: "rr"}
 			for j := range 3 {
-				v.Real = append(v.Real, plan.RealServer{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(200 + j), byte(i >> 8), byte(i)}), 80), Weight: 1})
+				v.Real = append(v.Real, ipvs.Real{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(200 + j), byte(i >> 8), byte(i)}), 80), Weight: 1})
 			}
 			n.Virtual = append(n.Virtual, v)
 		}

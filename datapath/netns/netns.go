@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NS is an open network namespace. It lives as long as a descriptor, a process
-// or a mount refers to it; netlab uses descriptors only.
+// NS is an open network namespace. It lives as long as a descriptor, a process or a
+// mount refers to it; netlab uses only descriptors.
 type NS struct {
 	fd atomic.Int64 // -1 once closed
 }
@@ -26,7 +26,7 @@ func newNS(fd int) *NS {
 
 // Current opens the network namespace of the calling thread.
 func Current() (*NS, error) {
-	// thread-self works also where /proc belongs to another PID namespace.
+	// thread-self also works if /proc belongs to another PID namespace.
 	h, err := netns.GetFromPath("/proc/thread-self/ns/net")
 	if err != nil {
 		return nil, fmt.Errorf("open current network namespace: %w", err)
@@ -37,8 +37,8 @@ func Current() (*NS, error) {
 // FD is the descriptor, or -1 after Close.
 func (ns *NS) FD() int { return int(ns.fd.Load()) }
 
-// Close gives the descriptor back. The kernel removes the namespace, with all
-// that is in it, some time after its last user is gone.
+// Close closes the descriptor. The kernel removes the namespace, with everything in it,
+// some time after its last user is gone.
 func (ns *NS) Close() error {
 	if fd := ns.fd.Swap(-1); fd >= 0 {
 		return unix.Close(int(fd))
@@ -58,7 +58,7 @@ func (ns *NS) Do(fn func() error) error {
 	return err
 }
 
-// onOwnThread runs fn on a thread that goes away with it.
+// onOwnThread runs fn on a thread that ends with it.
 func onOwnThread(fn func()) {
 	done := make(chan struct{})
 	go func() {
@@ -78,8 +78,8 @@ func onOwnThread(fn func()) {
 	<-done
 }
 
-// Thread is one OS thread that hops between network namespaces. The thread is
-// never given back to the Go scheduler; Close ends it.
+// Thread is one OS thread that moves between network namespaces. The thread is never
+// returned to the Go scheduler; Close ends it.
 type Thread struct {
 	work chan func()
 	done chan struct{}
@@ -95,8 +95,8 @@ func NewThread() *Thread {
 	return t
 }
 
-// loop does the work that Run brings. In between the thread is at home: a thread
-// that rests in a namespace keeps it, and all links in it, alive.
+// loop does the work that Run submits. In between the thread is in its original
+// namespace: an idle thread in a namespace keeps it, and all links in it, alive.
 func (t *Thread) loop() {
 	home, err := Current()
 	if err == nil {
@@ -140,7 +140,7 @@ func (Here) Enter(ns *NS) error {
 	return nil
 }
 
-// Create makes a new network namespace and moves the thread into it.
+// Create creates a network namespace and moves the thread into it.
 func (Here) Create() (*NS, error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return nil, fmt.Errorf("create network namespace: %w", err)

@@ -67,7 +67,7 @@ func TestNoThreadStaysBehind(t *testing.T) {
 	if err := unix.Fstat(ns.FD(), &want); err != nil {
 		t.Fatal(err)
 	}
-	// Discarded threads take a moment to go.
+	// Discarded threads take a moment to disappear.
 	deadline := time.Now().Add(5 * time.Second)
 	for stayed := threadsIn(t, want.Ino); len(stayed) > 0; stayed = threadsIn(t, want.Ino) {
 		if time.Now().After(deadline) {
@@ -77,7 +77,7 @@ func TestNoThreadStaysBehind(t *testing.T) {
 	}
 }
 
-func TestAThreadRestsAtHome(t *testing.T) {
+func TestAnIdleThreadReturnsToItsNamespace(t *testing.T) {
 	ns := create(t)
 	thread := netns.NewThread()
 	defer thread.Close()

@@ -6,22 +6,23 @@ import (
 	"net/netip"
 	"reflect"
 	"testing"
+
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
+
+func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
 func TestPlansSurviveEncoding(t *testing.T) {
 	p := pair()
-	chain := Chain{Name: "ALL", Rules: []Rule{{Matches: []Match{Src{prefix("fd00::/64"), true}}}}}
-	for _, row := range ruleRows {
-		chain.Rules = append(chain.Rules, row.rule)
-	}
-	p.Netns[0].Tables = append(p.Netns[0].Tables, Table{IPv6: true, Name: "filter", Chains: []Chain{chain, {Name: "INPUT", Policy: "DROP"}}})
+	chain := iptables.Chain{Name: "ALL", Rules: []iptables.Rule{{Matches: []iptables.Match{iptables.Src{Prefix: prefix("fd00::/64"), Not: true}}}}}
+	p.Netns[0].Tables = append(p.Netns[0].Tables, iptables.Table{IPv6: true, Name: "filter", Chains: []iptables.Chain{chain, {Name: "INPUT", Policy: "DROP"}}})
 	p.Netns[0].UDP = []UDPService{{To: []netip.AddrPort{netip.MustParseAddrPort("10.96.0.10:53")}, NodePort: 30053,
-		Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")}, Origin: Origin{"service dns", "a.hcl", 4}},
+		Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")}, Origin: Origin{Object: "service dns", File: "a.hcl", Line: 4}},
 		{IPv6: true, To: []netip.AddrPort{netip.MustParseAddrPort("[fd00::1]:53")}, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("[fd00::2]:53")}}}
 	p.Netns[1].Routes = append(p.Netns[1].Routes, Route{To: prefix("10.0.0.1/32"), Via: netip.MustParseAddr("192.168.0.1"),
 		More: []netip.Addr{netip.MustParseAddr("192.168.0.2")}, Dev: "eth0"})
 	p.Netns[1].Agents = append(p.Netns[1].Agents, Agent{Name: "health default/web", Health: Health{"default", "web", 2}, Listen: []Listen{{"tcp", 32000}}})
-	p.Netns[1].Execs = []Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Origin: Origin{"pod x", "a.hcl", 3}}}
+	p.Netns[1].Execs = []Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
 	var buf bytes.Buffer
 	if err := Encode(&buf, p); err != nil {
 		t.Fatal(err)
@@ -56,19 +57,19 @@ func TestDecodeOfDamagedRulesIsAnError(t *testing.T) {
 
 // manyRules is a plan of about 60,000 rules.
 func manyRules() *Plan {
-	nat := Table{Name: "nat"}
+	nat := iptables.Table{Name: "nat"}
 	for i := range 10_000 {
-		o := Origin{fmt.Sprintf("service default/s%d", i), "many.hcl", i}
-		c := Chain{Name: fmt.Sprintf("KUBE-SVC-%016d", i)}
+		o := Origin{Object: fmt.Sprintf("service default/s%d", i), File: "many.hcl", Line: i}
+		c := iptables.Chain{Name: fmt.Sprintf("KUBE-SVC-%016d", i)}
 		for j := range 3 {
-			c.Rules = append(c.Rules, Rule{Matches: []Match{Comment{fmt.Sprintf("default/s%d -> 10.0.0.%d:80", i, j)},
-				Random{1 / float64(3-j)}}, Target: Jump{fmt.Sprintf("KUBE-SEP-%013d-%d", i, j)}, Origin: o},
-				Rule{Matches: []Match{Comment{fmt.Sprintf("default/s%d", i)}, Proto{"tcp"}}, Origin: o,
-					Target: DNAT{netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)}), 80)}})
+			c.Rules = append(c.Rules, iptables.Rule{Matches: []iptables.Match{iptables.Comment{Text: fmt.Sprintf("default/s%d -> 10.0.0.%d:80", i, j)},
+				iptables.Random{Probability: 1 / float64(3-j)}}, Target: iptables.Jump{Chain: fmt.Sprintf("KUBE-SEP-%013d-%d", i, j)}, Origin: o},
+				iptables.Rule{Matches: []iptables.Match{iptables.Comment{Text: fmt.Sprintf("default/s%d", i)}, iptables.Proto{Name: "tcp"}}, Origin: o,
+					Target: iptables.DNAT{To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(j)}), 80)}})
 		}
 		nat.Chains = append(nat.Chains, c)
 	}
-	return &Plan{Netns: []Netns{{Name: "node.a", Tables: []Table{nat}}}}
+	return &Plan{Netns: []Netns{{Name: "node.a", Tables: []iptables.Table{nat}}}}
 }
 
 func BenchmarkEncode(b *testing.B) {

@@ -7,40 +7,40 @@ import (
 )
 
 // Cut says which connections of a pod its policies allow in one direction, so that
-// those can be ended that began under other rules (live = "cut"). Filter rules let
-// established connections pass; after the rules or sets of a namespace have
-// changed, its connection tracking entries of the pod that no Allow covers are
-// deleted, and the next packet meets the rules as a new connection.
+// connections begun under other rules can be ended (live = "cut"). Filter rules let
+// established connections pass; after the rules or sets of a namespace have changed,
+// its connection tracking entries of the pod that no Allow covers are deleted, and the
+// next packet meets the rules as a new connection.
 //
-// An entry is judged as the filter hooks see its packets: by the source that it
-// began with, before SNAT, and by its destination after DNAT. It is of the pod when
-// that destination (Ingress) or that source is Pod. An entry under several cuts has
+// An entry is judged as the filter hooks see its packets: by its original source,
+// before SNAT, and by its destination after DNAT. It belongs to the pod when that
+// destination (Ingress) or that source is Pod. An entry that several cuts apply to has
 // to be allowed by each.
 //
 // TCP packets from the middle of a connection count as the first of a new one, even
-// those from the far end to the near, unless net.netfilter.nf_conntrack_tcp_loose
-// is 0: a namespace with cuts wants that sysctl, and a rule for INVALID packets.
+// replies, unless net.netfilter.nf_conntrack_tcp_loose is 0: a namespace with cuts
+// needs that sysctl, and a rule for INVALID packets.
 //
-// The kernel holds nothing that a cut could be read back from, so that plans are not
-// compared by it.
+// The kernel holds nothing from which a cut could be read back, so plans are compared
+// without it.
 type Cut struct {
 	Pod     netip.Addr
-	Ingress bool // connections to the pod; else those from it
+	Ingress bool // connections to the pod; otherwise from it
 	Allow   []CutAllow
 	Origin  Origin
 }
 
 // CutAllow is what one clause of a policy allows.
 type CutAllow struct {
-	Peer  []netip.Prefix // of the far end; nil: any. An empty list that is not nil: nobody
+	Peer  []netip.Prefix // of the far end; nil: any. Empty but not nil: none
 	Proto string         // tcp, udp, sctp or icmp (of either family); empty: any
-	// First and Last are the destination ports that are allowed, both included; 0 and
-	// 0: any. A protocol without ports has none.
+	// First and Last are the allowed destination ports, inclusive; 0 and 0: any. A
+	// protocol without ports has none.
 	First, Last uint16
 }
 
-// Covers reports whether a connection with the far end peer, of a protocol as in
-// Proto, to a port, is allowed. The port is 0 where the protocol has none.
+// Covers reports whether a connection with peer at the far end, to a port of a protocol
+// as in Proto, is allowed. The port is 0 for protocols without ports.
 func (a *CutAllow) Covers(peer netip.Addr, proto string, port uint16) bool {
 	if a.Proto != "" && a.Proto != proto {
 		return false
@@ -105,7 +105,7 @@ func (a *CutAllow) words() string {
 		peers = append(peers, p.String())
 	}
 	if len(peers) == 0 {
-		return s + " with nobody"
+		return s + " with no peer"
 	}
 	return s + " with " + strings.Join(peers, ",")
 }

@@ -1,17 +1,21 @@
 package plan
 
 import (
-	"bytes"
 	"net/netip"
 	"reflect"
 	"slices"
+
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// Diff returns what leads from have to want. Origins are not compared. Both plans
-// are in canonical order.
+// Diff returns the changes from have to want. Origins are not compared. Both plans are
+// in canonical order.
 //
-// A link whose type, peer or tunnel attributes differ cannot be changed in place:
-// it is in Delete and in Add, together with all that stands on it in want.
+// A link whose type, peer or tunnel attributes differ cannot be changed in place: it is
+// in both Delete and Add, together with everything in want that depends on it.
 func Diff(have, want *Plan) Changes {
 	var c Changes
 	old := make(map[string]*Netns, len(have.Netns))
@@ -43,7 +47,7 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	e = Edit{Netns: want.Name, Kind: want.Kind}
 	e.Add.IPv6, e.Change.IPv6, e.Delete.IPv6 = want.IPv6, want.IPv6, want.IPv6
 	replaced := diffLinks(have.Links, want.Links, &e)
-	// Whatever stands on a link that is made anew is gone with the old one.
+	// What depends on a recreated link disappears with the old one.
 	have = without(have, replaced)
 
 	diffList(have.Addrs, want.Addrs, addrKey, sameAddr, &e.Add.Addrs, &e.Change.Addrs, &e.Delete.Addrs)
@@ -54,18 +58,39 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 		func(a, b Sysctl) bool { return a == b }, &e.Add.Sysctls, &e.Change.Sysctls, &e.Delete.Sysctls)
 	diffList(have.Qdiscs, want.Qdiscs, func(q Qdisc) string { return q.Link }, sameQdisc,
 		&e.Add.Qdiscs, &e.Change.Qdiscs, &e.Delete.Qdiscs)
-	diffSets(have.Sets, want.Sets, &e)
-	diffVirtual(have.Virtual, want.Virtual, &e)
+	sets, virtual := ipset.Diff(have.Sets, want.Sets), ipvs.Diff(have.Virtual, want.Virtual)
+	e.Add.Sets, e.Change.Sets, e.Delete.Sets, e.Sets = sets.Add, sets.Change, sets.Delete, sets.Edits
+	e.Add.Virtual, e.Delete.Virtual, e.Virtual = virtual.Add, virtual.Delete, virtual.Edits
 	diffList(have.Agents, want.Agents, func(a Agent) string { return a.Name }, sameAgent,
 		&e.Add.Agents, &e.Change.Agents, &e.Delete.Agents)
 	diffList(have.Execs, want.Execs, func(x Exec) string { return x.Name }, sameExec,
 		&e.Add.Execs, &e.Change.Execs, &e.Delete.Execs)
-	e.Tables = diffTables(have.Tables, want.Tables)
-	e.NFT = diffNFT(have.NFT, want.NFT)
+	e.Tables = iptables.Diff(have.Tables, want.Tables)
+	if len(e.Change.Sets) > 0 {
+		e.idle(have.Tables, want.Tables)
+	}
+	e.NFT = nft.Diff(have.NFT, want.NFT)
 	if e.filters() {
-		e.UDP, e.Cut = want.UDP, want.Cut
+		e.Cut = want.Cut
+	}
+	if e.translates(have, want) {
+		e.UDP = want.UDP
 	}
 	return e, !e.empty()
+}
+
+// translates reports whether the edit changes address translation: NAT rules and
+// virtual servers. Policies are not part of it, so that a change of policies alone does
+// not read the connection tracking table for stale entries.
+func (e *Edit) translates(have, want *Netns) bool {
+	nat := func(name string) bool {
+		return slices.ContainsFunc(append(slices.Clone(have.NFT), want.NFT...), func(t nft.Table) bool {
+			return t.Name == name && slices.ContainsFunc(t.Chains, func(c nft.Chain) bool { return c.Type == "nat" })
+		})
+	}
+	return len(e.Virtual)+len(e.Add.Virtual)+len(e.Delete.Virtual) > 0 ||
+		slices.ContainsFunc(e.Tables, func(t iptables.Edit) bool { return t.Name == "nat" }) ||
+		slices.ContainsFunc(e.NFT, func(t nft.Edit) bool { return nat(t.Name) })
 }
 
 // filters reports whether the edit changes what happens to packets beyond routing:
@@ -86,8 +111,8 @@ func (n *Netns) empty() bool {
 		len(n.FDB) == 0 && len(n.Sysctls) == 0 && len(n.Qdiscs) == 0 && len(n.Sets) == 0 && len(n.Virtual) == 0 && len(n.Agents) == 0 && len(n.Execs) == 0
 }
 
-// diffList compares two lists by key. Items of want come in its order, deleted
-// ones in that of have.
+// diffList compares two lists by key. Items of want keep its order, deleted ones that
+// of have.
 func diffList[T any, K comparable](have, want []T, key func(T) K, same func(a, b T) bool, add, change, del *[]T) {
 	if len(have) == 0 {
 		*add = append(*add, want...)
@@ -116,8 +141,7 @@ func diffList[T any, K comparable](have, want []T, key func(T) K, same func(a, b
 	}
 }
 
-// diffLinks fills in the links of e and returns the names of those that are made
-// anew.
+// diffLinks fills in the links of e and returns the names of those that are recreated.
 func diffLinks(have, want []Link, e *Edit) map[string]bool {
 	diffList(have, want, func(l Link) string { return l.Name }, sameLink, &e.Add.Links, &e.Change.Links, &e.Delete.Links)
 	if len(e.Change.Links) == 0 {
@@ -143,7 +167,7 @@ func diffLinks(have, want []Link, e *Edit) map[string]bool {
 	return replaced
 }
 
-// without returns n without all that stands on the given links.
+// without returns n without everything that depends on the given links.
 func without(n *Netns, links map[string]bool) *Netns {
 	if len(links) == 0 {
 		return n
@@ -174,7 +198,7 @@ type routeID struct {
 }
 
 // routeKey is the table and the destination: the kernel refuses a second route to it,
-// so that a route that moves to another link is changed, not added.
+// so a route that moves to another link is changed, not added.
 func routeKey(r Route) routeID { return routeID{r.To.Masked(), r.Local} }
 
 type neighID struct {
@@ -208,123 +232,43 @@ func sameExec(a, b Exec) bool {
 	return reflect.DeepEqual(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
 }
 
-type tableID struct {
-	ipv6 bool
-	name string
-}
-
-func diffTables(have, want []Table) []TableEdit {
-	old := make(map[tableID]*Table, len(have))
-	for i := range have {
-		old[tableID{have[i].IPv6, have[i].Name}] = &have[i]
+// idle fills in the chains that are emptied while sets are recreated, and has them
+// filled again.
+func (e *Edit) idle(have, want []iptables.Table) {
+	asks := func(r iptables.Rule) bool {
+		return slices.ContainsFunc(e.Change.Sets, func(s ipset.Set) bool { return r.References(s.Name) })
 	}
-	var edits []TableEdit
-	add := func(e TableEdit) {
-		if len(e.Set) > 0 || len(e.Delete) > 0 {
-			edits = append(edits, e)
+	for _, t := range have {
+		x := iptables.Edit{IPv6: t.IPv6, Name: t.Name}
+		for _, c := range t.Chains {
+			if slices.ContainsFunc(c.Rules, asks) {
+				x.Set = append(x.Set, iptables.Chain{Name: c.Name, Policy: c.Policy})
+				e.reload(want, t, c.Name)
+			}
 		}
-	}
-	wanted := make(map[tableID]bool, len(want))
-	for i := range want {
-		id := tableID{want[i].IPv6, want[i].Name}
-		wanted[id] = true
-		h := old[id]
-		if h == nil {
-			h = &Table{}
-		}
-		add(diffTable(h, &want[i]))
-	}
-	for i := range have {
-		if h := &have[i]; !wanted[tableID{h.IPv6, h.Name}] {
-			add(diffTable(h, &Table{IPv6: h.IPv6, Name: h.Name}))
-		}
-	}
-	return edits
-}
-
-func diffTable(have, want *Table) TableEdit {
-	e := TableEdit{IPv6: want.IPv6, Name: want.Name}
-	var cmp comparer
-	// Most chains stand where they stood: only those between the common beginning
-	// and the common end have to be looked up.
-	olds, news := have.Chains, want.Chains
-	for len(olds) > 0 && len(news) > 0 && olds[0].Name == news[0].Name {
-		if !cmp.sameChain(&olds[0], &news[0]) {
-			e.Set = append(e.Set, news[0])
-		}
-		olds, news = olds[1:], news[1:]
-	}
-	var last []Chain
-	for i, j := len(olds)-1, len(news)-1; i >= 0 && j >= 0 && olds[i].Name == news[j].Name; i, j = i-1, j-1 {
-		if !cmp.sameChain(&olds[i], &news[j]) {
-			last = append(last, news[j])
-		}
-		olds, news = olds[:i], news[:j]
-	}
-	slices.Reverse(last)
-	diffChains(&cmp, &e, olds, news)
-	e.Set = append(e.Set, last...)
-	return e
-}
-
-// diffChains adds to an edit what leads from some chains of a table to others.
-func diffChains(cmp *comparer, e *TableEdit, have, want []Chain) {
-	old := make(map[string]*Chain, len(have))
-	for i := range have {
-		old[have[i].Name] = &have[i]
-	}
-	wanted := make(map[string]bool, len(want))
-	for i := range want {
-		w := &want[i]
-		wanted[w.Name] = true
-		h := old[w.Name]
-		if h == nil && w.untouched() {
-			continue
-		}
-		if h == nil || !cmp.sameChain(h, w) {
-			e.Set = append(e.Set, *w)
-		}
-	}
-	for i := range have {
-		switch h := &have[i]; {
-		case wanted[h.Name]:
-		case h.Policy == "":
-			e.Delete = append(e.Delete, h.Name)
-		case !h.untouched():
-			// A built-in chain cannot be deleted; it goes back to how it was.
-			e.Set = append(e.Set, Chain{Name: h.Name, Policy: "ACCEPT"})
+		if len(x.Set) > 0 {
+			e.Idle = append(e.Idle, x)
 		}
 	}
 }
 
-// untouched reports whether c is a built-in chain as the kernel made it.
-func (c *Chain) untouched() bool { return c.Policy == "ACCEPT" && len(c.Rules) == 0 }
-
-// sameMatch compares values. Only a CTState cannot be compared with ==.
-func sameMatch(a, b Match) bool {
-	if s, ok := a.(CTState); ok {
-		t, ok := b.(CTState)
-		return ok && s.Not == t.Not && slices.Equal(s.States, t.States)
+// reload adds the wanted version of a chain to the edit, unless it is already there.
+func (e *Edit) reload(want []iptables.Table, of iptables.Table, chain string) {
+	i := slices.IndexFunc(want, func(t iptables.Table) bool { return t.IPv6 == of.IPv6 && t.Name == of.Name })
+	if i < 0 {
+		return
 	}
-	if _, ok := b.(CTState); ok {
-		return false
+	named := func(c iptables.Chain) bool { return c.Name == chain }
+	j := slices.IndexFunc(want[i].Chains, named)
+	if j < 0 {
+		return
 	}
-	return a == b
-}
-
-// comparer compares rules as iptables-save prints them, without making a string
-// of each.
-type comparer struct{ a, b []byte }
-
-func (c *comparer) sameChain(a, b *Chain) bool {
-	return a.Policy == b.Policy && slices.EqualFunc(a.Rules, b.Rules, c.sameRule)
-}
-
-func (c *comparer) sameRule(a, b Rule) bool {
-	if a.Raw == "" && b.Raw == "" && a.Target == b.Target && slices.EqualFunc(a.Matches, b.Matches, sameMatch) {
-		return true
+	k := slices.IndexFunc(e.Tables, func(t iptables.Edit) bool { return t.IPv6 == of.IPv6 && t.Name == of.Name })
+	if k < 0 {
+		e.Tables = append(e.Tables, iptables.Edit{IPv6: of.IPv6, Name: of.Name})
+		k = len(e.Tables) - 1
 	}
-	// Rules that are written differently, or were read, may still be the same.
-	c.a, c.b = a.appendSave(c.a[:0]), b.appendSave(c.b[:0])
-	return bytes.Equal(c.a, c.b)
+	if !slices.ContainsFunc(e.Tables[k].Set, named) {
+		e.Tables[k].Set = append(e.Tables[k].Set, want[i].Chains[j])
+	}
 }

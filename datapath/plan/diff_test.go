@@ -4,15 +4,19 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
 // pair is a lab of one node with one pod:
 //
 //	pod.web-0 [eth0] --- [veth1 cni0] node.node1
 func pair() *Plan {
-	web := Origin{"pod web-0", "a.hcl", 9}
-	svc := Origin{"service default/web", "a.hcl", 12}
-	node := Origin{"node node1", "a.hcl", 3}
+	web := Origin{Object: "pod web-0", File: "a.hcl", Line: 9}
+	svc := Origin{Object: "service default/web", File: "a.hcl", Line: 12}
+	node := Origin{Object: "node node1", File: "a.hcl", Line: 3}
 	addr := netip.MustParseAddr
 	return &Plan{Lab: "pair", Netns: []Netns{{
 		Name: "node.node1", Kind: Node, Origin: node,
@@ -26,13 +30,13 @@ func pair() *Plan {
 		Neighs:  []Neigh{{"flannel.1", addr("10.244.2.0"), [6]byte{2, 0, 0, 0, 0, 2}, node}},
 		FDB:     []FDB{{"flannel.1", [6]byte{2, 0, 0, 0, 0, 2}, addr("192.168.0.2"), node}},
 		Sysctls: []Sysctl{{"net.ipv4.ip_forward", "1"}},
-		Tables: []Table{{Name: "nat", Chains: []Chain{
-			{Name: "PREROUTING", Policy: "ACCEPT", Rules: []Rule{{Target: Jump{"KUBE-SERVICES"}}}},
-			{Name: "KUBE-SERVICES", Rules: []Rule{
-				{Matches: []Match{Comment{"default/web:http cluster IP"}, Proto{"tcp"}, Dst{Prefix: prefix("10.96.0.1/32")}, DPort{80}}, Target: Jump{"KUBE-SVC"}, Origin: svc},
-				{Target: Return{}},
+		Tables: []iptables.Table{{Name: "nat", Chains: []iptables.Chain{
+			{Name: "PREROUTING", Policy: "ACCEPT", Rules: []iptables.Rule{{Target: iptables.Jump{Chain: "KUBE-SERVICES"}}}},
+			{Name: "KUBE-SERVICES", Rules: []iptables.Rule{
+				{Matches: []iptables.Match{iptables.Comment{Text: "default/web:http cluster IP"}, iptables.Proto{Name: "tcp"}, iptables.Dst{Prefix: prefix("10.96.0.1/32")}, iptables.DPort{Port: 80}}, Target: iptables.Jump{Chain: "KUBE-SVC"}, Origin: svc},
+				{Target: iptables.Return{}},
 			}},
-			{Name: "KUBE-SVC", Rules: []Rule{{Target: DNAT{netip.MustParseAddrPort("10.244.1.2:8080")}, Origin: svc}}},
+			{Name: "KUBE-SVC", Rules: []iptables.Rule{{Target: iptables.DNAT{To: netip.MustParseAddrPort("10.244.1.2:8080")}, Origin: svc}}},
 		}}},
 	}, {
 		Name: "pod.web-0", Kind: Pod, Origin: web,
@@ -43,7 +47,7 @@ func pair() *Plan {
 	}}}
 }
 
-// changesRows states for each edit of the plan what the changes say.
+// changesRows are edits of the plan with the changes expected from them.
 var changesRows = []struct {
 	name  string
 	edit  func(have, want *Plan)
@@ -53,19 +57,19 @@ var changesRows = []struct {
 	name: "nothing",
 	edit: func(_, _ *Plan) {},
 }, {
-	name: "only the line in the file",
+	name: "only the line number",
 	edit: func(_, want *Plan) { want.Netns[0].Origin.Line = 99; want.Netns[0].Links[0].Origin.Line = 99 },
 }, {
-	name: "rules that were read as text",
+	name: "rules read as text",
 	edit: func(have, _ *Plan) {
 		for _, c := range have.Netns[0].Tables[0].Chains {
 			for i := range c.Rules {
-				c.Rules[i] = Rule{Raw: c.Rules[i].Save()}
+				c.Rules[i] = iptables.Rule{Raw: c.Rules[i].Save()}
 			}
 		}
 	},
 }, {
-	name: "a rule that somebody removed",
+	name: "a removed rule",
 	edit: func(have, _ *Plan) { c := &have.Netns[0].Tables[0].Chains[1]; c.Rules = c.Rules[1:] },
 	lines: []string{"ip netns exec node.node1 iptables-restore --noflush <<'EOF'", "*nat", ":KUBE-SERVICES - [0:0]",
 		"# a.hcl:12 service default/web",
@@ -73,21 +77,21 @@ var changesRows = []struct {
 		"-A KUBE-SERVICES -j RETURN", "COMMIT", "EOF"},
 	drift: []string{`node.node1: nat KUBE-SERVICES: rule missing: -d 10.96.0.1/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC (a.hcl:12 service default/web)`},
 }, {
-	name:  "rules that somebody swapped",
+	name:  "swapped rules",
 	edit:  func(have, _ *Plan) { r := have.Netns[0].Tables[0].Chains[1].Rules; r[0], r[1] = r[1], r[0] },
 	drift: []string{`node.node1: nat KUBE-SERVICES: rules out of order from number 1: -d 10.96.0.1/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-SVC (a.hcl:12 service default/web)`},
 }, {
-	name: "a chain and a policy that the plan does not know",
+	name: "a chain and a policy not in the plan",
 	edit: func(have, _ *Plan) {
 		t := &have.Netns[0].Tables[0]
-		t.Chains = append(t.Chains, Chain{Name: "MINE"}, Chain{Name: "OUTPUT", Policy: "DROP", Rules: []Rule{{Raw: "-j MINE"}}})
+		t.Chains = append(t.Chains, iptables.Chain{Name: "MINE"}, iptables.Chain{Name: "OUTPUT", Policy: "DROP", Rules: []iptables.Rule{{Raw: "-j MINE"}}})
 	},
 	lines: []string{"ip netns exec node.node1 iptables-restore --noflush <<'EOF'", "*nat", ":OUTPUT ACCEPT [0:0]", ":MINE - [0:0]",
 		"-F OUTPUT", "-X MINE", "COMMIT", "EOF"},
 	drift: []string{"node.node1: nat OUTPUT: policy is DROP, want ACCEPT", "node.node1: nat OUTPUT: rule not in the plan: -j MINE",
 		"node.node1: nat MINE: chain not in the plan"},
 }, {
-	name: "a table that is not wanted any more",
+	name: "a table no longer wanted",
 	edit: func(_, want *Plan) { want.Netns[0].Tables = nil },
 	lines: []string{"ip netns exec node.node1 iptables-restore --noflush <<'EOF'", "*nat",
 		":PREROUTING ACCEPT [0:0]", ":KUBE-SERVICES - [0:0]", ":KUBE-SVC - [0:0]", "-F PREROUTING",
@@ -100,8 +104,8 @@ var changesRows = []struct {
 		want.Netns[0].Routes[0].OnLink = false
 		want.Netns[0].Neighs[0].MAC[5] = 7
 	},
-	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 route replace 10.244.2.0/24 via 10.244.2.0 dev flannel.1",
-		"ip -n node.node1 neigh replace 10.244.2.0 lladdr 02:00:00:00:00:07 dev flannel.1 nud permanent"},
+	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 neigh replace 10.244.2.0 lladdr 02:00:00:00:00:07 dev flannel.1 nud permanent",
+		"ip -n node.node1 route replace 10.244.2.0/24 via 10.244.2.0 dev flannel.1"},
 	drift: []string{"node.node1: route 10.244.2.0/24 via 10.244.2.0 dev flannel.1 changed (a.hcl:3 node node1)",
 		"node.node1: neighbour 10.244.2.0 lladdr 02:00:00:00:00:07 dev flannel.1 changed (a.hcl:3 node node1)"},
 }, {
@@ -110,7 +114,7 @@ var changesRows = []struct {
 	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 route replace 10.244.2.0/24 nexthop via 10.244.2.0 dev flannel.1 onlink nexthop via 10.244.2.7 dev flannel.1 onlink"},
 	drift: []string{"node.node1: route 10.244.2.0/24 nexthop via 10.244.2.0 dev flannel.1 onlink nexthop via 10.244.2.7 dev flannel.1 onlink changed (a.hcl:3 node node1)"},
 }, {
-	name: "a health check agent with one endpoint less",
+	name: "a health check agent with one endpoint fewer",
 	edit: func(have, want *Plan) {
 		agent := Agent{Name: "health default/web", Node: "node1", Listen: []Listen{{"tcp", 32000}}, Health: Health{"default", "web", 2}}
 		have.Netns[0].Agents = []Agent{agent}
@@ -120,7 +124,7 @@ var changesRows = []struct {
 	lines: []string{"# change agent health default/web (tcp/32000) on node1 answers health checks of default/web: local endpoints 1"},
 	drift: []string{"node.node1: agent health default/web (tcp/32000) on node1 answers health checks of default/web: local endpoints 1 changed"},
 }, {
-	name: "UDP services that the kernel does not know",
+	name: "UDP services, of which the kernel keeps no record",
 	edit: func(_, want *Plan) { want.Netns[0].UDP = []UDPService{{NodePort: 30053}} },
 }, {
 	name:  "a route moves to another link",
@@ -132,22 +136,21 @@ var changesRows = []struct {
 	lines: []string{"# a.hcl:3 node node1", "ip -n node.node1 link set dev cni0 mtu 1450 address 02:00:00:00:00:01", "ip -n node.node1 link set dev cni0 up"},
 	drift: []string{"node.node1: link cni0 changed: mtu is 1500, want 1450 (a.hcl:3 node node1)"},
 }, {
-	name: "a tunnel with another port is made anew with all that stands on it",
+	name: "a tunnel with another port is recreated with all that depends on it",
 	edit: func(have, _ *Plan) { have.Netns[0].Links[1].VXLAN.Port = 4789 },
-	lines: []string{"ip -n node.node1 link delete dev flannel.1", "", "# a.hcl:3 node node1",
+	lines: []string{"ip -n node.node1 link delete dev flannel.1", "# a.hcl:3 node node1",
 		"ip -n node.node1 link add dev flannel.1 mtu 1450 type vxlan id 1 local 192.168.0.1 dev eth0 dstport 8472 nolearning",
 		"ip -n node.node1 link set dev flannel.1 up",
 		"ip -n node.node1 neigh add 10.244.2.0 lladdr 02:00:00:00:00:02 dev flannel.1 nud permanent",
 		"bridge -n node.node1 fdb append 02:00:00:00:00:02 dev flannel.1 dst 192.168.0.2 self permanent",
 		"ip -n node.node1 route add 10.244.2.0/24 via 10.244.2.0 dev flannel.1 onlink"},
 }, {
-	name: "a pod goes",
-	edit: func(_, want *Plan) { want.Netns = want.Netns[:1]; want.Netns[0].Links = want.Netns[0].Links[:2] },
-	lines: []string{"ip -n node.node1 link delete dev veth1", "",
-		"ip netns delete pod.web-0"},
+	name:  "a pod is removed",
+	edit:  func(_, want *Plan) { want.Netns = want.Netns[:1]; want.Netns[0].Links = want.Netns[0].Links[:2] },
+	lines: []string{"ip netns delete pod.web-0", "# also removed: veth1 in node.node1"},
 	drift: []string{"node.node1: link veth1 not in the plan", "pod.web-0: network namespace not in the plan"},
 }, {
-	name: "a pod comes",
+	name: "a pod is added",
 	edit: func(have, _ *Plan) { have.Netns = have.Netns[:1]; have.Netns[0].Links = have.Netns[0].Links[:2] },
 	lines: []string{"# a.hcl:9 pod web-0", "ip netns add pod.web-0",
 		"ip netns exec pod.web-0 sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1",
@@ -157,15 +160,15 @@ var changesRows = []struct {
 		"ip -n node.node1 link set dev veth1 up", "ip -n pod.web-0 link set dev eth0 up",
 		"ip -n pod.web-0 address add 10.244.1.2/24 dev eth0",
 		"ip -n pod.web-0 route add default via 10.244.1.1 dev eth0", "# agent web-0 (tcp/8080) on node1", ""},
-	drift: []string{"pod.web-0: network namespace missing (a.hcl:9 pod web-0)", "node.node1: link veth1 missing or down (a.hcl:9 pod web-0)"},
+	drift: []string{"pod.web-0: network namespace missing (a.hcl:9 pod web-0)", "node.node1: link veth1 missing (a.hcl:9 pod web-0)"},
 }, {
-	name:  "an agent listens elsewhere",
+	name:  "an agent listens on another port",
 	edit:  func(_, want *Plan) { want.Netns[1].Agents[0].Listen[0].Port = 81 },
 	lines: []string{"# a.hcl:9 pod web-0", "# change agent web-0 (tcp/81) on node1"},
 	drift: []string{"pod.web-0: agent web-0 (tcp/81) on node1 changed (a.hcl:9 pod web-0)"},
 }}
 
-func TestDiffLeadsFromOnePlanToAnother(t *testing.T) {
+func TestDiffTurnsOnePlanIntoAnother(t *testing.T) {
 	for _, row := range changesRows {
 		t.Run(row.name, func(t *testing.T) {
 			have, want := pair(), pair()
@@ -225,12 +228,45 @@ func TestDigestFollowsTheText(t *testing.T) {
 	}
 }
 
-func TestEditsOfRulesCarryTheUDPServices(t *testing.T) {
-	have, want := pair(), pair()
-	want.Netns[0].UDP = []UDPService{{NodePort: 30053}}
-	want.Netns[0].Tables[0].Chains[2].Rules[0].Target = DNAT{netip.MustParseAddrPort("10.244.1.3:8080")}
-	c := Diff(have, want)
-	if len(c.Edit) != 1 || len(c.Edit[0].UDP) != 1 {
-		t.Errorf("got %+v", c.Edit)
+// The connection tracking table is read for stale entries of UDP services when address
+// translation changes, and not for a change of policies alone.
+func TestEditsOfTranslationCarryTheUDPServices(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		edit func(have, want *Netns)
+		udp  bool
+	}{
+		{"a NAT rule", func(_, want *Netns) {
+			want.Tables[0].Chains[2].Rules[0].Target = iptables.DNAT{To: netip.MustParseAddrPort("10.244.1.3:8080")}
+		}, true},
+		{"removed NAT rules", func(have, _ *Netns) { have.Tables = nil }, true},
+		{"a filter rule", func(_, want *Netns) {
+			want.Tables = append(want.Tables, iptables.Table{Name: "filter", Chains: []iptables.Chain{{Name: "FORWARD", Policy: "DROP"}}})
+		}, false},
+		{"a virtual server", func(_, want *Netns) {
+			want.Virtual = []ipvs.Server{{Addr: netip.MustParseAddrPort("10.96.0.10:53"), Proto: "udp", Scheduler: "rr"}}
+		}, true},
+		{"a removed virtual server", func(have, _ *Netns) {
+			have.Virtual = []ipvs.Server{{Addr: netip.MustParseAddrPort("10.96.0.10:53"), Proto: "udp", Scheduler: "rr"}}
+		}, true},
+		{"an nf_tables filter chain", func(_, want *Netns) { want.NFT = []nft.Table{nftTable("filter")} }, false},
+		{"an nf_tables NAT chain", func(_, want *Netns) { want.NFT = []nft.Table{nftTable("nat")} }, true},
+		{"a set beside a NAT chain", func(have, want *Netns) {
+			have.NFT, want.NFT = []nft.Table{nftTable("nat")}, []nft.Table{nftTable("nat")}
+			want.NFT[0].Sets = []nft.Set{{Name: "s", Key: []nft.Type{nft.IPv4}}}
+		}, true},
+		{"a removed nf_tables table with NAT", func(have, _ *Netns) { have.NFT = []nft.Table{nftTable("nat")} }, true},
+	} {
+		have, want := pair(), pair()
+		want.Netns[0].UDP, want.Netns[0].Cut = []UDPService{{NodePort: 30053}}, []Cut{{}}
+		row.edit(&have.Netns[0], &want.Netns[0])
+		c := Diff(have, want)
+		if len(c.Edit) != 1 || len(c.Edit[0].Cut) != 1 || (len(c.Edit[0].UDP) == 1) != row.udp {
+			t.Errorf("%s: got %+v", row.name, c.Edit)
+		}
 	}
+}
+
+func nftTable(kind string) nft.Table {
+	return nft.Table{Family: "inet", Name: "t", Chains: []nft.Chain{{Name: "c", Type: kind, Hook: "prerouting", Policy: "accept"}}}
 }

@@ -1,15 +1,15 @@
-// Package plan is the vocabulary of desired kernel state: network namespaces
-// with their links, addresses, routes, neighbours, forwarding entries, sysctls,
-// qdiscs, ipsets, iptables rules, virtual servers of IPVS and agents.
+// Package plan is the desired state of a lab's kernel: network namespaces with their
+// links, addresses, routes, neighbours, forwarding entries, sysctls, qdiscs, sets, rules,
+// virtual servers and agents.
 //
-// A Plan is a value. Its text form (text.go) is in the words of ip, bridge, tc,
-// sysctl, ipset, iptables-restore and ipvsadm, and is the same bytes on every machine. diff.go
-// turns two plans into changes, which lines.go writes as commands and drift.go as
-// findings; render.go and restore.go write rules as iptables-restore reads them
-// and as iptables-save prints them, chunks.go in parts where one would be too long;
-// requires.go says which kernel features a plan needs; codec.go carries plans
-// between processes.
+// A Plan is a value, and so is the difference between two: diff.go computes Changes,
+// steps.go puts them into the order in which they can be made. Everything uses that
+// list of steps: text.go and items.go print it as input of ip, bridge, tc, sysctl,
+// ipset, iptables-restore, nft and ipvsadm, and package kernel carries it out. drift.go
+// states the difference in sentences, requires.go which kernel features a plan needs;
+// codec.go carries plans between processes.
 //
-// The package knows neither scenarios nor the kernel, and imports the standard
-// library only. Start reading at plan.go, then rule.go, set.go and virtual.go.
+// The vocabularies of iptables, nf_tables, ipset and IPVS are packages below. The package
+// knows neither scenarios nor the kernel, and imports the standard library only. Start
+// reading at plan.go, then step.go and steps.go.
 package plan

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Feature is something that a kernel or an installed tool can do, or not. Its
-// text is the name that doctor prints.
+// Feature is a capability of the kernel or of an installed tool. Its text is the name
+// that doctor prints.
 type Feature string
 
-// The features that plans require, or that later parts of netlab will.
+// The features that plans require, or that later parts of netlab will require.
 const (
 	FeatureUserNS         Feature = "user namespaces"
 	FeatureNetNS          Feature = "network namespaces"
@@ -57,21 +57,17 @@ const (
 	FeatureTargetNFLog      Feature = "iptables target NFLOG"
 )
 
-// About says what a feature is good for and how to get it.
+// About describes what a feature is for and how to get it.
 type About struct {
 	Feature Feature
 	Costs   string // what does not work without it
 	Module  string // kernel module; empty: none
 	Config  string // kernel configuration symbol; empty: none
-	WayOut  string // what to do on a machine that lacks it
+	Remedy  string // what to do on a machine that lacks it
 }
 
-// Features says for each feature that was probed whether it is there: nil, or why
-// it is not.
-type Features map[Feature]error
-
-// AllFeatures returns every feature in the order in which doctor lists them: each
-// after those that it builds on.
+// AllFeatures returns every feature in the order in which doctor lists them: each after
+// those that it depends on.
 func AllFeatures() []Feature {
 	rows := aboutFeatures()
 	list := make([]Feature, 0, len(rows))
@@ -91,18 +87,6 @@ func (f Feature) About() About {
 	return About{Feature: f}
 }
 
-// Missing returns those required features that are known to be absent. Features
-// that nobody probed count as present.
-func Missing(required []Feature, have Features) []Feature {
-	var missing []Feature
-	for _, f := range required {
-		if have[f] != nil {
-			missing = append(missing, f)
-		}
-	}
-	return missing
-}
-
 // inOrder returns the features of a set in the order of AllFeatures.
 func inOrder(set needed) []Feature {
 	all := AllFeatures()
@@ -117,12 +101,12 @@ func inOrder(set needed) []Feature {
 }
 
 const (
-	wayVM      = "run in a virtual machine with a full kernel: netlab vm test FILE"
-	wayPackage = "install the package iptables (apt-get install iptables); if it is there, " + wayVM
+	hintVM      = "run in a virtual machine with a full kernel: netlab vm test FILE"
+	hintPackage = "install the package iptables (apt-get install iptables); if it is there, " + hintVM
 )
 
-func wayModule(name string) string {
-	return "load the module as root (modprobe " + name + "); if the kernel has none, " + wayVM
+func hintModule(name string) string {
+	return "load the module as root (modprobe " + name + "); if the kernel has none, " + hintVM
 }
 
 // aboutFeatures is the table of all features, in doctor's order.
@@ -130,15 +114,15 @@ func aboutFeatures() []About {
 	rows := []About{
 		{FeatureUserNS, "only root can run labs", "", "CONFIG_USER_NS",
 			"allow them: sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000, or with AppArmor kernel.apparmor_restrict_unprivileged_userns=0; or run netlab as root"},
-		{FeatureNetNS, "no lab can run", "", "CONFIG_NET_NS", wayVM},
+		{FeatureNetNS, "no lab can run", "", "CONFIG_NET_NS", hintVM},
 		{FeatureVeth, "no lab can run: nodes and pods are joined by veth pairs", "veth", "CONFIG_VETH", ""},
-		{FeatureBridge, "no lab can run: the wire between the nodes is a bridge", "bridge", "CONFIG_BRIDGE", ""},
+		{FeatureBridge, "no lab can run: the underlay is a bridge", "bridge", "CONFIG_BRIDGE", ""},
 		{FeatureBrNetfilter, "a pod that reaches a service whose endpoint is on the same node times out: bridged replies are not translated back", "br_netfilter", "CONFIG_BRIDGE_NETFILTER", ""},
-		{FeatureVXLAN, "network mode vxlan; mode host-gw works without", "vxlan", "CONFIG_VXLAN", ""},
+		{FeatureVXLAN, "pod networks with a VXLAN tunnel; those without one work", "vxlan", "CONFIG_VXLAN", ""},
 		{FeatureConntrack, "services and masquerade", "nf_conntrack", "CONFIG_NF_CONNTRACK", ""},
-		{FeatureIPTables, "services and masquerade in iptables mode", "nf_tables", "CONFIG_NF_TABLES and CONFIG_NFT_COMPAT", wayPackage},
-		{FeatureIPTablesLegacy, "nothing where iptables (nft) works", "ip_tables", "CONFIG_IP_NF_IPTABLES_LEGACY", wayPackage},
-		{FeatureIP6Tables, "services of IPv6 and dual-stack labs in iptables mode", "nf_tables", "CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_COMPAT", wayPackage},
+		{FeatureIPTables, "services and masquerade in iptables mode", "nf_tables", "CONFIG_NF_TABLES and CONFIG_NFT_COMPAT", hintPackage},
+		{FeatureIPTablesLegacy, "nothing where iptables (nft) works", "ip_tables", "CONFIG_IP_NF_IPTABLES_LEGACY", hintPackage},
+		{FeatureIP6Tables, "services of IPv6 and dual-stack labs in iptables mode", "nf_tables", "CONFIG_NF_TABLES_IPV6 and CONFIG_NFT_COMPAT", hintPackage},
 		{FeatureMatchComment, "rules cannot say what they serve", "xt_comment", "CONFIG_NETFILTER_XT_MATCH_COMMENT", ""},
 		{FeatureMatchMark, "masquerade of service traffic", "xt_mark", "CONFIG_NETFILTER_XT_MATCH_MARK", ""},
 		{FeatureMatchConntrack, "services in iptables mode: forwarding of established connections", "xt_conntrack", "CONFIG_NETFILTER_XT_MATCH_CONNTRACK", ""},
@@ -147,7 +131,7 @@ func aboutFeatures() []About {
 		{FeatureMatchRecent, "session affinity in iptables mode", "xt_recent", "CONFIG_NETFILTER_XT_MATCH_RECENT", ""},
 		{FeatureMatchSCTP, "SCTP ports of services in iptables mode", "xt_sctp", "CONFIG_NETFILTER_XT_MATCH_SCTP", ""},
 		{FeatureMatchMultiPort, "network policies with several ports", "xt_multiport", "CONFIG_NETFILTER_XT_MATCH_MULTIPORT", ""},
-		{FeatureMatchPhysdev, "network policies between pods of one bridge", "xt_physdev", "CONFIG_NETFILTER_XT_MATCH_PHYSDEV", ""},
+		{FeatureMatchPhysdev, "network policies between pods on the same bridge", "xt_physdev", "CONFIG_NETFILTER_XT_MATCH_PHYSDEV", ""},
 		{FeatureMatchLimit, "logging of what network policies refuse", "xt_limit", "CONFIG_NETFILTER_XT_MATCH_LIMIT", ""},
 		{FeatureTargetMark, "masquerade of service traffic", "xt_mark", "CONFIG_NETFILTER_XT_MARK", ""},
 		{FeatureTargetDNAT, "services in iptables mode", "xt_nat", "CONFIG_NETFILTER_XT_NAT", ""},
@@ -158,25 +142,25 @@ func aboutFeatures() []About {
 		{FeatureMatchSet, "network policies that use sets, and proxy mode ipvs", "xt_set", "CONFIG_NETFILTER_XT_SET", ""},
 		{FeatureNFT, "policy style nftables, proxy mode nftables", "nf_tables", "CONFIG_NF_TABLES and CONFIG_NF_TABLES_INET", ""},
 		{FeatureNFTRanges, "policy style nftables: rules with several ports", "nf_tables", "Linux 5.6 or newer", ""},
-		{FeatureNFTCT, "policy style nftables: known connections", "nft_ct", "CONFIG_NFT_CT", ""},
+		{FeatureNFTCT, "policy style nftables: established connections", "nft_ct", "CONFIG_NFT_CT", ""},
 		{FeatureNFTFib, "proxy mode nftables: node ports", "nft_fib_inet", "CONFIG_NFT_FIB_INET", ""},
 		{FeatureNFTNumgen, "proxy mode nftables: services with more than one endpoint", "nft_numgen", "CONFIG_NFT_NUMGEN", ""},
 		{FeatureNFTNAT, "proxy mode nftables", "nft_chain_nat", "CONFIG_NFT_NAT and CONFIG_NFT_MASQ", ""},
-		{FeatureNFTReject, "policy style nftables: denied connections that are refused", "nft_reject_inet", "CONFIG_NFT_REJECT", ""},
+		{FeatureNFTReject, "policy style nftables: denied connections answered with a refusal", "nft_reject_inet", "CONFIG_NFT_REJECT", ""},
 		{FeatureIPVS, "proxy mode ipvs", "ip_vs", "CONFIG_IP_VS",
-			"load the module as root (modprobe ip_vs) and run netlab as root: most kernels refuse IPVS to user namespaces; or " + wayVM},
-		{FeatureMatchIPVS, "proxy mode ipvs: rules that ask which virtual server a packet was for", "xt_ipvs", "CONFIG_NETFILTER_XT_MATCH_IPVS", ""},
+			"load the module as root (modprobe ip_vs) and run netlab as root: most kernels refuse IPVS to user namespaces; or " + hintVM},
+		{FeatureMatchIPVS, "proxy mode ipvs: rules that match the virtual server a packet was for", "xt_ipvs", "CONFIG_NETFILTER_XT_MATCH_IPVS", ""},
 		{FeatureTun, "network mode udp, and WireGuard in user space", "tun", "CONFIG_TUN", ""},
 		{FeatureDummy, "the device kube-ipvs0 of proxy mode ipvs", "dummy", "CONFIG_DUMMY", ""},
 		{FeatureNetem, "delay, jitter and loss on links", "sch_netem", "CONFIG_NET_SCH_NETEM", ""},
-		{FeatureTBF, "rates of links", "sch_tbf", "CONFIG_NET_SCH_TBF", ""},
+		{FeatureTBF, "rate limits on links", "sch_tbf", "CONFIG_NET_SCH_TBF", ""},
 		{FeatureIPIP, "network mode ipip", "ipip", "CONFIG_NET_IPIP", ""},
 		{FeatureWireGuard, "network mode wireguard in the kernel", "wireguard", "CONFIG_WIREGUARD", ""},
 		{FeatureSCTP, "expectations and agents that speak SCTP", "sctp", "CONFIG_IP_SCTP", ""},
 	}
 	for i := range rows {
-		if rows[i].WayOut == "" {
-			rows[i].WayOut = wayModule(rows[i].Module)
+		if rows[i].Remedy == "" {
+			rows[i].Remedy = hintModule(rows[i].Module)
 		}
 	}
 	return rows

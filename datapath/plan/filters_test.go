@@ -4,34 +4,40 @@ import (
 	"bytes"
 	"fmt"
 	"net/netip"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
 
 func ap(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
-// filtered is a node with everything that this file is about.
+// filtered is a node with everything that this file tests.
 func filtered() *Plan {
-	web := Origin{"service default/web", "a.hcl", 12}
+	web := Origin{Object: "service default/web", File: "a.hcl", Line: 12}
 	p := &Plan{Netns: []Netns{{
 		Name: "node.a", Kind: Node,
 		Links:   []Link{{Name: "kube-ipvs0", Type: Dummy, MTU: 1500, MAC: [6]byte{2, 0, 0, 0, 0, 9}}},
 		Routes:  []Route{{To: prefix("10.96.0.1/32"), Dev: "lo", Local: true, Origin: web}},
 		Qdiscs:  []Qdisc{{Link: "kube-ipvs0", Delay: 50 * time.Millisecond, Jitter: 1500 * time.Microsecond, Loss: 0.01, Rate: 10_000_000}},
 		Sysctls: []Sysctl{{"net.ipv4.ip_forward", "1"}, {"net.ipv4.vs.conntrack", "1"}},
-		Sets: []Set{
-			{Name: "KUBE-CLUSTER-IP", Type: HashIPPort, Origin: web, Entries: []SetEntry{
+		Sets: []ipset.Set{
+			{Name: "KUBE-CLUSTER-IP", Type: ipset.HashIPPort, Origin: web, Entries: []ipset.Entry{
 				{Prefix: prefix("10.96.0.2/32"), Proto: "udp", Port: 53}, {Prefix: prefix("10.96.0.1/32"), Proto: "tcp", Port: 80}}},
-			{Name: "KUBE-NODE-PORT-TCP", Type: BitmapPort, Entries: []SetEntry{{Port: 30080, Proto: "tcp"}}},
-			{Name: "KUBE-6-LOAD-BALANCER-SOURCE-CID", Type: HashIPPortNet, IPv6: true, Entries: []SetEntry{
+			{Name: "KUBE-NODE-PORT-TCP", Type: ipset.BitmapPort, Entries: []ipset.Entry{{Port: 30080, Proto: "tcp"}}},
+			{Name: "KUBE-6-LOAD-BALANCER-SOURCE-CID", Type: ipset.HashIPPortNet, IPv6: true, Entries: []ipset.Entry{
 				{Prefix: prefix("fd00::1/128"), Proto: "sctp", Port: 9, Second: prefix("fd00:1::7/64")}}},
 		},
-		Virtual: []VirtualServer{
-			{Addr: ap("10.96.0.1:80"), Proto: "tcp", Scheduler: "rr", Persistent: 10800, Origin: web, Real: []RealServer{
+		Virtual: []ipvs.Server{
+			{Addr: ap("10.96.0.1:80"), Proto: "tcp", Scheduler: "rr", Persistent: 10800, Origin: web, Real: []ipvs.Real{
 				{Addr: ap("10.244.1.2:8080"), Weight: 1, Origin: web}, {Addr: ap("10.244.1.3:8080"), Weight: 2}}},
 			{Addr: ap("[fd00::1]:53"), Proto: "udp", Scheduler: "mh", Flags: []string{"mh-port", "mh-fallback"}},
 			{Addr: ap("10.96.0.3:9"), Proto: "sctp", Scheduler: "wlc"},
@@ -55,7 +61,7 @@ func TestFiltersSurviveEncoding(t *testing.T) {
 	}
 }
 
-func TestFiltersAreWrittenInTheWordsOfTheirTools(t *testing.T) {
+func TestFiltersAreWrittenInTheSyntaxOfTheirTools(t *testing.T) {
 	text := string(filtered().Text())
 	for _, want := range []string{
 		"ip -n node.a link add dev kube-ipvs0 mtu 1500 address 02:00:00:00:00:09 type dummy\n",
@@ -80,7 +86,7 @@ func TestFiltersAreWrittenInTheWordsOfTheirTools(t *testing.T) {
 			"-A --sctp-service 10.96.0.3:9 -s wlc\n" +
 			"-A -u [fd00::1]:53 -s mh -b mh-fallback,mh-port\nEOF\n" +
 			"ip netns exec node.a sysctl -qw net.ipv4.vs.conntrack=1\n",
-		"# cut to 10.244.1.2: allow tcp ports 80-90 with 10.0.0.0/8; icmp; any with nobody\n",
+		"# cut to 10.244.1.2: allow tcp ports 80-90 with 10.0.0.0/8; icmp; any with no peer\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("missing:\n%s\nin\n%s", want, text)
@@ -88,21 +94,19 @@ func TestFiltersAreWrittenInTheWordsOfTheirTools(t *testing.T) {
 	}
 }
 
-// What the text says of sets, qdiscs and local routes, pasted, is what the tools print
-// back.
+// Sets, qdiscs and local routes pasted from the text are printed back by the tools as
+// written.
 func TestSetsRoutesAndRatesAreAcceptedAsWritten(t *testing.T) {
-	if _, err := exec.LookPath("tc"); err != nil {
-		t.Skip("tc is not installed")
-	}
+	debian.Require(t, "tc")
 	n := filtered().Netns[0]
-	n.Links = []Link{{Name: "br0", Type: Bridge, MTU: 1500}} // there is no dummy everywhere
+	n.Links = []Link{{Name: "br0", Type: Bridge, MTU: 1500}} // not every kernel has dummy
 	n.Qdiscs = []Qdisc{{Link: "br0", Rate: 10_000_000}}
 	n.Virtual, n.Sysctls = nil, nil
 	text := string((&Plan{Netns: []Netns{n}}).Text())
 	text = strings.NewReplacer("ip netns add node.a", "true", "ip netns exec node.a ", "", " -n node.a", "").Replace(text)
-	out := scratch(t, text+"ipset save | sed -E 's/ (hashsize|bucketsize|initval) [^ ]+//g'; ip route show table local; tc qdisc show dev br0\n", "")
+	out := run(t, text+"ipset save | sed -E 's/ (hashsize|bucketsize|initval) [^ ]+//g'; ip route show table local; tc qdisc show dev br0\n", "")
 	for i := range n.Sets {
-		lines := strings.Lines(string(n.Sets[i].appendCreate(nil)) + string(n.Sets[i].Type.appendEntries(nil, "add", n.Sets[i].Name, n.Sets[i].Entries)))
+		lines := strings.Lines(string((&ipset.Command{Verb: "create", Set: &n.Sets[i]}).Append(nil)) + string((&ipset.Command{Verb: "add", Set: &n.Sets[i], Entries: n.Sets[i].Entries}).Append(nil)))
 		for line := range lines {
 			if !strings.Contains(out, line) {
 				t.Errorf("ipset save does not print %s", line)
@@ -129,28 +133,28 @@ func TestDiffOfFiltersIsSmall(t *testing.T) {
 		name:   "nothing",
 		change: func(*Netns) {},
 	}, {
-		name: "members of a set come and go",
+		name: "set members are added and removed",
 		change: func(n *Netns) {
 			s := n.set("KUBE-CLUSTER-IP")
-			s.Entries = []SetEntry{s.Entries[0], {Prefix: prefix("10.96.0.9/32"), Proto: "tcp", Port: 1}}
+			s.Entries = []ipset.Entry{s.Entries[0], {Prefix: prefix("10.96.0.9/32"), Proto: "tcp", Port: 1}}
 		},
 		lines: []string{"add KUBE-CLUSTER-IP 10.96.0.9,tcp:1", "del KUBE-CLUSTER-IP 10.96.0.2,udp:53"},
 		drift: "node.a: set KUBE-CLUSTER-IP: member 10.96.0.9,tcp:1 missing (a.hcl:12 service default/web)\n" +
 			"node.a: set KUBE-CLUSTER-IP: member 10.96.0.2,udp:53 not in the plan (a.hcl:12 service default/web)",
 	}, {
-		name: "a set goes",
+		name: "a set is removed",
 		change: func(n *Netns) {
-			n.Sets = slices.DeleteFunc(n.Sets, func(s Set) bool { return s.Name == "KUBE-CLUSTER-IP" })
+			n.Sets = slices.DeleteFunc(n.Sets, func(s ipset.Set) bool { return s.Name == "KUBE-CLUSTER-IP" })
 		},
 		lines: []string{"destroy KUBE-CLUSTER-IP"},
 		drift: "node.a: set KUBE-CLUSTER-IP (hash:ip,port family inet) not in the plan (a.hcl:12 service default/web)",
 	}, {
-		name:   "a set has another type",
-		change: func(n *Netns) { s := n.set("KUBE-NODE-PORT-TCP"); s.Type, s.Entries = HashIP, nil },
+		name:   "a set of another type",
+		change: func(n *Netns) { s := n.set("KUBE-NODE-PORT-TCP"); s.Type, s.Entries = ipset.HashIP, nil },
 		lines:  []string{"destroy KUBE-NODE-PORT-TCP", "create KUBE-NODE-PORT-TCP hash:ip family inet maxelem 1048576"},
 		drift:  "node.a: set KUBE-NODE-PORT-TCP (hash:ip family inet) changed",
 	}, {
-		name: "real servers come, go and change",
+		name: "real servers are added, removed and changed",
 		change: func(n *Netns) {
 			n.Virtual[0].Real[0].Weight = 5
 			n.Virtual[0].Real[1].Addr = ap("10.244.1.4:8080")
@@ -161,7 +165,7 @@ func TestDiffOfFiltersIsSmall(t *testing.T) {
 			"node.a: virtual server -t 10.96.0.1:80: real server 10.244.1.2:8080 weight 5 changed (a.hcl:12 service default/web)\n" +
 			"node.a: virtual server -t 10.96.0.1:80: real server 10.244.1.3:8080 weight 2 not in the plan",
 	}, {
-		name: "a virtual server goes, one comes, one has another scheduler",
+		name: "a virtual server is removed, one added, one given another scheduler",
 		change: func(n *Netns) {
 			n.Virtual[0].Scheduler = "sh"
 			n.Virtual[1].Addr = ap("10.96.0.3:10")
@@ -171,10 +175,10 @@ func TestDiffOfFiltersIsSmall(t *testing.T) {
 			"node.a: virtual server --sctp-service 10.96.0.3:9 -s wlc not in the plan\n" +
 			"node.a: virtual server -t 10.96.0.1:80 changed: want -t 10.96.0.1:80 -s sh -p 10800 (a.hcl:12 service default/web)",
 	}, {
-		name:   "a link is as slow as before, in ticks of the kernel",
+		name:   "a link with the same delay in kernel ticks",
 		change: func(n *Netns) { n.Qdiscs[0].Delay += 63; n.Qdiscs[0].Loss += 1e-9 },
 	}, {
-		name:   "a link is slower",
+		name:   "a slower link",
 		change: func(n *Netns) { n.Qdiscs[0] = Qdisc{Link: "kube-ipvs0", Rate: 8_000_000} },
 		lines: []string{"tc -n node.a qdisc delete dev kube-ipvs0 root",
 			"tc -n node.a qdisc add dev kube-ipvs0 root handle 1: tbf rate 8000000bit burst 10000b limit 60000b"},
@@ -209,8 +213,8 @@ func TestDiffOfFiltersIsSmall(t *testing.T) {
 	}
 }
 
-func (n *Netns) set(name string) *Set {
-	return &n.Sets[slices.IndexFunc(n.Sets, func(s Set) bool { return s.Name == name })]
+func (n *Netns) set(name string) *ipset.Set {
+	return &n.Sets[slices.IndexFunc(n.Sets, func(s ipset.Set) bool { return s.Name == name })]
 }
 
 func TestFiltersRequireFeatures(t *testing.T) {
@@ -242,19 +246,19 @@ func TestCutsAllowWhatAClauseCovers(t *testing.T) {
 	}
 }
 
-// manyFilters is a node with as many virtual servers, of three real servers each, and
-// a set of as many members.
+// manyFilters is a node with that many virtual servers, of three real servers each, and
+// a set with as many members.
 func manyFilters(services int) *Plan {
-	n := Netns{Name: "node.a", Kind: Node, Sets: []Set{{Name: "KUBE-CLUSTER-IP", Type: HashIPPort}}}
+	n := Netns{Name: "node.a", Kind: Node, Sets: []ipset.Set{{Name: "KUBE-CLUSTER-IP", Type: ipset.HashIPPort}}}
 	for i := range services {
 		addr := netip.AddrFrom4([4]byte{10, 96, byte(i >> 8), byte(i)})
-		o := Origin{fmt.Sprintf("service default/s%d", i), "many.hcl", i}
-		v := VirtualServer{Addr: netip.AddrPortFrom(addr, 80), Proto: "tcp", Scheduler: "rr", Origin: o}
+		o := Origin{Object: fmt.Sprintf("service default/s%d", i), File: "many.hcl", Line: i}
+		v := ipvs.Server{Addr: netip.AddrPortFrom(addr, 80), Proto: "tcp", Scheduler: "rr", Origin: o}
 		for j := range 3 {
-			v.Real = append(v.Real, RealServer{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 244, byte(j), byte(i)}), 80), Weight: 1, Origin: o})
+			v.Real = append(v.Real, ipvs.Real{Addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 244, byte(j), byte(i)}), 80), Weight: 1, Origin: o})
 		}
 		n.Virtual = append(n.Virtual, v)
-		n.Sets[0].Entries = append(n.Sets[0].Entries, SetEntry{Prefix: netip.PrefixFrom(addr, 32), Proto: "tcp", Port: 80})
+		n.Sets[0].Entries = append(n.Sets[0].Entries, ipset.Entry{Prefix: netip.PrefixFrom(addr, 32), Proto: "tcp", Port: 80})
 	}
 	p := &Plan{Netns: []Netns{n}}
 	p.Sort()
@@ -282,4 +286,26 @@ func BenchmarkFilters(b *testing.B) {
 			}
 		})
 	}
+}
+
+// run runs a shell script in a new network namespace and returns what it prints.
+func run(t *testing.T, script, input string) string {
+	t.Helper()
+	if err := exec.Command("unshare", "-rn", "true").Run(); err != nil {
+		t.Skipf("user namespaces are not available: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "script") // may exceed the limit for one argument
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "-rn", "sh", "-e", file)
+	cmd.Env = append(cmd.Environ(), "XTABLES_LOCKFILE="+t.TempDir()+"/lock")
+	cmd.Stdin = strings.NewReader(input)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s\n%s", err, &stderr, script)
+	}
+	return string(out)
 }

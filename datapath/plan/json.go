@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// MarshalJSON returns the plan for other programs: words and numbers as the tools
-// print them, rules as input for iptables-restore, each with the object that it
-// serves.
+// MarshalJSON returns the plan for other programs: names and numbers as the tools print
+// them, rules as input for iptables-restore, each with the object that it serves.
 func (p *Plan) MarshalJSON() ([]byte, error) {
 	out := jsonPlan{Lab: p.Lab, Digest: p.Digest(), Netns: make([]jsonNetns, 0, len(p.Netns))}
 	for i := range p.Netns {
@@ -79,7 +80,7 @@ type (
 		More   []string `json:"more,omitempty"` // further next hops
 		MAC    string   `json:"mac,omitempty"`
 		OnLink bool     `json:"onlink,omitempty"`
-		Local  bool     `json:"local,omitempty"` // a route of the table local
+		Local  bool     `json:"local,omitempty"` // a route in the table local
 		Origin string   `json:"origin,omitempty"`
 	}
 	jsonTable struct {
@@ -192,7 +193,7 @@ func (l *Link) json() jsonLink {
 	return out
 }
 
-func (t *Table) json() jsonTable {
+func jsonOfTable(t *iptables.Table) jsonTable {
 	out := jsonTable{Name: t.Name, Family: "ip", Chains: make([]jsonChain, 0, len(t.Chains))}
 	if t.IPv6 {
 		out.Family = "ip6"

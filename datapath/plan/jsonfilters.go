@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/nft"
+)
+
 // What happens to packets beyond routing, as JSON.
 type (
 	jsonQdisc struct {
@@ -11,11 +17,11 @@ type (
 		Origin   string  `json:"origin,omitempty"`
 	}
 	jsonSet struct {
-		Name    string   `json:"name"`
-		Type    SetType  `json:"type"`
-		Family  string   `json:"family,omitempty"` // inet or inet6, as ipset names them
-		Members []string `json:"members"`
-		Origin  string   `json:"origin,omitempty"`
+		Name    string     `json:"name"`
+		Type    ipset.Type `json:"type"`
+		Family  string     `json:"family,omitempty"` // inet or inet6, as ipset names them
+		Members []string   `json:"members"`
+		Origin  string     `json:"origin,omitempty"`
 	}
 	jsonVirtual struct {
 		Address    string     `json:"address"`
@@ -51,16 +57,16 @@ func (n *Netns) jsonFilters(out *jsonNetns) {
 		out.Qdiscs = append(out.Qdiscs, jsonQdisc{q.Link, q.Delay.Microseconds(), q.Jitter.Microseconds(), q.Loss, q.Rate, q.Origin.String()})
 	}
 	for i := range n.Sets {
-		out.Sets = append(out.Sets, n.Sets[i].json())
+		out.Sets = append(out.Sets, jsonOfSet(&n.Sets[i]))
 	}
 	for i := range n.Tables {
-		out.Tables = append(out.Tables, n.Tables[i].json())
+		out.Tables = append(out.Tables, jsonOfTable(&n.Tables[i]))
 	}
 	for i := range n.NFT {
-		out.NFT = append(out.NFT, n.NFT[i].json())
+		out.NFT = append(out.NFT, jsonOfNFT(&n.NFT[i]))
 	}
 	for i := range n.Virtual {
-		out.Virtual = append(out.Virtual, n.Virtual[i].json())
+		out.Virtual = append(out.Virtual, jsonOfVirtual(&n.Virtual[i]))
 	}
 	for i := range n.UDP {
 		s := &n.UDP[i]
@@ -71,10 +77,10 @@ func (n *Netns) jsonFilters(out *jsonNetns) {
 	}
 }
 
-func (s *Set) json() jsonSet {
+func jsonOfSet(s *ipset.Set) jsonSet {
 	out := jsonSet{Name: s.Name, Type: s.Type, Members: s.Members(), Origin: s.Origin.String()}
 	switch {
-	case s.Type == BitmapPort:
+	case s.Type == ipset.BitmapPort:
 	case s.IPv6:
 		out.Family = "inet6"
 	default:
@@ -83,7 +89,7 @@ func (s *Set) json() jsonSet {
 	return out
 }
 
-func (v *VirtualServer) json() jsonVirtual {
+func jsonOfVirtual(v *ipvs.Server) jsonVirtual {
 	out := jsonVirtual{Address: v.Addr.String(), Protocol: v.Proto, Scheduler: v.Scheduler, Flags: v.Flags,
 		Persistent: v.Persistent, Real: make([]jsonReal, 0, len(v.Real)), Origin: v.Origin.String()}
 	for _, r := range v.Real {
@@ -100,6 +106,55 @@ func (c *Cut) json() jsonCut {
 			allow.Peers = append(allow.Peers, p.String())
 		}
 		out.Allow = append(out.Allow, allow)
+	}
+	return out
+}
+
+// Tables of nf_tables, as JSON.
+type (
+	jsonNFT struct {
+		Family string         `json:"family"`
+		Name   string         `json:"name"`
+		Sets   []jsonNFTSet   `json:"sets,omitempty"`
+		Chains []jsonNFTChain `json:"chains,omitempty"`
+		Origin string         `json:"origin,omitempty"`
+	}
+	jsonNFTSet struct {
+		Name     string   `json:"name"`
+		Spec     string   `json:"spec"` // type ipv4_addr : verdict; flags interval
+		Elements []string `json:"elements"`
+		Origin   string   `json:"origin,omitempty"`
+	}
+	jsonNFTChain struct {
+		Name     string     `json:"name"`
+		Type     string     `json:"type,omitempty"` // of a base chain, like the next three
+		Hook     string     `json:"hook,omitempty"`
+		Priority *int       `json:"priority,omitempty"`
+		Policy   string     `json:"policy,omitempty"`
+		Rules    []jsonRule `json:"rules,omitempty"`
+	}
+)
+
+func jsonOfNFT(t *nft.Table) jsonNFT {
+	out := jsonNFT{Family: t.Family, Name: t.Name, Origin: t.Origin.String()}
+	for i := range t.Sets {
+		s := &t.Sets[i]
+		set := jsonNFTSet{Name: s.Name, Spec: s.Spec(), Elements: make([]string, 0, len(s.Elements)), Origin: s.Origin.String()}
+		for j := range s.Elements {
+			set.Elements = append(set.Elements, s.Words(&s.Elements[j]))
+		}
+		out.Sets = append(out.Sets, set)
+	}
+	for i := range t.Chains {
+		c := &t.Chains[i]
+		chain := jsonNFTChain{Name: c.Name, Type: c.Type, Hook: c.Hook, Policy: c.Policy}
+		if c.IsBase() {
+			chain.Priority = &c.Priority
+		}
+		for j := range c.Rules {
+			chain.Rules = append(chain.Rules, jsonRule{c.Rules[j].Words(), c.Rules[j].Origin.String()})
+		}
+		out.Chains = append(out.Chains, chain)
 	}
 	return out
 }

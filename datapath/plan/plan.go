@@ -4,29 +4,29 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
-// Origin is what an element of the plan serves: an object of the scenario and
-// the place where it is written. File is as the user named it, never an absolute
-// path made up by netlab, so that a plan is the same on every machine.
-type Origin struct {
-	Object string // service default/web, node node1
-	File   string
-	Line   int
-}
+// Origin is the object that an element of the plan serves, and where it is written.
+type Origin = origin.Ref
 
-// Kind says what a network namespace stands for.
+// Kind says what a network namespace represents.
 type Kind string
 
 // The kinds of network namespaces.
 const (
-	Wire   Kind = "wire" // the link between the nodes
-	Node   Kind = "node"
-	Client Kind = "client"
-	Pod    Kind = "pod"
+	Underlay Kind = "underlay" // the network between the nodes
+	Node     Kind = "node"
+	Client   Kind = "client"
+	Pod      Kind = "pod"
 )
 
-// Plan is the desired state of one lab: the wire first, then nodes, clients and
+// Plan is the desired state of one lab: the underlay first, then nodes, clients and
 // pods, each sorted by name.
 type Plan struct {
 	Lab   string
@@ -36,7 +36,7 @@ type Plan struct {
 // Netns is the desired state of one network namespace. Its lists are in
 // canonical order (see Sort); Links in the order in which they must be created.
 type Netns struct {
-	Name    string // wire, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
+	Name    string // underlay, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
 	Kind    Kind
 	IPv6    bool // off: the namespace has IPv6 disabled
 	Links   []Link
@@ -46,10 +46,10 @@ type Netns struct {
 	FDB     []FDB
 	Sysctls []Sysctl
 	Qdiscs  []Qdisc
-	Sets    []Set
-	Tables  []Table
-	NFT     []NFTTable
-	Virtual []VirtualServer
+	Sets    []ipset.Set
+	Tables  []iptables.Table
+	NFT     []nft.Table
+	Virtual []ipvs.Server
 	UDP     []UDPService
 	Cut     []Cut // in the order of pod and direction
 	Agents  []Agent
@@ -65,7 +65,7 @@ const (
 	Veth   LinkType = "veth"
 	Bridge LinkType = "bridge"
 	VXLAN  LinkType = "vxlan"
-	// Dummy is a device that leads nowhere; it is there to hold addresses.
+	// Dummy is a device without traffic; it only holds addresses.
 	Dummy LinkType = "dummy"
 )
 
@@ -77,9 +77,10 @@ type Link struct {
 	MTU     int
 	MAC     [6]byte
 	Master  string // name of the bridge in the same namespace; empty: none
-	Hairpin bool   // bridge port sends frames back to where they came from
-	// Peer is the other end of a veth. Both ends are listed, each in its own
-	// namespace, and refer to each other.
+	Hairpin bool   // bridge port may send frames back out of the port they arrived on
+	Down    bool   // only in links read from the kernel: those of a plan are up
+	// Peer is the other end of a veth. Both ends are listed, each in its own namespace,
+	// and refer to each other.
 	Peer   Peer
 	VXLAN  VXLANAttrs
 	Origin Origin
@@ -100,9 +101,9 @@ type VXLANAttrs struct {
 	Learning bool
 }
 
-// Addr is an address on a link. An address with the full prefix length is
-// written without broadcast. IPv6 addresses are added without duplicate address
-// detection, so that they can be used at once: the plan has no duplicates.
+// Addr is an address on a link. An address with the full prefix length is written
+// without broadcast. IPv6 addresses are added without duplicate address detection, so
+// that they are usable immediately: the plan has no duplicates.
 type Addr struct {
 	Link   string
 	Prefix netip.Prefix // address and prefix length, not masked
@@ -119,8 +120,8 @@ type Route struct {
 	More   []netip.Addr
 	Dev    string
 	OnLink bool
-	// Local makes the destination an address of the namespace itself, without a
-	// device that holds it (ip route add local … dev lo, in the table local). Dev is lo.
+	// Local makes the destination a local address of the namespace without assigning it
+	// to a device (ip route add local … dev lo, in the table local). Dev is lo.
 	Local bool
 	// Scope link when Via is invalid, else global.
 	Origin Origin
@@ -143,9 +144,8 @@ type FDB struct {
 	Origin Origin
 }
 
-// Qdisc is what a link does to the packets that leave by it: netem for delay, jitter
-// and loss (tc-netem(8)), tbf for the rate (tc-tbf(8)), or tbf below netem when both
-// are asked for.
+// Qdisc is what a link does to outgoing packets: netem for delay, jitter and loss
+// (tc-netem(8)), tbf for the rate (tc-tbf(8)), or tbf below netem for both.
 type Qdisc struct {
 	Link   string
 	Delay  time.Duration
@@ -155,20 +155,20 @@ type Qdisc struct {
 	Origin Origin
 }
 
-// Sysctl is one kernel setting of the namespace, in dotted form. One that leaves a
-// plan keeps its value: nobody knows the former one.
+// Sysctl is one kernel setting of the namespace, in dotted form. One removed from a
+// plan keeps its value: the former one is not known.
 type Sysctl struct {
 	Key   string // net.ipv4.ip_forward
 	Value string
 }
 
-// OfIPVS reports whether the setting exists only while the kernel has IPVS.
+// OfIPVS reports whether the setting exists only while IPVS is loaded.
 func (s Sysctl) OfIPVS() bool { return strings.HasPrefix(s.Key, "net.ipv4.vs.") }
 
-// Agent is a set of sockets that answer inside a namespace, on every address of
-// it, with who they are and whom they saw.
+// Agent is a set of sockets in a namespace that answer on all its addresses, with their
+// own name and the client address that they saw.
 type Agent struct {
-	Name   string // who answers: web-0, laptop; in another namespace than default: db/web-0
+	Name   string // web-0, laptop; outside the namespace default: db/web-0
 	Node   string // the node that it runs on; empty for clients
 	Listen []Listen
 	// Health makes the agent answer as a health check node port does, over HTTP on
@@ -177,9 +177,8 @@ type Agent struct {
 	Origin Origin
 }
 
-// Health is what a health check node port says: 200 when LocalEndpoints is not 0,
-// else 503 (kubernetes pkg/proxy/healthcheck). The zero Health means that the
-// agent is none.
+// Health is the answer of a health check node port: 200 when LocalEndpoints is not 0,
+// else 503 (kubernetes pkg/proxy/healthcheck). The zero Health means an ordinary agent.
 type Health struct {
 	Namespace      string
 	Service        string
@@ -192,27 +191,26 @@ type Listen struct {
 	Port     uint16
 }
 
-// UDPService is a service port whose connection tracking entries have to be looked
-// after when its rules change. Other protocols notice that the far end is gone; a
-// UDP client keeps sending by the translation of its first datagram, to an endpoint
-// that is no more, or untranslated from before there was one. So entries go whose
-// original destination is one of To, or any address with NodePort, and whose reply
-// does not come from one of Endpoints (CleanStaleEntries in kubernetes
-// pkg/proxy/conntrack).
+// UDPService is a service port whose stale connection tracking entries have to be
+// deleted when its rules change. Other protocols notice that the far end is gone; a UDP
+// client keeps using the translation of its first datagram, to an endpoint that no
+// longer exists, or none from before there was one. So entries are deleted whose
+// original destination is one of To, or any address with NodePort, and whose reply does
+// not come from one of Endpoints (CleanStaleEntries in kubernetes pkg/proxy/conntrack).
 //
-// The kernel holds nothing that it could be read back from, so that plans are
-// not compared by it.
+// The kernel holds nothing from which it could be read back, so plans are compared
+// without it.
 type UDPService struct {
 	IPv6     bool
 	To       []netip.AddrPort // cluster IP, load balancer and external addresses
 	NodePort uint16           // 0: none
-	// Endpoints are all that serve, whatever policies and topology make of them.
+	// Endpoints are all serving ones, regardless of traffic policies and topology.
 	// There is at least one.
 	Endpoints []netip.AddrPort
 	Origin    Origin
 }
 
-// Exec is a program that runs as long as the lab does, in the namespace.
+// Exec is a program that runs in the namespace as long as the lab does.
 type Exec struct {
 	Name   string
 	Argv   []string

@@ -10,24 +10,23 @@ import (
 // Latency is how long a packet may wait in a tbf before it is dropped.
 const Latency = 50 * time.Millisecond
 
-// Impairs reports whether it delays or loses packets, which takes netem.
+// Impairs reports whether it delays or loses packets, which needs netem.
 func (q *Qdisc) Impairs() bool { return q.Delay > 0 || q.Jitter > 0 || q.Loss > 0 }
 
-// Burst is the size of tbf's bucket in bytes: what comes in 10 ms, which covers
-// the tick of every kernel, and at least two packets of the usual size.
+// Burst is the size of tbf's bucket in bytes: what arrives in 10 ms, which covers the
+// tick of every kernel, and at least two full-sized packets.
 func (q *Qdisc) Burst() uint32 {
 	return uint32(min(max(q.Rate/8/100, 3200), math.MaxInt32))
 }
 
-// Limit is the length of tbf's queue in bytes: what waits no longer than Latency,
-// beyond the burst.
+// Limit is the length of tbf's queue in bytes: what waits no longer than Latency, plus
+// the burst.
 func (q *Qdisc) Limit() uint32 {
 	wait := q.Rate / 8 / uint64(time.Second/Latency)
 	return uint32(min(wait+uint64(q.Burst()), math.MaxInt32))
 }
 
-// commands are the qdiscs as tc qdisc add takes them, after dev LINK: the outer one
-// first.
+// commands are the qdiscs as tc qdisc add takes them, after dev LINK: outermost first.
 func (q *Qdisc) commands() []string {
 	var list []string
 	place := "root handle 1:"
@@ -59,7 +58,7 @@ func tcTime(d time.Duration) string {
 	return fmt.Sprintf("%dus", d.Microseconds())
 }
 
-// words says what the qdisc does, for findings.
+// words describes the qdisc, for findings.
 func (q *Qdisc) words() string {
 	s := "dev " + q.Link
 	for _, c := range q.commands() {
@@ -68,7 +67,7 @@ func (q *Qdisc) words() string {
 	return s
 }
 
-// sameQdisc compares as exactly as the kernel holds it: time in ticks of 64 ns,
+// sameQdisc compares with the precision that the kernel keeps: time in ticks of 64 ns,
 // loss in 32 bits, the rate in bytes.
 func sameQdisc(a, b Qdisc) bool {
 	near := func(x, y time.Duration) bool { return (x - y).Abs() < time.Microsecond }

@@ -1,14 +1,16 @@
 package plan
 
+import (
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/nft"
+)
+
 // Requires returns the features that the plan needs, in the order of AllFeatures.
 // It depends on the plan alone, never on the machine.
 func Requires(p *Plan) []Feature { return inOrder(needs(p)) }
 
-// RequiredBy returns the origin of the first element of the plan that needs the
-// feature: the line to show to whoever lacks it. It is zero when none does.
-func RequiredBy(p *Plan, f Feature) Origin { return needs(p)[f] }
-
-// Requires returns the features that the changes need, as Requires does of a plan:
+// Requires returns the features that the changes need, as Requires does for a plan:
 // those of what is new.
 func (c Changes) Requires() []Feature {
 	p := Plan{Netns: append([]Netns{}, c.Create...)}
@@ -18,39 +20,35 @@ func (c Changes) Requires() []Feature {
 		n.Sysctls = append(append([]Sysctl{}, e.Add.Sysctls...), e.Change.Sysctls...)
 		n.Agents = append(append([]Agent{}, e.Add.Agents...), e.Change.Agents...)
 		n.Qdiscs = append(append([]Qdisc{}, e.Add.Qdiscs...), e.Change.Qdiscs...)
-		n.Sets = append(append([]Set{}, e.Add.Sets...), e.Change.Sets...)
+		n.Sets = append(append([]ipset.Set{}, e.Add.Sets...), e.Change.Sets...)
 		for _, s := range e.Sets {
-			n.Sets = append(n.Sets, Set{Name: s.Name, Type: s.Type, Origin: s.Origin})
+			n.Sets = append(n.Sets, ipset.Set{Name: s.Name, Type: s.Type, Origin: s.Origin})
 		}
 		for _, v := range e.Virtual {
 			n.Virtual = append(n.Virtual[:len(n.Virtual):len(n.Virtual)], v.Server)
 		}
 		n.Tables = nil
 		for _, t := range e.Tables {
-			n.Tables = append(n.Tables, Table{IPv6: t.IPv6, Name: t.Name, Chains: t.Set})
+			n.Tables = append(n.Tables, iptables.Table{IPv6: t.IPv6, Name: t.Name, Chains: t.Set})
 		}
 		n.NFT = nil
 		for i := range e.NFT {
-			n.NFT = append(n.NFT, e.NFT[i].changed())
+			n.NFT = append(n.NFT, changedNFT(&e.NFT[i]))
 		}
 		p.Netns = append(p.Netns, n)
 	}
 	return Requires(&p)
 }
 
-// needed maps the features that a plan needs to the first origin that needs each.
-type needed map[Feature]Origin
+// needed is the set of features that a plan needs.
+type needed map[Feature]bool
 
-func (n needed) add(f Feature, o Origin) {
-	if first, ok := n[f]; !ok || first.File == "" && o.File != "" {
-		n[f] = o
-	}
-}
+func (n needed) add(f Feature) { n[f] = true }
 
 func needs(p *Plan) needed {
 	set := needed{}
 	for i := range p.Netns {
-		set.add(FeatureNetNS, p.Netns[i].Origin)
+		set.add(FeatureNetNS)
 		p.Netns[i].requires(set)
 	}
 	return set
@@ -60,126 +58,166 @@ func (n *Netns) requires(set needed) {
 	for _, l := range n.Links {
 		switch l.Type {
 		case Veth:
-			set.add(FeatureVeth, l.Origin)
+			set.add(FeatureVeth)
 		case Bridge:
-			set.add(FeatureBridge, l.Origin)
+			set.add(FeatureBridge)
 		case VXLAN:
-			set.add(FeatureVXLAN, l.Origin)
+			set.add(FeatureVXLAN)
 		case Dummy:
-			set.add(FeatureDummy, l.Origin)
+			set.add(FeatureDummy)
 		}
 	}
 	for _, s := range n.Sysctls {
 		switch {
 		case s.Key == "net.bridge.bridge-nf-call-iptables":
-			set.add(FeatureBrNetfilter, n.Origin)
+			set.add(FeatureBrNetfilter)
 		case s.OfIPVS():
-			set.add(FeatureIPVS, n.Origin)
+			set.add(FeatureIPVS)
 		}
 	}
 	for i := range n.Qdiscs {
 		if n.Qdiscs[i].Impairs() {
-			set.add(FeatureNetem, n.Qdiscs[i].Origin)
+			set.add(FeatureNetem)
 		}
 		if n.Qdiscs[i].Rate > 0 {
-			set.add(FeatureTBF, n.Qdiscs[i].Origin)
+			set.add(FeatureTBF)
 		}
 	}
-	for i := range n.Sets {
-		set.add(FeatureIPSet, n.Sets[i].Origin)
+	if len(n.Sets) > 0 {
+		set.add(FeatureIPSet)
 	}
-	for i := range n.Virtual {
-		set.add(FeatureIPVS, n.Virtual[i].Origin)
+	if len(n.Virtual) > 0 {
+		set.add(FeatureIPVS)
 	}
-	for i := range n.Cut {
-		set.add(FeatureConntrack, n.Cut[i].Origin)
+	if len(n.Cut) > 0 {
+		set.add(FeatureConntrack)
 	}
 	for _, a := range n.Agents {
 		for _, l := range a.Listen {
 			if l.Protocol == "sctp" {
-				set.add(FeatureSCTP, a.Origin)
+				set.add(FeatureSCTP)
 			}
 		}
 	}
 	for i := range n.Tables {
-		n.Tables[i].requires(set)
+		requiresTable(set, &n.Tables[i])
 	}
 	for i := range n.NFT {
-		n.NFT[i].requires(set)
+		requiresNFTTable(set, &n.NFT[i])
 	}
 }
 
-func (t *Table) requires(set needed) {
+func requiresTable(set needed, t *iptables.Table) {
 	if t.IPv6 {
-		set.add(FeatureIP6Tables, t.origin())
+		set.add(FeatureIP6Tables)
 	} else {
-		set.add(FeatureIPTables, t.origin())
+		set.add(FeatureIPTables)
 	}
 	if t.Name == "nat" {
-		set.add(FeatureConntrack, t.origin())
+		set.add(FeatureConntrack)
 	}
 	for i := range t.Chains {
 		for j := range t.Chains[i].Rules {
-			t.Chains[i].Rules[j].requires(set)
+			requiresRule(set, &t.Chains[i].Rules[j])
 		}
 	}
 }
 
-func (r *Rule) requires(set needed) {
+func requiresRule(set needed, r *iptables.Rule) {
 	for _, m := range r.Matches {
 		switch m := m.(type) {
-		case Comment:
-			set.add(FeatureMatchComment, r.Origin)
-		case Mark:
-			set.add(FeatureMatchMark, r.Origin)
-		case CTState:
-			set.add(FeatureMatchConntrack, r.Origin)
-			set.add(FeatureConntrack, r.Origin)
-		case AddrType:
-			set.add(FeatureMatchAddrType, r.Origin)
-		case Random:
-			set.add(FeatureMatchStatistic, r.Origin)
-		case Recent:
-			set.add(FeatureMatchRecent, r.Origin)
-		case MatchSet:
-			set.add(FeatureMatchSet, r.Origin)
-			set.add(FeatureIPSet, r.Origin)
-		case MultiPort:
-			set.add(FeatureMatchMultiPort, r.Origin)
-		case Physdev, PhysdevIsIn:
-			set.add(FeatureMatchPhysdev, r.Origin)
-		case Limit:
-			set.add(FeatureMatchLimit, r.Origin)
-		case IPVS:
-			set.add(FeatureMatchIPVS, r.Origin)
-		case Proto:
+		case iptables.Comment:
+			set.add(FeatureMatchComment)
+		case iptables.Mark:
+			set.add(FeatureMatchMark)
+		case iptables.CTState:
+			set.add(FeatureMatchConntrack)
+			set.add(FeatureConntrack)
+		case iptables.AddrType:
+			set.add(FeatureMatchAddrType)
+		case iptables.Random:
+			set.add(FeatureMatchStatistic)
+		case iptables.Recent:
+			set.add(FeatureMatchRecent)
+		case iptables.MatchSet:
+			set.add(FeatureMatchSet)
+			set.add(FeatureIPSet)
+		case iptables.MultiPort:
+			set.add(FeatureMatchMultiPort)
+		case iptables.Physdev, iptables.PhysdevIsIn:
+			set.add(FeatureMatchPhysdev)
+		case iptables.Limit:
+			set.add(FeatureMatchLimit)
+		case iptables.IPVS:
+			set.add(FeatureMatchIPVS)
+		case iptables.Proto:
 			if m.Name == "sctp" {
-				set.add(FeatureMatchSCTP, r.Origin)
+				set.add(FeatureMatchSCTP)
 			}
 		}
 	}
 	switch r.Target.(type) {
-	case OrMark, XorMark, SetMark:
-		set.add(FeatureTargetMark, r.Origin)
-	case NFLog:
-		set.add(FeatureTargetNFLog, r.Origin)
-	case DNAT:
-		set.add(FeatureTargetDNAT, r.Origin)
-	case Masquerade:
-		set.add(FeatureTargetMasquerade, r.Origin)
-	case Reject:
-		set.add(FeatureTargetReject, r.Origin)
+	case iptables.OrMark, iptables.XorMark, iptables.SetMark:
+		set.add(FeatureTargetMark)
+	case iptables.NFLog:
+		set.add(FeatureTargetNFLog)
+	case iptables.DNAT:
+		set.add(FeatureTargetDNAT)
+	case iptables.Masquerade:
+		set.add(FeatureTargetMasquerade)
+	case iptables.Reject:
+		set.add(FeatureTargetReject)
 	}
 }
 
-// origin is the first of the table's rules that somebody wrote.
-func (t *Table) origin() Origin {
+func requiresNFTTable(set needed, t *nft.Table) {
+	set.add(FeatureNFT)
+	for i := range t.Sets {
+		if s := &t.Sets[i]; s.Interval && len(s.Key) > 1 {
+			set.add(FeatureNFTRanges)
+		}
+	}
 	for i := range t.Chains {
-		for j := range t.Chains[i].Rules {
-			if o := t.Chains[i].Rules[j].Origin; o.File != "" {
-				return o
+		c := &t.Chains[i]
+		if c.Type == "nat" {
+			set.add(FeatureNFTNAT)
+		}
+		for j := range c.Rules {
+			for _, x := range c.Rules[j].Exprs {
+				requiresNFT(set, x)
 			}
 		}
 	}
-	return Origin{}
+}
+
+func requiresNFT(set needed, x nft.Expr) {
+	switch x.(type) {
+	case nft.DNAT, nft.Masquerade:
+		set.add(FeatureNFTNAT)
+	case nft.Reject:
+		set.add(FeatureNFTReject)
+	case nft.CTState, nft.CTStatus:
+		set.add(FeatureConntrack)
+		set.add(FeatureNFTCT)
+	}
+	for _, f := range nft.FieldsOf(x) {
+		switch {
+		case f == nft.FibSrcType || f == nft.FibDstType:
+			set.add(FeatureNFTFib)
+		case f == nft.CTMark || f == nft.OrigDst || f == nft.OrigDst6 || f == nft.OrigDPort:
+			set.add(FeatureNFTCT)
+		case f.Modulus() > 0:
+			set.add(FeatureNFTNumgen)
+		}
+	}
+}
+
+// changedNFT is the part of the table that the edit creates, for what it needs of the
+// kernel.
+func changedNFT(e *nft.Edit) nft.Table {
+	t := nft.Table{Family: e.Family, Name: e.Name, Sets: e.Sets, Chains: e.Chains, Origin: e.Origin}
+	for i := range e.Elements {
+		t.Sets = append(t.Sets[:len(t.Sets):len(t.Sets)], e.Elements[i].Set)
+	}
+	return t
 }

@@ -1,10 +1,11 @@
 package plan
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 func TestRequiresFollowsThePlan(t *testing.T) {
@@ -20,13 +21,12 @@ func TestRequiresFollowsThePlan(t *testing.T) {
 
 func TestRequiresKnowsEveryMatchAndTarget(t *testing.T) {
 	p := &Plan{Netns: []Netns{{Name: "node.a", Sysctls: []Sysctl{{"net.bridge.bridge-nf-call-iptables", "1"}},
-		Tables: []Table{{Name: "nat", Chains: []Chain{{Name: "X"}}}}}}}
-	for _, row := range ruleRows {
-		c := &p.Netns[0].Tables[0].Chains[0]
-		c.Rules = append(c.Rules, row.rule)
-	}
+		Tables: []iptables.Table{{Name: "nat", Chains: []iptables.Chain{{Name: "X"}}}}}}}
 	c := &p.Netns[0].Tables[0].Chains[0]
-	c.Rules = append(c.Rules, Rule{Matches: []Match{IPVS{}}}) // no row: few kernels have it
+	c.Rules = append(c.Rules, iptables.Rule{Matches: append(iptables.Matches.All(), iptables.Proto{Name: "sctp"})})
+	for _, target := range iptables.Targets.All() {
+		c.Rules = append(c.Rules, iptables.Rule{Target: target})
+	}
 	got := Requires(p)
 	for _, f := range AllFeatures() {
 		extension := strings.HasPrefix(string(f), "iptables match") || strings.HasPrefix(string(f), "iptables target")
@@ -36,35 +36,16 @@ func TestRequiresKnowsEveryMatchAndTarget(t *testing.T) {
 	}
 }
 
-func TestEveryFeatureSaysWhatItCostsAndTheWayOut(t *testing.T) {
+func TestEveryFeatureHasItsCostAndRemedy(t *testing.T) {
 	seen := map[Feature]bool{}
 	for _, f := range AllFeatures() {
 		a := f.About()
-		if a.Costs == "" || a.WayOut == "" || a.Config == "" {
+		if a.Costs == "" || a.Remedy == "" || a.Config == "" {
 			t.Errorf("%s: %+v", f, a)
 		}
 		if seen[f] {
 			t.Errorf("%s is listed twice", f)
 		}
 		seen[f] = true
-	}
-}
-
-func TestMissingNamesRequiredFeaturesOnly(t *testing.T) {
-	have := Features{FeatureVXLAN: errors.New("operation not supported"), FeatureIPVS: errors.New("no"), FeatureVeth: nil}
-	got := Missing([]Feature{FeatureVeth, FeatureBridge, FeatureVXLAN}, have)
-	if !slices.Equal(got, []Feature{FeatureVXLAN}) {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestRequiredByNamesTheLine(t *testing.T) {
-	for f, want := range map[Feature]string{
-		FeatureVXLAN: "a.hcl:3 node node1", FeatureTargetDNAT: "a.hcl:12 service default/web",
-		FeatureIPTables: "a.hcl:12 service default/web", FeatureVeth: "a.hcl:9 pod web-0", FeatureIPVS: "",
-	} {
-		if got := RequiredBy(pair(), f).String(); got != want {
-			t.Errorf("%s: got %q, want %q", f, got, want)
-		}
 	}
 }

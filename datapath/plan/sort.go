@@ -5,9 +5,14 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// Sort brings the plan into canonical order: the wire, then nodes, clients and
+// Sort brings the plan into canonical order: the underlay, then nodes, clients and
 // pods, each by name, and the lists of each namespace. Links keep their order, in
 // which they must be created; so do rules.
 func (p *Plan) Sort() {
@@ -19,7 +24,7 @@ func (p *Plan) Sort() {
 	}
 }
 
-func (k Kind) order() int { return slices.Index([]Kind{Wire, Node, Client, Pod}, k) }
+func (k Kind) order() int { return slices.Index([]Kind{Underlay, Node, Client, Pod}, k) }
 
 // Sort brings the lists of the namespace into canonical order.
 func (n *Netns) Sort() {
@@ -37,44 +42,15 @@ func (n *Netns) Sort() {
 	})
 	slices.SortStableFunc(n.Sysctls, func(a, b Sysctl) int { return cmp.Compare(a.Key, b.Key) })
 	slices.SortStableFunc(n.Qdiscs, func(a, b Qdisc) int { return n.compareLinks(a.Link, b.Link) })
-	n.sortSets()
-	n.sortNFT()
-	slices.SortStableFunc(n.Tables, func(a, b Table) int {
-		return cmp.Or(compareBool(a.IPv6, b.IPv6), cmp.Compare(tableOrder(a.Name), tableOrder(b.Name)))
-	})
-	for i := range n.Tables {
-		// Chains have different names; a stable sort of thousands is slow.
-		slices.SortFunc(n.Tables[i].Chains, func(a, b Chain) int {
-			if a.Policy == "" && b.Policy == "" { // the rule, and worth a short cut
-				return cmp.Compare(a.Name, b.Name)
-			}
-			return cmp.Or(cmp.Compare(hookOrder(a.Name), hookOrder(b.Name)), cmp.Compare(a.Name, b.Name))
-		})
-	}
-	slices.SortStableFunc(n.Agents, func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(n.Execs, func(a, b Exec) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-// sortSets brings what grows with services and policies into order. What is in order
-// already, as backends make it, costs one look.
-func (n *Netns) sortSets() {
-	byName := func(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
-	if !slices.IsSortedFunc(n.Sets, byName) {
-		slices.SortStableFunc(n.Sets, byName)
-	}
-	for i := range n.Sets {
-		n.Sets[i].Sort()
-	}
-	for i := range n.Virtual {
-		n.Virtual[i].Sort()
-	}
-	byAddr := func(a, b VirtualServer) int { return compareVirtual(&a, &b) }
-	if !slices.IsSortedFunc(n.Virtual, byAddr) {
-		slices.SortStableFunc(n.Virtual, byAddr)
-	}
+	ipset.Sort(n.Sets)
+	iptables.Sort(n.Tables)
+	nft.Sort(n.NFT)
+	ipvs.Sort(n.Virtual)
 	slices.SortStableFunc(n.Cut, func(a, b Cut) int {
 		return cmp.Or(a.Pod.Compare(b.Pod), compareBool(a.Ingress, b.Ingress))
 	})
+	slices.SortStableFunc(n.Agents, func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(n.Execs, func(a, b Exec) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // compareLinks orders links as they are created.
@@ -101,18 +77,4 @@ func compareBool(a, b bool) int {
 	default:
 		return 1
 	}
-}
-
-// tableOrder is the order in which a packet meets the tables of one hook.
-func tableOrder(name string) int {
-	return slices.Index([]string{"raw", "mangle", "nat", "filter"}, name)
-}
-
-// hookOrder puts built-in chains first, in the order of a packet's way.
-func hookOrder(chain string) int {
-	i := slices.Index([]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}, chain)
-	if i < 0 {
-		return 5
-	}
-	return i
 }

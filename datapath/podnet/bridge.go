@@ -10,14 +10,14 @@ import (
 // PodBridge is the bridge of a node's pods.
 const PodBridge = "cni0"
 
-// Bridged returns the plan that the modes with a bridge per node share: the wire,
-// nodes and clients on it, and on each node a bridge with its pods. Packets to
-// pods of other nodes have no way yet: tunnel adds to each node what the mode
-// needs. Pods get an MTU of podMTU bytes.
+// Bridged returns the plan that the modes with a bridge per node share: the underlay,
+// nodes and clients on it, and on each node a bridge with its pods. There is no
+// path to pods of other nodes yet: tunnel adds to each node what the mode needs.
+// Pods get an MTU of podMTU bytes.
 func Bridged(lab *topology.Lab, podMTU int, tunnel func(node *topology.Node, n *plan.Netns)) *plan.Plan {
 	ports := namePorts(lab)
 	p := &plan.Plan{Lab: lab.Name}
-	p.Netns = append(p.Netns, wire(lab, ports))
+	p.Netns = append(p.Netns, underlay(lab, ports))
 	for _, n := range lab.Nodes {
 		out := node(lab, n, ports)
 		podBridge(&out, n, podMTU)
@@ -70,7 +70,7 @@ func podPorts(out *plan.Netns, n *topology.Node, mtu int) {
 
 func podOrigin(p *topology.Pod) plan.Origin { return origin("pod "+p.AgentName(), p.Origin) }
 
-// bridgedPod returns a pod: one link, and everything by way of the bridge.
+// bridgedPod returns a pod: one link, and a default route via the bridge.
 func bridgedPod(pod *topology.Pod, mtu int) plan.Netns {
 	o := podOrigin(pod)
 	out := plan.Netns{Name: pod.Netns(), Kind: plan.Pod, IPv6: hasIPv6(pod.Node.PodCIDRs), Origin: o}

@@ -10,7 +10,7 @@ import (
 // Uplink is the uplink of every node, client and pod.
 const Uplink = "eth0"
 
-// node returns a node on the wire, without its pods.
+// node returns a node on the underlay, without its pods.
 func node(lab *topology.Lab, n *topology.Node, ports portNames) plan.Netns {
 	o := NodeOrigin(n)
 	out := plan.Netns{Name: n.Netns(), Kind: plan.Node, IPv6: hasIPv6(lab.Network.NodeCIDRs) || hasIPv6(n.PodCIDRs), Origin: o}
@@ -32,16 +32,16 @@ func nodeSysctls(ipv6 bool) []plan.Sysctl {
 		// Replies that are bridged from one pod to another must pass conntrack to be
 		// translated back; without it, a service answers from remote nodes only.
 		{Key: "net.bridge.bridge-nf-call-iptables", Value: "1"},
-		// Strict filtering drops replies that come in by another link than the one
-		// that leads back. The larger of "all" and the link's own counts, and links
-		// may be there before "default" is written.
+		// Strict filtering drops replies that arrive on another link than the one that
+		// leads back. The larger of "all" and the link's own value applies, and links
+		// may exist before "default" is written.
 		{Key: "net.ipv4.conf.all.rp_filter", Value: "0"},
 		{Key: "net.ipv4.conf.default.rp_filter", Value: "0"},
 		{Key: "net.ipv4.conf.eth0.rp_filter", Value: "0"},
 		{Key: "net.ipv4.conf.cni0.rp_filter", Value: "0"},
-		// A packet that leaves by the link that it came by, as to a service address
-		// without a rule, would make its sender go around this node for minutes, past
-		// rules that are added in the meantime.
+		// A packet that leaves by the link that it arrived on, as to a service address
+		// without a rule, would cause an ICMP redirect: for minutes its sender would
+		// bypass this node, and rules that are added in the meantime.
 		{Key: "net.ipv4.conf.all.send_redirects", Value: "0"},
 		{Key: "net.ipv4.conf.default.send_redirects", Value: "0"},
 		{Key: "net.ipv4.conf.eth0.send_redirects", Value: "0"},
@@ -51,14 +51,14 @@ func nodeSysctls(ipv6 bool) []plan.Sysctl {
 		// either limit counts.
 		{Key: "net.ipv4.icmp_ratelimit", Value: "0"},
 		{Key: "net.ipv4.icmp_ratemask", Value: "0"},
-		// Packets to 127.0.0.0/8 stay inside; a service backend may want otherwise.
+		// Packets to 127.0.0.0/8 stay inside; a service backend may change that.
 		{Key: "net.ipv4.conf.all.route_localnet", Value: "0"},
 	}
 	if ipv6 {
 		list = append(list,
 			plan.Sysctl{Key: "net.ipv6.conf.all.forwarding", Value: "1"},
 			plan.Sysctl{Key: "net.ipv6.icmp.ratelimit", Value: "0"},
-			plan.Sysctl{Key: "net.ipv6.icmp.ratemask", Value: "0"}, // a list of types; 0 is none that exists
+			plan.Sysctl{Key: "net.ipv6.icmp.ratemask", Value: "0"}, // a list of types; type 0 does not exist
 			plan.Sysctl{Key: "net.bridge.bridge-nf-call-ip6tables", Value: "1"})
 	}
 	return list
@@ -81,10 +81,10 @@ func client(lab *topology.Lab, c *topology.Client, ports portNames) plan.Netns {
 	return out
 }
 
-// uplink plugs a host into the wire.
+// uplink plugs a host into the underlay.
 func uplink(out *plan.Netns, lab *topology.Lab, addrs []netip.Addr, mac topology.MAC, ports portNames, o plan.Origin) {
 	out.Links = append(out.Links, plan.Link{Name: Uplink, Type: plan.Veth, MTU: lab.Network.MTU, MAC: mac,
-		Peer: plan.Peer{Netns: WireNetns, Link: ports[out.Name]}, Origin: o})
+		Peer: plan.Peer{Netns: UnderlayNetns, Link: ports[out.Name]}, Origin: o})
 	for _, a := range addrs {
 		out.Addrs = append(out.Addrs, plan.Addr{Link: Uplink, Prefix: onLink(lab, a), Origin: o})
 	}
@@ -96,8 +96,8 @@ func extraRoutes(out *plan.Netns, routes []topology.Route, object string) {
 	}
 }
 
-// defaultRoute adds a default route unless the family has one already: what the
-// scenario says goes first.
+// defaultRoute adds a default route unless the family has one already: routes of the
+// scenario take precedence.
 func defaultRoute(out *plan.Netns, gw netip.Addr, o plan.Origin) {
 	to := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	if gw.Is6() {

@@ -9,9 +9,9 @@ import (
 // administered (02), and where the address is IPv4 its last four bytes are the
 // address, so that a capture can be read without a table.
 const (
-	macBridge   = 0x62 // 'b': the bridge of the wire or of a node
-	macWirePort = 0x77 // 'w': the wire's end of a node or client
-	macPodPort  = 0x6e // 'n': the node's end of a pod
+	macBridge       = 0x62 // 'b': the bridge of the underlay or of a node
+	macUnderlayPort = 0x77 // 'w': the underlay's end of a node or client
+	macPodPort      = 0x6e // 'n': the node's end of a pod
 )
 
 // macFor returns the MAC for a purpose and an address. Without it, a bridge would

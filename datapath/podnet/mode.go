@@ -5,16 +5,19 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Mode is a way to carry packets between the pods of different nodes.
+// Mode carries packets between the pods of different nodes.
 type Mode interface {
 	// Name is the mode's name in scenarios.
 	Name() string
+	// Facts is what the mode promises. Package meaning reads them, so that it need
+	// not know the mode.
+	Facts() topology.NetworkFacts
 	// Compile returns the plan of the lab without services and agents, in
 	// canonical order. Equal labs have equal plans.
 	Compile(lab *topology.Lab) (*plan.Plan, error)
 }
 
-// origin is a place in the scenario, in the words of the plan.
+// origin is a place in the scenario, as the plan records it.
 func origin(object string, o topology.Origin) plan.Origin {
 	return plan.Origin{Object: object, File: o.File, Line: o.Line}
 }

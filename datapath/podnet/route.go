@@ -8,8 +8,8 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// RoutesTo returns the routes to the pods of a node that is on the same link: by
-// way of the node's own address, one per family.
+// RoutesTo returns the routes to the pods of a node that is on the same link: via the
+// node's own address, one per family.
 func RoutesTo(remote *topology.Node) []plan.Route {
 	var routes []plan.Route
 	for _, cidr := range remote.PodCIDRs {
@@ -20,7 +20,7 @@ func RoutesTo(remote *topology.Node) []plan.Route {
 	return routes
 }
 
-// AddrOf is the node's address of one family on the wire.
+// AddrOf is the node's address of one family on the underlay.
 func AddrOf(n *topology.Node, ipv6 bool) (netip.Addr, bool) {
 	for _, a := range n.Addrs {
 		if a.Is6() == ipv6 {

@@ -6,9 +6,8 @@ import (
 )
 
 // subtract returns a block without its exceptions, as blocks. The kernel could do so
-// itself by members of a set that do not match, but such a member would take
-// addresses from all blocks of the set, where an exception is one of its own block
-// only.
+// itself by nomatch members of a set, but such a member would take addresses from all
+// blocks of the set, while an exception is for its own block only.
 func subtract(block netip.Prefix, except []netip.Prefix) []netip.Prefix {
 	block = block.Masked()
 	for _, e := range except {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -26,7 +27,7 @@ func TestExceptionsAreSubtracted(t *testing.T) {
 		{"a quarter", "10.0.0.0/8", "10.64.0.0/10", "10.0.0.0/10 10.128.0.0/9"},
 		{"one address", "10.0.0.0/30", "10.0.0.1/32", "10.0.0.0/32 10.0.0.2/31"},
 		{"within each other", "10.0.0.0/8", "10.0.0.0/9 10.1.0.0/16", "10.128.0.0/9"},
-		{"everything but one half", "0.0.0.0/0", "0.0.0.0/1", "128.0.0.0/1"},
+		{"all but one half", "0.0.0.0/0", "0.0.0.0/1", "128.0.0.0/1"},
 		{"all of it in two halves", "10.0.0.0/8", "10.0.0.0/9 10.128.0.0/9", ""},
 		{"elsewhere", "10.0.0.0/8", "11.0.0.0/8", "10.0.0.0/8"},
 		{"IPv6", "fd00::/16", "fd00:8000::/17", "fd00::/17"},
@@ -61,7 +62,7 @@ func TestPortsFitIntoRules(t *testing.T) {
 	}
 	r.Ranges = mergePorts(r.Ranges)
 	for _, matches := range r.PortMatches() {
-		ports := strings.FieldsFunc(matches[1].(plan.MultiPort).Ports, func(c rune) bool { return c == ',' || c == ':' })
+		ports := strings.FieldsFunc(matches[1].(iptables.MultiPort).Ports, func(c rune) bool { return c == ',' || c == ':' })
 		if len(ports) > 15 {
 			t.Errorf("%d places: %v", len(ports), matches)
 		}
@@ -71,7 +72,7 @@ func TestPortsFitIntoRules(t *testing.T) {
 	}
 }
 
-// What may stay of live connections is what is allowed: random tiers, asked about
+// Live connections may stay if they are allowed: random tiers are tried with
 // random connections.
 func TestCutsAllowWhatTheTiersAllow(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -112,7 +113,7 @@ func TestCutsAllowWhatTheTiersAllow(t *testing.T) {
 	}
 }
 
-// first asks clause by clause.
+// first evaluates clause by clause.
 func first(t tiers, peer netip.Addr, proto string, port uint16) bool {
 	passed := false
 	for _, c := range append(slices.Clone(t.admin), clause{action: topology.PolicyPass}) {

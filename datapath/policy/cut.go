@@ -8,13 +8,13 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Cut is the value of Options.Live that ends connections which the policies of today
-// do not allow.
+// Cut is the value of Options.Live that ends connections that the current policies do
+// not allow.
 const Cut = "cut"
 
-// Cuts returns which connections may stay, for each pod and each direction that
-// something is said about; own are the addresses of the node. It is the same for all
-// styles, and nothing where known connections are kept.
+// Cuts returns which connections may stay, for each pod and each direction with
+// policies; own are the addresses of the node. It is the same for all styles, and
+// empty where known connections are kept.
 func (v *View) Cuts(own []netip.Addr) []plan.Cut {
 	if v.Options.Live != Cut {
 		return nil
@@ -42,7 +42,7 @@ type cutter struct {
 	exempt bool // the node is the other end: allowed
 }
 
-// clause is what a rule says of some peers, a protocol and a range of ports.
+// clause is what a rule says about some peers, a protocol and a range of ports.
 type clause struct {
 	plan.CutAllow
 	action topology.PolicyAction
@@ -121,7 +121,7 @@ func (c *cutter) rule(s *Section, r *Rule) []clause {
 }
 
 // tiers are clauses of which the first that covers a connection decides: Pass leaves
-// the Admin tier, and what nobody decides is denied.
+// the Admin tier, and what no rule matches is denied.
 type tiers struct{ admin, rest []clause }
 
 // allowed lists what is accepted. Peers and ports are divided into parts of which
@@ -193,8 +193,8 @@ func inside(block netip.Prefix, all []netip.Prefix) []netip.Prefix {
 	return out
 }
 
-// accepts reports what becomes of connections with a block, but for the blocks inside
-// it, of which no clause speaks apart.
+// accepts reports whether connections with a block are allowed, without the blocks
+// inside it that clauses mention separately.
 func (t *tiers) accepts(block netip.Prefix, proto string, port uint16) bool {
 	for _, tier := range [][]clause{t.admin, t.rest} {
 		for i := range tier {

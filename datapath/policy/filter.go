@@ -4,47 +4,49 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
 // Filter gathers the table filter of one node and one IP family, and the sets that it
-// asks. Styles that speak iptables build on it.
+// matches. Styles made of iptables rules build on it.
 type Filter struct {
 	View *View
 	IPv6 bool
-	Sets []plan.Set
+	Sets []ipset.Set
 
-	table plan.Table
+	table iptables.Table
 	index map[string]int // of chains
 }
 
 // NewFilter returns an empty table.
 func NewFilter(v *View, ipv6 bool) Filter {
-	return Filter{View: v, IPv6: ipv6, table: plan.Table{Name: "filter", IPv6: ipv6}, index: map[string]int{}}
+	return Filter{View: v, IPv6: ipv6, table: iptables.Table{Name: "filter", IPv6: ipv6}, index: map[string]int{}}
 }
 
-// Ensure makes sure that a chain is there; builtin is the policy of a built-in one, ""
-// of any other.
-func (f *Filter) Ensure(name, builtin string) *plan.Chain {
+// Ensure makes sure that a chain exists; builtin is the policy of a built-in one, ""
+// for any other.
+func (f *Filter) Ensure(name, builtin string) *iptables.Chain {
 	i, ok := f.index[name]
 	if !ok {
 		i = len(f.table.Chains)
 		f.index[name] = i
-		f.table.Chains = append(f.table.Chains, plan.Chain{Name: name, Policy: builtin})
+		f.table.Chains = append(f.table.Chains, iptables.Chain{Name: name, Policy: builtin})
 	}
 	return &f.table.Chains[i]
 }
 
-// Has reports whether a chain is there.
+// Has reports whether a chain exists.
 func (f *Filter) Has(name string) bool {
 	_, ok := f.index[name]
 	return ok
 }
 
 // Add appends a rule to a chain.
-func (f *Filter) Add(chain string, o plan.Origin, target plan.Target, matches ...plan.Match) {
+func (f *Filter) Add(chain string, o plan.Origin, target iptables.Target, matches ...iptables.Match) {
 	to := f.Ensure(chain, "")
-	to.Rules = append(to.Rules, plan.Rule{Matches: matches, Target: target, Origin: o})
+	to.Rules = append(to.Rules, iptables.Rule{Matches: matches, Target: target, Origin: o})
 }
 
 // Address is a pod's address in the family of the table, with its full length; false:

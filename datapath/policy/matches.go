@@ -4,29 +4,29 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // PortMatches returns the conditions of iptables for the ports of a rule by number:
-// a packet has to meet all of one element. A rule about any port has one element
+// a packet has to match all of one element. A rule about any port has one element
 // without conditions; one with names only has none.
-func (r *Rule) PortMatches() [][]plan.Match {
+func (r *Rule) PortMatches() [][]iptables.Match {
 	if r.AnyPort {
-		return [][]plan.Match{nil}
+		return [][]iptables.Match{nil}
 	}
-	var out [][]plan.Match
+	var out [][]iptables.Match
 	for rest := r.Ranges; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].Protocol == rest[0].Protocol {
 			n++
 		}
-		proto := plan.Proto{Name: string(rest[0].Protocol)}
+		proto := iptables.Proto{Name: string(rest[0].Protocol)}
 		for _, m := range portMatches(rest[:n]) {
 			if m == nil {
-				out = append(out, []plan.Match{proto})
+				out = append(out, []iptables.Match{proto})
 				continue
 			}
-			out = append(out, []plan.Match{proto, m})
+			out = append(out, []iptables.Match{proto, m})
 		}
 		rest = rest[n:]
 	}
@@ -38,22 +38,22 @@ func (r *Rule) PortMatches() [][]plan.Match {
 const multiPorts = 15
 
 // portMatches are the conditions for ranges of one protocol; nil: any port.
-func portMatches(ranges []PortRange) []plan.Match {
+func portMatches(ranges []PortRange) []iptables.Match {
 	if len(ranges) == 1 {
 		switch r := ranges[0]; {
 		case r.All():
-			return []plan.Match{nil}
+			return []iptables.Match{nil}
 		case r.First == r.Last:
-			return []plan.Match{plan.DPort{Port: r.First}}
+			return []iptables.Match{iptables.DPort{Port: r.First}}
 		default:
-			return []plan.Match{plan.DPorts{First: r.First, Last: r.Last}}
+			return []iptables.Match{iptables.DPorts{First: r.First, Last: r.Last}}
 		}
 	}
-	var out []plan.Match
+	var out []iptables.Match
 	var words []string
 	places := 0
 	flush := func() {
-		out = append(out, plan.MultiPort{Ports: strings.Join(words, ",")})
+		out = append(out, iptables.MultiPort{Ports: strings.Join(words, ",")})
 		words, places = nil, 0
 	}
 	for _, r := range ranges {
@@ -72,11 +72,11 @@ func portMatches(ranges []PortRange) []plan.Match {
 
 // NeighbourDiscovery are the ICMPv6 messages by which hosts find their neighbours
 // and routers (RFC 4861). They pass the hooks of bridged packets, where ARP does not,
-// and belong to no connection: a rule that denies them takes a pod off its network.
-func NeighbourDiscovery() []plan.Match {
-	var out []plan.Match
+// and belong to no connection: a rule that denies them cuts a pod off its network.
+func NeighbourDiscovery() []iptables.Match {
+	var out []iptables.Match
 	for t := uint8(133); t <= 136; t++ {
-		out = append(out, plan.ICMPType{Type: t, AnyCode: true, IPv6: true})
+		out = append(out, iptables.ICMPType{Type: t, AnyCode: true, IPv6: true})
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func NeighbourDiscovery() []plan.Match {
 // maxComment is how long a comment may be (XT_MAX_COMMENT_LEN, with a zero byte).
 const maxComment = 255
 
-// Comment says what a rule serves, cut to what the kernel takes.
-func Comment(text string) plan.Match {
-	return plan.Comment{Text: text[:min(len(text), maxComment)]}
+// Comment says what a rule serves, truncated to what the kernel accepts.
+func Comment(text string) iptables.Match {
+	return iptables.Comment{Text: text[:min(len(text), maxComment)]}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Direction is a direction of traffic, as the pod sees it that a policy is about.
+// Direction is a direction of traffic, as seen by the pod that a policy selects.
 type Direction string
 
 // The directions.
@@ -18,7 +18,7 @@ const (
 	Egress  Direction = "egress"
 )
 
-// Section is what one policy says of one direction. A network policy that does not
+// Section is what one policy says about one direction. A network policy that does not
 // isolate in a direction has no section for it; one that isolates and allows nothing
 // has a section without rules.
 type Section struct {
@@ -26,7 +26,7 @@ type Section struct {
 	Namespace string              // of a network policy
 	Name      string
 	Direction Direction
-	Pods      []*topology.Pod // of the node, that the section is about
+	Pods      []*topology.Pod // of the node, that the section selects
 	Rules     []*Rule
 	Origin    plan.Origin
 }
@@ -39,7 +39,7 @@ func (s *Section) Title() string {
 	return "policy " + s.Namespace + "/" + s.Name
 }
 
-// Key tells sections apart: by tier, namespace, name and direction.
+// Key identifies a section: by tier, namespace, name and direction.
 func (s *Section) Key() []string {
 	return []string{string(s.Tier), s.Namespace, s.Name, string(s.Direction)}
 }
@@ -67,8 +67,8 @@ type Peers struct {
 	Any bool
 	// Pods are the addresses of pods, sorted.
 	Pods []netip.Addr
-	// Blocks are blocks of addresses without overlap, sorted; what they except is
-	// not in them. None has length 0.
+	// Blocks are blocks of addresses without overlap, sorted; exceptions are already
+	// removed. None has length 0.
 	Blocks []netip.Prefix
 }
 
@@ -102,7 +102,7 @@ func (r *Rule) Peers(ipv6 bool) *Peers { return &r.peers[family(ipv6)] }
 func (r *Rule) HasNames() bool { return len(r.names) > 0 }
 
 // Named returns the ports that the rule's names stand for, sorted: at ingress those
-// of the node's pods that the section is about, to which the rule's peers may
+// of the node's pods that the section selects, to which the rule's peers may
 // connect; at egress those of the peers, and no other end has any.
 func (s *Section) Named(r *Rule, ipv6 bool) []Member {
 	if s.Direction == Egress {
@@ -130,7 +130,7 @@ func members(pods []*topology.Pod, names []portName, ipv6 bool) []Member {
 	return slices.Compact(out)
 }
 
-// sections resolves all policies of a lab, in the order in which they count.
+// sections resolves all policies of a lab, in the order of evaluation.
 func sections(lab *topology.Lab) []*Section {
 	r := resolver{lab: lab}
 	var admin, network, baseline []*Section
@@ -182,7 +182,7 @@ func (r *resolver) section(s Section, rules []topology.PolicyRule) *Section {
 func (r *resolver) rule(s *Section, index int, from *topology.PolicyRule) *Rule {
 	out := &Rule{Index: index, Name: from.Name, Action: from.Action, AnyPort: len(from.Ports) == 0}
 	if out.Action == "" || out.Action == topology.PolicyPass && s.Tier == topology.BaselineTier {
-		out.Action = topology.PolicyAccept // nobody is asked after the Baseline tier
+		out.Action = topology.PolicyAccept // no tier comes after Baseline
 	}
 	title := from.Name
 	if title == "" {

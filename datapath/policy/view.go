@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -9,39 +10,39 @@ import (
 type View struct {
 	Lab  *topology.Lab
 	Node *topology.Node
-	// Options says how denied packets end, and what holds towards the node.
+	// Options says how denied packets end, and what applies towards the node.
 	Options topology.Policies
-	// Pods are the node's pods that some policy is about, by namespace and name.
-	// Pods on the host's network are never among them, and neither are pods that no
-	// policy is about: to them nothing is forbidden.
+	// Pods are the node's pods that some policy selects, by namespace and name. Pods on
+	// the host's network are never among them, nor are pods that no policy selects: for
+	// them everything is allowed.
 	Pods []Pod
 	// Virtual are the node's virtual servers. What is for their addresses is not for the
-	// node, though it passes INPUT: there it is not known yet where it leads.
-	Virtual []plan.VirtualServer
+	// node, though it passes INPUT: the endpoint is not known there yet.
+	Virtual []ipvs.Server
 	// Sections are what the Pods refer to: admin tier, network policies, baseline
-	// tier, each in the order in which it counts.
+	// tier, each in the order of evaluation.
 	Sections []*Section
 }
 
-// Pod is a pod of the node and what is said about it.
+// Pod is a pod of the node and the policies that apply to it.
 type Pod struct {
 	*topology.Pod
 	Ingress, Egress Side
 }
 
-// Side is what decides about one direction of a pod, from first to last. What the
-// Admin tier does not settle, network policies decide if there are any, or else the
-// Baseline tier; what nobody settles is allowed.
+// Side has the policies of one direction of a pod, in order. What the Admin tier does
+// not decide, network policies decide if there are any, or else the Baseline tier; what
+// no rule decides is allowed.
 type Side struct {
 	Admin    []*Section
 	Network  []*Section // those that isolate the pod
-	Baseline []*Section // asked only where Network is empty
+	Baseline []*Section // evaluated only if Network is empty
 }
 
 // Isolated reports whether only what some network policy allows is allowed.
 func (s *Side) Isolated() bool { return len(s.Network) > 0 }
 
-// Open reports whether nothing at all is said.
+// Open reports whether no policy applies at all.
 func (s *Side) Open() bool { return !s.Isolated() && len(s.Admin) == 0 && len(s.Baseline) == 0 }
 
 // Side returns one direction of the pod.
@@ -52,7 +53,7 @@ func (p *Pod) Side(d Direction) *Side {
 	return &p.Egress
 }
 
-// Any reports whether a lab has policies, of whatever kind.
+// Any reports whether a lab has policies, of any kind.
 func Any(lab *topology.Lab) bool { return len(lab.Policies) > 0 || len(lab.ClusterPolicies) > 0 }
 
 // Families returns the IP families of the pods, false for IPv4 and true for IPv6.
@@ -64,7 +65,7 @@ func (v *View) Families() []bool {
 	return out
 }
 
-// Origin is what serves all policies together.
+// Origin is the origin of what serves all policies together.
 func (v *View) Origin() plan.Origin {
 	o := v.Options.Origin
 	return plan.Origin{Object: "policies", File: o.File, Line: o.Line}
@@ -81,7 +82,7 @@ func Views(lab *topology.Lab) []View {
 	return views
 }
 
-// newView picks the sections about a node's pods.
+// newView picks the sections that select a node's pods.
 func newView(lab *topology.Lab, node *topology.Node, all []*Section) View {
 	v := View{Lab: lab, Node: node, Options: lab.PolicyOptions}
 	index := map[*topology.Pod]int{}

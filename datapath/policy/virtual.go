@@ -4,13 +4,14 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
-// Served is what IPVS takes of what arrives at the node. It does so after the rules of
-// INPUT, and sends it off through OUTPUT, where policies are asked about the endpoint.
-// Only what it gives to a process of the node itself, nobody is asked about.
+// Served is what IPVS takes of the packets that arrive at the node. It does so after the
+// rules of INPUT, and sends them through OUTPUT, where policies judge the endpoint. Only
+// what it delivers to a process of the node itself passes no policy.
 type Served struct {
 	// Addrs are addresses that the node has for services only, sorted.
 	Addrs []netip.Addr
@@ -19,7 +20,7 @@ type Served struct {
 }
 
 // Served returns the addresses of the node's virtual servers in one IP family, none
-// where policies do not hold towards the node.
+// where policies do not apply towards the node.
 func (v *View) Served(ipv6 bool) Served {
 	var out Served
 	if !v.Options.HostEgress {
@@ -43,29 +44,29 @@ func (v *View) Served(ipv6 bool) Served {
 	return out
 }
 
-// isNode reports whether an address is the node's own: on the wire, of its bridge or of
+// isNode reports whether an address is the node's own: on the underlay, of its bridge or of
 // its tunnel.
 func (v *View) isNode(a netip.Addr) bool {
 	return slices.Contains(v.Node.Addrs, a) || slices.ContainsFunc(v.Node.PodCIDRs, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// ServedSets returns the same as ipsets, addresses and ports, and the condition that asks
-// each; none where there is nothing to ask.
-func (v *View) ServedSets(addrs, ports string, ipv6 bool) (sets []plan.Set, matches []plan.Match) {
+// ServedSets returns the same as ipsets, addresses and ports, and the condition that
+// matches each; none where there is nothing to match.
+func (v *View) ServedSets(addrs, ports string, ipv6 bool) (sets []ipset.Set, matches []iptables.Match) {
 	served := v.Served(ipv6)
 	if len(served.Addrs) > 0 {
-		set := plan.Set{Name: addrs, Type: plan.HashIP, IPv6: ipv6, Origin: v.Origin()}
+		set := ipset.Set{Name: addrs, Type: ipset.HashIP, IPv6: ipv6, Origin: v.Origin()}
 		for _, a := range served.Addrs {
-			set.Entries = append(set.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(a, a.BitLen())})
+			set.Entries = append(set.Entries, ipset.Entry{Prefix: netip.PrefixFrom(a, a.BitLen())})
 		}
-		sets, matches = append(sets, set), append(matches, plan.MatchSet{Set: addrs, Parts: "dst"})
+		sets, matches = append(sets, set), append(matches, iptables.MatchSet{Set: addrs, Parts: "dst"})
 	}
 	if len(served.Ports) > 0 {
-		set := plan.Set{Name: ports, Type: plan.HashIPPort, IPv6: ipv6, Origin: v.Origin()}
+		set := ipset.Set{Name: ports, Type: ipset.HashIPPort, IPv6: ipv6, Origin: v.Origin()}
 		for _, m := range served.Ports {
-			set.Entries = append(set.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
+			set.Entries = append(set.Entries, ipset.Entry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
 		}
-		sets, matches = append(sets, set), append(matches, plan.MatchSet{Set: ports, Parts: "dst,dst"})
+		sets, matches = append(sets, set), append(matches, iptables.MatchSet{Set: ports, Parts: "dst,dst"})
 	}
 	return sets, matches
 }

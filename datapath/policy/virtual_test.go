@@ -4,20 +4,20 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/topology"
 )
 
-// An address that the node has for a service is served whole, one of its own at the
-// ports of services only.
+// An address that the node has for a service is served on every port, one of its own on
+// the ports of services only.
 func TestServedAddressesAreNotTheNode(t *testing.T) {
-	at := func(s string) plan.VirtualServer {
-		return plan.VirtualServer{Addr: netip.MustParseAddrPort(s), Proto: "tcp"}
+	at := func(s string) ipvs.Server {
+		return ipvs.Server{Addr: netip.MustParseAddrPort(s), Proto: "tcp"}
 	}
 	v := View{
 		Options: topology.Policies{HostEgress: true},
 		Node:    &topology.Node{Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")}, PodCIDRs: prefixes("10.244.1.0/24")},
-		Virtual: []plan.VirtualServer{at("192.168.0.11:30080"), at("10.96.0.10:80"), at("10.96.0.10:81"), at("10.244.1.1:30080"), at("[fd00::1]:80")},
+		Virtual: []ipvs.Server{at("192.168.0.11:30080"), at("10.96.0.10:80"), at("10.96.0.10:81"), at("10.244.1.1:30080"), at("[fd00::1]:80")},
 	}
 	got := v.Served(false)
 	if len(got.Addrs) != 1 || got.Addrs[0].String() != "10.96.0.10" {
@@ -35,6 +35,6 @@ func TestServedAddressesAreNotTheNode(t *testing.T) {
 	}
 	v.Options.HostEgress = false
 	if got := v.Served(false); len(got.Addrs)+len(got.Ports) > 0 {
-		t.Errorf("policies do not hold at INPUT, and it asks for %+v", got)
+		t.Errorf("policies do not apply at INPUT, but it matches %+v", got)
 	}
 }

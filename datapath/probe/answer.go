@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/netip"
+	"strconv"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// Answer is what an agent says about itself and about who asked.
+// Answer is what an agent reports about itself and the client.
 type Answer struct {
 	Name  string         `json:"name"`
 	Node  string         `json:"node"`
 	Proto flow.Protocol  `json:"proto"`
-	Local netip.AddrPort `json:"local"` // the address that was asked
-	Peer  netip.AddrPort `json:"peer"`  // the address that asked
+	Local netip.AddrPort `json:"local"` // the server's address
+	Peer  netip.AddrPort `json:"peer"`  // the client's address
+	// TTL, or hop limit, of the first packet when it arrived; 0: unknown.
+	TTL int `json:"ttl"`
 }
 
 // answerStart begins every answer; see identity.
@@ -33,17 +36,23 @@ func newIdentity(name, node string, proto flow.Protocol) identity {
 		`,"proto":` + quote(string(proto)) + `,"local":"`)
 }
 
-// appendLine appends the whole line, its newline included.
-func (id identity) appendLine(b []byte, local, peer netip.AddrPort) []byte {
+// appendLine appends the whole line, its newline included. A TTL of 0 is unknown, and
+// left out.
+func (id identity) appendLine(b []byte, local, peer netip.AddrPort, ttl uint8) []byte {
 	b = append(b, id...)
 	b = local.AppendTo(b)
 	b = append(b, `","peer":"`...)
 	b = peer.AppendTo(b)
-	return append(b, "\"}\n"...)
+	b = append(b, '"')
+	if ttl != 0 {
+		b = append(b, `,"ttl":`...)
+		b = strconv.AppendUint(b, uint64(ttl), 10)
+	}
+	return append(b, "}\n"...)
 }
 
-// ParseAnswer reads one line of the protocol. It reports false for anything that
-// an agent does not say.
+// ParseAnswer reads one line of the protocol. It reports false for anything that an
+// agent would not send.
 func ParseAnswer(line []byte) (Answer, bool) {
 	var a Answer
 	if !bytes.HasPrefix(line, []byte(answerStart)) {

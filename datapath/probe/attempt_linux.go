@@ -13,8 +13,8 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// begin starts the attempt that is next. It reports false when that must wait
-// until others have given back what it needs.
+// begin starts the next attempt. It reports false if that must wait until others have
+// released what it needs.
 func (r *run) begin(at int) bool {
 	f, a := r.flow(at), &r.attempts[at]
 	a.began = time.Since(r.began)
@@ -65,11 +65,11 @@ func (r *run) goTo(name string) error {
 	return err
 }
 
-// question is the line that asks an agent who it is.
+// question is the line that asks an agent for its identity.
 const question = "who are you?\n"
 
-// dial makes the socket of an attempt, connects it and asks, as far as that goes
-// without waiting. With a descriptor, the error is the fate of the attempt; without
+// dial creates the socket of an attempt, connects it and asks, as far as possible
+// without waiting. With a descriptor, the error is the result of the attempt; without
 // one it is our own failure.
 func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	sa, family := sockaddr(f.To)
@@ -95,7 +95,7 @@ func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	if err != nil && !errors.Is(err, unix.EINPROGRESS) {
 		return fd, os.NewSyscallError("connect", err)
 	}
-	// Between namespaces of one machine the handshake is often done by now.
+	// Between namespaces on one machine the handshake is often already done.
 	events := uint32(unix.EPOLLIN | unix.EPOLLET)
 	r.attempts[at].fd = fd
 	switch err := r.ask(at); {
@@ -119,15 +119,15 @@ func setUpDialed(fd, kind, family int) error {
 	if kind == unix.SOCK_STREAM {
 		return setLinger(fd, true)
 	}
-	// Without it a datagram socket hears of a closed port only, not of a host
-	// or net that cannot be reached (IP_RECVERR, ip(7)).
+	// Without it a datagram socket learns only of a closed port, not of an unreachable
+	// host or network (IP_RECVERR, ip(7)).
 	if family == unix.AF_INET6 {
 		return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_RECVERR, 1))
 	}
 	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1))
 }
 
-// ask sends what the flow has to say, or as much of it as there is room for.
+// ask sends the flow's request, or as much of it as there is room for.
 func (r *run) ask(at int) error {
 	if r.flow(at).Upload > 0 {
 		return r.upload(at)
@@ -144,7 +144,7 @@ func send(fd int, f *flow.Flow) error {
 	return os.NewSyscallError("send", err)
 }
 
-// proceed goes on with an attempt that something happened to.
+// proceed continues an attempt after an event.
 func (r *run) proceed(at int) {
 	a := &r.attempts[at]
 	if a.state == joining {
@@ -172,7 +172,7 @@ func (r *run) proceed(at int) {
 	}
 }
 
-// hear takes a piece of an answer; an empty one is the end of what there is.
+// hear takes a piece of an answer; an empty one means that no more is available.
 func (r *run) hear(at int, b []byte) {
 	a := &r.attempts[at]
 	whole := len(b) == 0 || r.flow(at).Protocol == flow.UDP
@@ -187,13 +187,13 @@ func (r *run) hear(at int, b []byte) {
 	line, _, ended := bytes.Cut(b, []byte("\n"))
 	if !ended && !whole && len(b) < len(r.buf) {
 		if len(a.part) == 0 {
-			a.part = append(a.part, b...) // b is the buffer that all share
+			a.part = append(a.part, b...) // b is the shared buffer
 		}
 		return
 	}
 	if ans, ok := ParseAnswer(line); ok {
 		s := &r.seen[r.order[at]]
-		s.Answer, s.Node, s.Source = ans.Name, ans.Node, ans.Peer
+		s.Answer, s.Node, s.Source, s.TTL = ans.Name, ans.Node, ans.Peer, ans.TTL
 	}
 	r.measured(at)
 	r.end(at, flow.Connected, "")
@@ -202,21 +202,21 @@ func (r *run) hear(at int, b []byte) {
 // maxResponse is how much of an HTTP response is read, in bytes.
 const maxResponse = 64 << 10
 
-// hearResponse takes what there is of an HTTP response. Something that speaks another
-// protocol has answered, too.
+// hearResponse takes what has arrived of an HTTP response. A server of another protocol
+// has answered, too.
 func (r *run) hearResponse(at int, b []byte, whole bool) {
 	a := &r.attempts[at]
 	res, done := parseResponse(b)
 	if !done && !whole && len(b) < maxResponse {
 		if len(a.part) == 0 {
-			a.part = append(a.part, b...) // b is the buffer that all share
+			a.part = append(a.part, b...) // b is the shared buffer
 		}
 		return
 	}
 	s := &r.seen[r.order[at]]
 	s.Status, s.Header, s.Body = res.status, res.header, res.body
 	if ans, ok := ParseAnswer([]byte(res.body)); ok {
-		s.Answer, s.Node, s.Source = ans.Name, ans.Node, ans.Peer
+		s.Answer, s.Node, s.Source, s.TTL = ans.Name, ans.Node, ans.Peer, ans.TTL
 	}
 	r.end(at, flow.Connected, "")
 }

@@ -27,7 +27,7 @@ func newCanceller(ctx context.Context, epoll int) (*canceller, error) {
 	c := &canceller{fd: fd, done: make(chan struct{})}
 	c.stop = context.AfterFunc(ctx, func() {
 		defer close(c.done)
-		one := [8]byte{1} // any number but zero, in either byte order
+		one := [8]byte{1} // any number except zero, in either byte order
 		_, _ = unix.Write(fd, one[:])
 	})
 	return c, nil

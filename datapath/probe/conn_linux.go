@@ -7,34 +7,37 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
 )
 
-// speech is what a connection turned out to be.
+// speech is the protocol detected on a connection.
 type speech uint8
 
 const (
 	unknown  speech = iota // its first bytes may become an HTTP request
 	lines                  // each line is answered
 	http                   // each request is answered
-	draining               // all is said; what still comes is thrown away
+	draining               // everything is sent; further input is discarded
 )
 
-// conn is an accepted TCP connection. It is in the list young until it was
-// answered, greeted or found wanting, then in the list idle.
+// conn is an accepted TCP connection. It is in the list young until it was answered,
+// greeted or rejected, then in the list idle.
 type conn struct {
 	fd       int
 	listener *listener
 	who      identity
 	peer     netip.AddrPort
 	local    netip.AddrPort // known from the first answer on
+	ttl      uint8          // of the SYN; 0: unknown, as before the first answer
 	since    time.Time      // of the connection, then of the last line
 	speech   speech
 	answered bool
-	uploads  bool // sends a long line, and wants no word before its end
+	uploads  bool // sends a long line, and expects no answer before its end
 	partial  bool // bytes came after the last newline
 	eof      bool // the peer closed its side
-	owed     int  // lines that are still to be answered
-	sent     int  // bytes of the line that is being sent
+	owed     int  // lines still to be answered
+	sent     int  // bytes sent of the current line
 	blocked  bool // waits until it can send
 	head     []byte
 
@@ -42,15 +45,15 @@ type conn struct {
 	prev, next *conn
 }
 
-// accept takes all connections that wait.
+// accept accepts all pending connections.
 func (s *Server) accept(l *listener, now time.Time) {
 	for l.fd >= 0 {
 		fd, peer, err := unix.Accept4(l.fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
 		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-			// The queue would stay readable and the loop would spin: the
-			// connection that was quiet for longest makes way.
+			// The queue would stay readable and the loop would spin: the connection
+			// idle for longest is closed instead.
 			if c := s.idle.first; c != nil {
 				s.reset(c)
 				continue
@@ -74,7 +77,7 @@ func (s *Server) accept(l *listener, now time.Time) {
 	}
 }
 
-// serve does what can be done: send what is owed, then read what came.
+// serve does what it can without blocking: send pending answers, then read input.
 func (s *Server) serve(c *conn, now time.Time) {
 	if c.owed > 0 && !s.flush(c) {
 		return
@@ -91,7 +94,7 @@ func (s *Server) serve(c *conn, now time.Time) {
 	}
 }
 
-// hear takes what came on a connection.
+// hear handles input on a connection.
 func (s *Server) hear(c *conn, b []byte, now time.Time) {
 	switch c.speech {
 	case unknown:
@@ -152,13 +155,13 @@ func (s *Server) hearHTTP(c *conn, now time.Time) {
 	c.head = nil
 }
 
-// respond answers one HTTP request. A peer that asks on without reading is cut
-// off.
+// respond answers one HTTP request. A peer that keeps sending requests without reading
+// is cut off.
 func (s *Server) respond(c *conn, r request) bool {
 	if h := c.listener.health; h != nil {
 		s.out = h.appendResponse(s.out[:0], r)
 	} else {
-		s.out = r.appendResponse(s.out[:0], c.line(nil))
+		s.out = r.appendResponse(s.out[:0], s.line(nil, c))
 	}
 	n, err := unix.SendmsgN(c.fd, s.out, nil, nil, unix.MSG_NOSIGNAL)
 	if err != nil || n < len(s.out) {
@@ -168,7 +171,7 @@ func (s *Server) respond(c *conn, r request) bool {
 	return true
 }
 
-// greet answers a connection that said nothing to be answered.
+// greet answers a connection that has sent nothing to answer.
 func (s *Server) greet(c *conn, now time.Time) {
 	if c.speech == lines && !c.uploads || c.speech == unknown && len(c.head) == 0 {
 		c.owed++
@@ -178,7 +181,7 @@ func (s *Server) greet(c *conn, now time.Time) {
 	s.touch(c, now)
 }
 
-// hangUp answers what is left to answer when the peer has closed its side.
+// hangUp answers what is still unanswered when the peer has closed its side.
 func (s *Server) hangUp(c *conn, now time.Time) {
 	c.eof = true
 	waits := !c.answered || c.partial || len(c.head) > 0
@@ -190,24 +193,24 @@ func (s *Server) hangUp(c *conn, now time.Time) {
 	s.answer(c, now)
 }
 
-// answer sends what is owed.
+// answer sends pending answers.
 func (s *Server) answer(c *conn, now time.Time) {
 	s.touch(c, now)
 	s.flush(c)
 }
 
-// touch says that something happened on the connection.
+// touch records activity on the connection.
 func (s *Server) touch(c *conn, now time.Time) {
 	c.since = now
 	c.answered = true
 	s.idle.add(c)
 }
 
-// flush sends the lines that are owed. It reports whether the connection can be
-// read on: not when it is full, nor when it is closed.
+// flush sends pending lines. It reports whether the connection can still be read: not
+// if its send buffer is full or it is closed.
 func (s *Server) flush(c *conn) bool {
 	for c.owed > 0 {
-		s.out = c.line(s.out[:0])
+		s.out = s.line(s.out[:0], c)
 		n, err := unix.SendmsgN(c.fd, s.out[c.sent:], nil, nil, unix.MSG_NOSIGNAL)
 		switch {
 		case errors.Is(err, unix.EAGAIN):
@@ -232,8 +235,8 @@ func (s *Server) flush(c *conn) bool {
 	return true
 }
 
-// block says whether the connection waits until it can send. It is not read
-// meanwhile, so a peer that does not read cannot pile up work.
+// block sets whether the connection waits until it can send. It is not read meanwhile,
+// so a peer that does not read cannot pile up work.
 func (s *Server) block(c *conn, on bool) {
 	if c.blocked == on {
 		return
@@ -248,7 +251,7 @@ func (s *Server) block(c *conn, on bool) {
 	}
 }
 
-// finish closes a connection in order.
+// finish closes a connection gracefully.
 func (s *Server) finish(c *conn) {
 	_ = setLinger(c.fd, false)
 	s.reset(c)
@@ -261,18 +264,21 @@ func (s *Server) reset(c *conn) {
 	unix.Close(c.fd)
 }
 
-// line appends the answer for this connection.
-func (c *conn) line(b []byte) []byte {
+// line appends the answer for a connection.
+func (s *Server) line(b []byte, c *conn) []byte {
 	if !c.local.IsValid() {
 		c.local = localAddr(c.fd)
+		if c.listener.socket.Protocol == flow.TCP {
+			c.ttl = s.ttlOfSYN(c.fd)
+		}
 	}
-	return c.who.appendLine(b, c.local, c.peer)
+	return c.who.appendLine(b, c.local, c.peer, c.ttl)
 }
 
-// connList is a list of connections, the one that was quiet for longest first.
+// connList is a list of connections, the one idle for longest first.
 type connList struct{ first, last *conn }
 
-// add puts c at the end, out of the list that it was in.
+// add moves c from its current list to the end of this one.
 func (l *connList) add(c *conn) {
 	if c.list != nil {
 		c.list.remove(c)

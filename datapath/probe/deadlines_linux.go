@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// deadlines knows which attempt is due first. Flows have few different deadlines
-// and begin in order, so a queue per length of the wait is always sorted.
+// deadlines knows which attempt is due first. Flows have few different deadlines and
+// begin in order, so one queue per duration is always sorted.
 type deadlines struct {
 	queues []dueQueue
 }
@@ -21,7 +21,7 @@ type due struct {
 	time time.Duration // since the run began
 }
 
-// add notes down an attempt that began just now.
+// add records an attempt that has just begun.
 func (d *deadlines) add(at int, when, within time.Duration) {
 	for i := range d.queues {
 		if q := &d.queues[i]; q.within == within {
@@ -32,7 +32,7 @@ func (d *deadlines) add(at int, when, within time.Duration) {
 	d.queues = append(d.queues, dueQueue{within: within, list: []due{{at, when}}})
 }
 
-// passed takes out an attempt that is not over and whose deadline has passed.
+// passed removes and returns an unfinished attempt whose deadline has passed.
 func (d *deadlines) passed(now time.Duration, attempts []attempt) (int, bool) {
 	for i := range d.queues {
 		if first, ok := d.queues[i].first(attempts); ok && first.time <= now {
@@ -54,7 +54,7 @@ func (d *deadlines) next(attempts []attempt) time.Duration {
 	return next
 }
 
-// first is the first attempt of the queue that is not over.
+// first is the first unfinished attempt of the queue.
 func (q *dueQueue) first(attempts []attempt) (due, bool) {
 	for len(q.list) > 0 {
 		if attempts[q.list[0].at].state != over {

@@ -82,8 +82,8 @@ func TestOutcomes(t *testing.T) {
 		{"own prohibit", "10.0.8.3:80", flow.TCP, flow.Unreachable, "", ""},
 		{"reset after the connect", "10.0.2.2:9001", flow.TCP, flow.Reset, "", ""},
 		{"a banner of another protocol", "10.0.2.2:9002", flow.TCP, flow.Connected, "", ""},
-		{"closed without a word", "10.0.2.2:9003", flow.TCP, flow.Connected, "", ""},
-		{"accepted but mute", "10.0.2.2:9004", flow.TCP, flow.Timeout, "", ""},
+		{"closed without data", "10.0.2.2:9003", flow.TCP, flow.Connected, "", ""},
+		{"accepted but silent", "10.0.2.2:9004", flow.TCP, flow.Timeout, "", ""},
 		{"unknown protocol", "10.0.2.2:8080", "sctp", flow.Failed, "", ""},
 	}
 	flows := make([]flow.Flow, len(tests))
@@ -125,8 +125,8 @@ func TestASourceThatCannotBeEnteredFailsAlone(t *testing.T) {
 	}
 }
 
-// Each flow to the blackhole waits for its deadline; waiting for 64 at a time
-// would take more than thirty deadlines.
+// Each flow to the blackhole waits for its deadline; 64 at a time would take more than
+// thirty deadlines.
 func TestManyDroppedFlowsCostAboutOneDeadline(t *testing.T) {
 	l := pair(t)
 	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.TCP, 80}}})
@@ -201,7 +201,7 @@ func TestDialLeavesNoDescriptor(t *testing.T) {
 		new(probe.Dialer).Dial(ctx, flows, l.enter)
 		cancel()
 	}
-	// The server closes its side when it has heard of the reset.
+	// The server closes its side once it has received the reset.
 	deadline := time.Now().Add(10 * time.Second)
 	for descriptorsOpen(t) > before && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
@@ -211,7 +211,7 @@ func TestDialLeavesNoDescriptor(t *testing.T) {
 	}
 }
 
-// fewPorts leaves a network namespace that many source ports.
+// fewPorts limits a network namespace to that many source ports.
 func (l *lab) fewPorts(name string, n int) {
 	l.Helper()
 	err := l.in(name, func(netns.Here) error {
@@ -222,7 +222,7 @@ func (l *lab) fewPorts(name string, n int) {
 	}
 }
 
-// discarded are flows to two ports of an address that discards, in turn.
+// discarded are flows alternating between two ports of a blackholed address.
 func discarded(n int) []flow.Flow {
 	flows := make([]flow.Flow, n)
 	for i := range flows {
@@ -231,8 +231,8 @@ func discarded(n int) []flow.Flow {
 	return flows
 }
 
-// Else IPVS mistakes two connections to one real server for each other.
-func TestConnectionsThatLiveTogetherHaveDifferentSourcePorts(t *testing.T) {
+// Otherwise IPVS confuses two connections to one real server.
+func TestConcurrentConnectionsHaveDifferentSourcePorts(t *testing.T) {
 	l := pair(t)
 	l.fewPorts("client", 40)
 	flowOf := map[uint16]int{}
@@ -254,7 +254,7 @@ func TestMoreConnectionsThanSourcePorts(t *testing.T) {
 	}
 }
 
-// limitDescriptors leaves the process that many descriptors more than it has.
+// limitDescriptors limits the process to that many more descriptors than it has.
 func limitDescriptors(t *testing.T, more int) {
 	t.Helper()
 	var was unix.Rlimit
@@ -272,7 +272,7 @@ func limitDescriptors(t *testing.T, more int) {
 	}
 }
 
-// With few descriptors the dialer goes slower; it does not fail.
+// With few descriptors the dialer is slower; it does not fail.
 func TestDialWaitsForDescriptors(t *testing.T) {
 	l := pair(t)
 	l.listen("server", probe.Agent{Name: "a", Listen: []probe.Socket{{flow.UDP, 80}}})
@@ -288,9 +288,9 @@ func TestDialWaitsForDescriptors(t *testing.T) {
 	}
 }
 
-// The kernel tells connect of a REJECT on its own host only with the next SYN,
-// after a second; the dialer asks.
-func TestARejectOfTheOwnHostIsHeardAtOnce(t *testing.T) {
+// The kernel reports a REJECT on its own host to connect only with the next SYN, after
+// a second; the dialer queries the socket error.
+func TestALocalRejectIsDetectedImmediately(t *testing.T) {
 	l := agentOnLoopback(t)
 	var out []byte
 	err := l.in("host", func(netns.Here) (err error) {

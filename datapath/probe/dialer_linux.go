@@ -20,12 +20,12 @@ const DefaultWithin = time.Second
 
 // Dialer dials flows, many at once. The zero Dialer is ready to use.
 type Dialer struct {
-	// InFlight is how many young connections there may be at once; 0 means
-	// 64, more of which gain nothing on one thread.
+	// InFlight is how many young connections there may be at once; 0 means 64; more
+	// gain nothing on one thread.
 	InFlight int
-	// Young is how long a connection counts as young; 0 means 20 ms. Beyond
-	// that it most likely waits for its deadline, and others go ahead: a
-	// thousand dropped connections cost about one deadline, not sixteen.
+	// Young is how long a connection counts as young; 0 means 20 ms. Beyond that it
+	// most likely waits for its deadline, and others start: a thousand dropped
+	// connections cost about one deadline, not sixteen.
 	Young time.Duration
 }
 
@@ -35,13 +35,13 @@ type Dialer struct {
 // returns. A flow whose attempt could not be made, or that ctx ended, has the
 // outcome failed.
 //
-// Each attempt has a socket and a source port of its own, also towards different
-// addresses, and its deadline runs from its own connect. It is connected when something answered: an agent, and
-// Answer names it, or something that does not speak the protocol, and Answer is
-// empty. TCP connections end with a reset, which leaves nothing in TIME_WAIT, at
-// either side or in conntrack.
-func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Seen {
-	seen := make([]flow.Seen, len(flows))
+// Each attempt has its own socket and source port, even towards different addresses,
+// and its deadline starts with its own connect. It is connected if there was an answer:
+// from an agent, named in Answer, or from a server of another protocol, with Answer
+// empty. TCP connections end with a reset, which leaves nothing in TIME_WAIT, on either
+// side or in conntrack.
+func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
+	seen := make([]flow.Observation, len(flows))
 	for i, f := range flows {
 		seen[i].Flow = f
 	}
@@ -69,7 +69,7 @@ func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name st
 	return seen
 }
 
-// attempt is the state of one flow that is being dialed.
+// attempt is the state of one flow being dialed.
 type attempt struct {
 	fd     int
 	began  time.Duration // since the run began
@@ -85,29 +85,29 @@ type state uint8
 const (
 	waiting state = iota // not begun
 	joining              // connecting
-	asked                // connected, the question is sent
+	asked                // connected, the request is sent
 	over
 )
 
-// run is one Dial. Attempts are known by their place in order.
+// run is one Dial. Attempts are identified by their index in order.
 type run struct {
 	here  netns.Here
 	enter func(name string) (*netns.NS, error)
 
-	seen     []flow.Seen
+	seen     []flow.Observation
 	order    []int // indexes of seen, grouped by network namespace
 	attempts []attempt
-	next     int // in order: the first that was not begun
+	next     int // in order: the first not yet begun
 	open     int
 	young    int
-	grown    int // in order: all before it are not young any more
+	grown    int // in order: all before it are no longer young
 	inFlight int
 	maxOpen  int
 	maxAge   time.Duration
 	deadline deadlines
 	inside   string // the network namespace that the thread is in
 	entered  bool
-	noEntry  error // why it is not
+	noEntry  error // why it is not there
 
 	began  time.Time
 	epoll  int
@@ -115,14 +115,14 @@ type run struct {
 	buf    [4096]byte
 }
 
-func (d *Dialer) newRun(ctx context.Context, seen []flow.Seen) (*run, error) {
+func (d *Dialer) newRun(ctx context.Context, seen []flow.Observation) (*run, error) {
 	r := &run{
 		seen:     seen,
 		order:    make([]int, len(seen)),
 		attempts: make([]attempt, len(seen)),
 		inFlight: cmp.Or(d.InFlight, 64),
 		maxAge:   cmp.Or(d.Young, 20*time.Millisecond),
-		maxOpen:  descriptors() / 2, // the agents need theirs
+		maxOpen:  descriptors() / 2, // the agents need the rest
 		began:    time.Now(),
 	}
 	for i := range r.order {
@@ -140,7 +140,7 @@ func (d *Dialer) newRun(ctx context.Context, seen []flow.Seen) (*run, error) {
 	return r, nil
 }
 
-// close gives back all that is still open.
+// close closes everything still open.
 func (r *run) close() {
 	for i := range r.attempts[:r.next] {
 		if a := &r.attempts[i]; a.state == joining || a.state == asked {
@@ -164,7 +164,7 @@ func (r *run) loop(ctx context.Context) error {
 			}
 		}
 		if r.open == 0 {
-			return nil // begin waits for others only: all are over
+			return nil // begin only waits for others: all are done
 		}
 		n, err := unix.EpollWait(r.epoll, events, r.wait())
 		if err != nil && !errors.Is(err, unix.EINTR) {
@@ -178,8 +178,8 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// age ends the attempts whose deadline has passed, and stops counting those that
-// are not young any more.
+// age ends the attempts whose deadline has passed, and stops counting those no longer
+// young.
 func (r *run) age(now time.Duration) {
 	for ; r.grown < r.next; r.grown++ {
 		a := &r.attempts[r.grown]
@@ -212,13 +212,13 @@ func (r *run) age(now time.Duration) {
 	}
 }
 
-// lookAgain gives an attempt a last chance before it is judged: on a busy machine
-// its event may be waiting, too.
+// lookAgain gives an attempt a last chance before it times out: on a busy machine its
+// event may still be pending.
 //
-// It also asks for the error that the kernel has kept. An ICMP error that arrives
-// while connect holds the socket, as from a REJECT of the dialer's own node, is
-// only noted down (sk_err_soft in tcp_v4_err, net/ipv4/tcp_ipv4.c) and would come
-// to light with the next SYN, a second later.
+// It also reads the error that the kernel has kept. An ICMP error that arrives while
+// connect holds the socket, as from a REJECT on the dialer's own node, is only recorded
+// (sk_err_soft in tcp_v4_err, net/ipv4/tcp_ipv4.c) and would surface with the next SYN,
+// a second later.
 func (r *run) lookAgain(at int) {
 	r.proceed(at)
 	a := &r.attempts[at]
@@ -231,7 +231,7 @@ func (r *run) lookAgain(at int) {
 	}
 }
 
-// wait is for how many milliseconds nothing is due.
+// wait is the number of milliseconds until something is due.
 func (r *run) wait() int {
 	due := r.deadline.next(r.attempts)
 	if r.grown < r.next {
@@ -255,7 +255,7 @@ func (r *run) fail(at int, err error) {
 	r.end(at, outcome(err), err.Error())
 }
 
-// end notes down how an attempt ended and closes its socket, if it has one.
+// end records how an attempt ended and closes its socket, if it has one.
 func (r *run) end(at int, o flow.Outcome, text string) {
 	a := &r.attempts[at]
 	s := &r.seen[r.order[at]]

@@ -1,6 +1,6 @@
-// Package probe sends real packets: a Server answers on the listening sockets of
-// all agents of a lab, a Dialer connects to them, and what it saw comes back as
-// flow.Seen.
+// Package probe sends real packets: a Server answers on the listening sockets of all
+// agents of a lab, a Dialer connects to them, and returns the results as
+// flow.Observation.
 //
 // Both are one epoll loop over raw sockets. A socket stays in the network
 // namespace in which it was created, wherever the thread that uses it goes, so
@@ -8,12 +8,13 @@
 //
 // # Protocol
 //
-// An agent says who it is and whom it saw, in one line of JSON:
+// An agent reports its identity and the client that it saw, in one line of JSON:
 //
-//	{"name":"web-0","node":"node1","proto":"tcp","local":"10.244.1.2:8080","peer":"192.168.0.100:40322"}
+//	{"name":"web-0","node":"node1","proto":"tcp","local":"10.244.1.2:8080","peer":"192.168.0.100:40322","ttl":63}
 //
 // name and node are the agent's, node is empty outside the cluster; local is the
-// address that was asked, after all translation, and peer the address that asked.
+// server's address, after all translation, peer the client's address, and ttl the TTL
+// or hop limit with which its first packet arrived, if the kernel reports it.
 //
 // Over TCP:
 //
@@ -27,11 +28,11 @@
 //   - the agent closes when the peer has closed, or after ten minutes without a
 //     line.
 //
-// Over UDP each datagram is answered with the line, from the very address that
-// was asked (IP_PKTINFO, ip(7)). A datagram that is itself such a line is not
-// answered, or two agents could keep each other busy for ever.
+// Over UDP each datagram is answered with the line, from the address to which it was
+// sent (IP_PKTINFO, ip(7)). A datagram that is itself such a line is not answered, or
+// two agents could keep each other busy forever.
 //
-// A connection of the Server is reset, not closed in order, when its agent goes
+// A connection of the Server is reset, not closed gracefully, when its agent is removed
 // or the process dies: an orphaned connection in FIN_WAIT would keep its network
 // namespace alive for a minute (tcp_fin_timeout, ip-sysctl.rst).
 //

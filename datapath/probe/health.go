@@ -2,17 +2,17 @@ package probe
 
 import "fmt"
 
-// Health is what an agent says about the endpoints of a service on its node, as
-// kube-proxy does on a health check node port (kubernetes/pkg/proxy/healthcheck):
-// to any HTTP request, whatever its path.
+// Health is what an agent reports about the endpoints of a service on its node, as
+// kube-proxy does on a health check node port (kubernetes/pkg/proxy/healthcheck): to
+// any HTTP request, whatever its path.
 type Health struct {
 	Namespace      string
 	Service        string
 	LocalEndpoints int
 }
 
-// appendResponse appends the response to r: 200 where the node has an endpoint, else
-// 503, for a load balancer to turn elsewhere.
+// appendResponse appends the response to r: 200 if the node has an endpoint, else 503,
+// so that a load balancer avoids the node.
 func (h *Health) appendResponse(b []byte, r request) []byte {
 	status := "200 OK"
 	if h.LocalEndpoints == 0 {

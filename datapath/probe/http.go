@@ -10,11 +10,11 @@ import (
 // maxHead is the longest head of an HTTP request that is read, in bytes.
 const maxHead = 8 << 10
 
-// httpMethods are the words with which a request can begin (RFC 9110, 9.1).
+// httpMethods are the methods with which a request can begin (RFC 9110, 9.1).
 var httpMethods = [...]string{"GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS "}
 
-// httpPrefix says whether the first bytes of a connection are those of an HTTP
-// request. more is set while only further bytes can tell.
+// httpPrefix reports whether the first bytes of a connection are those of an HTTP
+// request. more is set if more bytes are needed to tell.
 func httpPrefix(b []byte) (is, more bool) {
 	for _, m := range httpMethods {
 		if len(b) >= len(m) && string(b[:len(m)]) == m {
@@ -27,12 +27,12 @@ func httpPrefix(b []byte) (is, more bool) {
 	return false, more
 }
 
-// request is what matters of the head of an HTTP request.
+// request is the relevant part of an HTTP request's head.
 type request struct {
 	length int  // of the head, in bytes, the empty line included
 	head   bool // the method is HEAD
 	close  bool // the connection ends after the response
-	line   bool // not HTTP after all: the words of somebody who types
+	line   bool // not HTTP after all: typed text
 }
 
 // parseRequest reads a request's head. It reports false while the head is
@@ -100,15 +100,15 @@ func (r request) appendBody(b, body []byte) []byte {
 	return append(b, body...)
 }
 
-// response is what matters of an HTTP response.
+// response is the relevant part of an HTTP response.
 type response struct {
 	status int
-	header map[string]string // names in lower case; of a repeated field the last
+	header map[string]string // names in lower case; for a repeated field the last one
 	body   string
 }
 
-// parseResponse reads a response as far as it has come; done says that nothing more
-// will. A status of 0 means that it is no HTTP response.
+// parseResponse parses a response as far as it has arrived; done says that it is
+// complete. A status of 0 means that it is not an HTTP response.
 func parseResponse(b []byte) (r response, done bool) {
 	const version = "HTTP/1."
 	if n := min(len(b), len(version)); string(b[:n]) != version[:n] {

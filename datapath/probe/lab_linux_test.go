@@ -17,8 +17,8 @@ import (
 	"github.com/netlab/netlab/datapath/probe"
 )
 
-// TestMain runs the tests in a user namespace of their own unless they run as
-// root: making network namespaces needs rights over the one that they belong to.
+// TestMain runs the tests in a user namespace of their own unless they run as root:
+// creating network namespaces needs privileges in the user namespace that owns them.
 func TestMain(m *testing.M) {
 	const inside = "NLAB_TEST_INSIDE"
 	if os.Geteuid() == 0 || os.Getenv(inside) != "" {
@@ -65,8 +65,8 @@ func newLab(t testing.TB) *lab {
 	return l
 }
 
-// add makes a network namespace and runs lines of "ip -batch" in it. NS(x) in a
-// line stands for the network namespace x.
+// add creates a network namespace and runs lines of "ip -batch" in it. NS(x) in a line
+// stands for the network namespace x.
 func (l *lab) add(name string, batch ...string) {
 	l.Helper()
 	err := l.thread.Run(func(h netns.Here) error {
@@ -127,9 +127,9 @@ func (l *lab) enter(name string) (*netns.NS, error) {
 	return ns, nil
 }
 
-// dial makes connections. Those that set no deadline have one behind which a lost packet
-// is sent again.
-func (l *lab) dial(flows ...flow.Flow) []flow.Seen {
+// dial makes connections. Those without a deadline get one long enough for the
+// retransmission of a lost packet.
+func (l *lab) dial(flows ...flow.Flow) []flow.Observation {
 	for i := range flows {
 		flows[i].Within = cmp.Or(flows[i].Within, 10*time.Second)
 	}
@@ -142,8 +142,8 @@ func (l *lab) dial(flows ...flow.Flow) []flow.Seen {
 //	client 10.0.1.2 ── 10.0.1.1 router 10.0.2.1 ── 10.0.2.2 server
 //	       fd01::2      fd01::1         fd02::1     fd02::2, 10.0.2.3
 //
-// The router discards what goes to 10.0.9.1 and says so for 10.0.9.2 (host) and
-// 10.0.9.3 (prohibited).
+// The router drops packets to 10.0.9.1 silently, and rejects those to 10.0.9.2 (host
+// unreachable) and 10.0.9.3 (prohibited).
 func pair(t testing.TB) *lab {
 	t.Helper()
 	l := newLab(t)
@@ -164,8 +164,8 @@ func pair(t testing.TB) *lab {
 	l.ip("server", "addr add 10.0.2.3/24 dev eth0")
 	l.ip("router", "route add blackhole 10.0.9.1", "route add unreachable 10.0.9.2", "route add prohibit 10.0.9.3")
 	err := l.in("router", func(netns.Here) error {
-		// /proc/sys/net shows the network namespace of the thread that opens it.
-		// Unlimited ICMP errors: each is the outcome of a test.
+		// /proc/sys/net shows the network namespace of the thread that opens it. No
+		// ICMP rate limit: each error is the outcome of a test.
 		for key, value := range map[string]string{
 			"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1", "ipv4/icmp_ratelimit": "0",
 		} {
@@ -181,7 +181,7 @@ func pair(t testing.TB) *lab {
 	return l
 }
 
-// waitIPv6 waits until the neighbours of a pair hear each other: the kernel joins
+// waitIPv6 waits until the neighbours of a pair can reach each other: the kernel joins
 // the multicast groups of neighbour discovery up to a second after the link is up.
 func (l *lab) waitIPv6() {
 	l.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// uploadWord begins an upload. The agent answers it when the line is complete, and not
-// before, however long that takes.
+// uploadWord begins an upload. The agent answers only when the line is complete,
+// however long that takes.
 const uploadWord = "upload "
 
 // isUpload reports whether the first bytes of a connection are those of an upload.
@@ -20,7 +20,7 @@ func isUpload(b []byte) bool { return bytes.HasPrefix(b, []byte(uploadWord)) }
 // filler is what uploads are made of.
 var filler = bytes.Repeat([]byte{'x'}, 64<<10)
 
-// upload sends a line of as many bytes as the flow says, as far as there is room. It
+// upload sends a line with the flow's number of bytes, as far as there is room. It
 // returns EAGAIN until the newline is sent.
 func (r *run) upload(at int) error {
 	a, size := &r.attempts[at], max(r.flow(at).Upload, len(uploadWord)+1)
@@ -46,7 +46,7 @@ func (r *run) upload(at int) error {
 	return nil
 }
 
-// measured fills in how fast an upload was that was answered just now.
+// measured fills in the rate of an upload that was just answered.
 func (r *run) measured(at int) {
 	a := &r.attempts[at]
 	if took := time.Since(r.began) - a.upload; a.sent > 0 && took > 0 {
@@ -54,8 +54,8 @@ func (r *run) measured(at int) {
 	}
 }
 
-// askTCP notes down what TCP measured of a connection (struct tcp_info in linux/tcp.h): the
-// shortest round trip, and the longest segment, to which the headers are added.
+// askTCP records what TCP measured for a connection (struct tcp_info in linux/tcp.h):
+// the shortest round trip, and the longest segment, to which the headers are added.
 func (r *run) askTCP(at int) {
 	s := &r.seen[r.order[at]]
 	if s.Flow.Protocol != flow.TCP && s.Flow.Protocol != "" {

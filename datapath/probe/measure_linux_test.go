@@ -13,11 +13,11 @@ import (
 )
 
 // upload sends half a second's worth of a line of 8 Mbit/s.
-func upload(l *lab) flow.Seen {
+func upload(l *lab) flow.Observation {
 	return l.dial(flow.Flow{From: "client", To: netip.MustParseAddrPort("10.0.2.2:8080"), Upload: 512 << 10, Within: 20 * time.Second})[0]
 }
 
-func TestUploadsTellTheRateOfALink(t *testing.T) {
+func TestUploadsMeasureTheRateOfALink(t *testing.T) {
 	l := pair(t)
 	l.listen("server", probe.Agent{Name: "web-0", Listen: []probe.Socket{{Protocol: flow.TCP, Port: 8080}}})
 	free := upload(l)
@@ -35,8 +35,8 @@ func TestUploadsTellTheRateOfALink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The agent greets whoever says nothing for a moment, but no upload before its end.
-	// The bucket lets 16 kB of 512 go at once; what is left takes its time.
+	// The agent greets a client that sends nothing for a moment, but not an upload
+	// before its end. The bucket passes 16 kB of 512 immediately; the rest is limited.
 	slow := upload(l)
 	if slow.Outcome != flow.Connected || slow.Rate > rate*105/100 {
 		t.Errorf("at %d bit/s: %+v", rate, slow)
@@ -46,7 +46,7 @@ func TestUploadsTellTheRateOfALink(t *testing.T) {
 	}
 }
 
-func TestUploadsAreOfStreamsAndOfAnySize(t *testing.T) {
+func TestUploadsNeedAStreamAndHaveAnySize(t *testing.T) {
 	l := pair(t)
 	l.listen("server", probe.Agent{Name: "web-0", Listen: []probe.Socket{{Protocol: flow.TCP, Port: 8080}}})
 	small := l.dial(flow.Flow{From: "client", To: netip.MustParseAddrPort("10.0.2.2:8080"), Upload: 1})[0]
@@ -59,7 +59,7 @@ func TestUploadsAreOfStreamsAndOfAnySize(t *testing.T) {
 	}
 }
 
-func TestConnectionsTellTheirRoundTrip(t *testing.T) {
+func TestConnectionsReportTheirRoundTrip(t *testing.T) {
 	l := pair(t)
 	l.listen("server", probe.Agent{Name: "web-0", Listen: []probe.Socket{{Protocol: flow.TCP, Port: 8080}, {Protocol: flow.UDP, Port: 8080}}})
 	for _, p := range []flow.Protocol{flow.TCP, flow.UDP} {

@@ -17,7 +17,7 @@ import (
 )
 
 // mesh is 100 pods on 10 nodes. A pod has one link, to its node, and the nodes
-// reach each other over a wire:
+// reach each other over an underlay:
 //
 //	pod.0.0 … pod.0.9     pod.1.0 … pod.1.9
 //	  10.1.0.10 …           10.1.1.10 …
@@ -29,22 +29,22 @@ import (
 func mesh(b testing.TB) (*lab, []string, []netip.Addr) {
 	const nodes, pods = 10, 10
 	l := newLab(b)
-	// No IPv6 before any link: its neighbour discovery floods the bridges.
+	// IPv6 off before adding links: its neighbour discovery floods the bridges.
 	add := func(name string) {
 		l.add(name)
 		if err := l.in(name, noIPv6); err != nil {
 			b.Fatal(err)
 		}
 	}
-	add("wire")
-	l.ip("wire", "link add br0 type bridge", "link set br0 up")
+	add("underlay")
+	l.ip("underlay", "link add br0 type bridge", "link set br0 up")
 	var names []string
 	var addrs []netip.Addr
 	for n := range nodes {
 		node := fmt.Sprint("node.", n)
 		add(node)
 		uplink := []string{
-			fmt.Sprintf("link add eth0 type veth peer name n%d netns NS(wire)", n),
+			fmt.Sprintf("link add eth0 type veth peer name n%d netns NS(underlay)", n),
 			fmt.Sprintf("addr add 10.0.0.%d/24 dev eth0", 10+n), "link set eth0 up",
 			fmt.Sprintf("addr add 10.1.%d.1/32 dev lo", n),
 		}
@@ -54,7 +54,7 @@ func mesh(b testing.TB) (*lab, []string, []netip.Addr) {
 			}
 		}
 		l.ip(node, uplink...)
-		l.ip("wire", fmt.Sprintf("link set n%d master br0 up", n))
+		l.ip("underlay", fmt.Sprintf("link set n%d master br0 up", n))
 		for p := range pods {
 			name := fmt.Sprintf("pod.%d.%d", n, p)
 			addr := fmt.Sprintf("10.1.%d.%d", n, 10+p)
@@ -77,9 +77,9 @@ func noIPv6(netns.Here) error {
 	return err
 }
 
-// BenchmarkMesh dials every pod from every other, again and again. Each round is
-// followed by a round of the floor: the least that a program can do to learn that
-// 9,900 connections work. The ratio is of the medians.
+// BenchmarkMesh repeatedly dials every pod from every other. Each round is followed by
+// a round of the floor: the least that a program can do to learn that 9,900 connections
+// work. The ratio is that of the medians.
 func BenchmarkMesh(b *testing.B) {
 	l, names, addrs := mesh(b)
 	floor := newFloor(b, l, names)
@@ -101,7 +101,7 @@ func BenchmarkMesh(b *testing.B) {
 		}
 		return time.Since(began)
 	}
-	all() // neighbours learn each other
+	all() // resolve neighbours
 	floor.mesh(names, addrs)
 	var ours, bare []time.Duration
 	for b.Loop() {
@@ -247,7 +247,7 @@ func join(epoll int, addr netip.Addr) error {
 	return unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, fd, &e)
 }
 
-// drain handles what is ready until at most so many connections are left.
+// drain handles what is ready until at most that many connections are left.
 func drain(epoll int, events []unix.EpollEvent, flying *int, left int) error {
 	const text = "sixteen bytes ok"
 	var buf [64]byte
@@ -277,8 +277,8 @@ func drain(epoll int, events []unix.EpollEvent, flying *int, left int) error {
 	return nil
 }
 
-// The benchmark's network is worth nothing if it does not carry what it should.
-func TestMeshNetworkIsWhole(t *testing.T) {
+// The benchmark is worthless if its network does not work.
+func TestMeshNetworkWorks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("100 network namespaces; run without -short")
 	}
@@ -292,8 +292,8 @@ func TestMeshNetworkIsWhole(t *testing.T) {
 	}
 	seen := l.dial(flows...)
 	for i, s := range seen {
-		// The kernel's table of neighbours is one for all namespaces of the machine. When
-		// others fill it, a datagram is lost, and nobody sends it again.
+		// The kernel has one neighbour table for all namespaces of the machine. When
+		// others fill it, a datagram is lost, and is not retransmitted.
 		for again := 0; again < 5 && s.Outcome == flow.Timeout; again++ {
 			s = l.dial(flows[i])[0]
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// outcome says what an error of a socket means.
+// outcome maps a socket error to an outcome.
 func outcome(err error) flow.Outcome {
 	var no unix.Errno
 	if !errors.As(err, &no) {
@@ -17,17 +17,16 @@ func outcome(err error) flow.Outcome {
 	switch no {
 	case unix.ECONNREFUSED:
 		return flow.Refused
-	// A reset that answers the SYN is ECONNREFUSED, so this came later
-	// (tcp_reset in net/ipv4/tcp_input.c).
+	// A reset in reply to the SYN is ECONNREFUSED, so this came later (tcp_reset in
+	// net/ipv4/tcp_input.c).
 	case unix.ECONNRESET, unix.EPIPE:
 		return flow.Reset
 	case unix.ETIMEDOUT:
 		return flow.Timeout
-	// ICMP errors as the kernel translates them (icmp_err_convert in
-	// net/ipv4/icmp.c), and routes of the types unreachable, prohibit and
-	// blackhole (ip-route(8)), which answer the local sender with
-	// EHOSTUNREACH, EACCES and EINVAL. EPERM is a datagram that the dialer's
-	// own rules drop on the way out.
+	// ICMP errors as the kernel translates them (icmp_err_convert in net/ipv4/icmp.c),
+	// and routes of the types unreachable, prohibit and blackhole (ip-route(8)), which
+	// answer the local sender with EHOSTUNREACH, EACCES and EINVAL. EPERM is a datagram
+	// dropped by the dialer's own OUTPUT rules.
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET,
 		unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO,
 		unix.EACCES, unix.EPERM, unix.EINVAL, unix.EADDRNOTAVAIL:

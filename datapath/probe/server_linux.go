@@ -16,18 +16,18 @@ import (
 
 // How long a connection may be silent.
 const (
-	greetAfter = 150 * time.Millisecond // then it gets the line unasked
+	greetAfter = 150 * time.Millisecond // then it gets the line unrequested
 	idleAfter  = 10 * time.Minute       // then it is closed
 )
 
-// Agent answers inside one network namespace, on every address of it.
+// Agent answers inside one network namespace, on all its addresses.
 type Agent struct {
-	Name   string // as it names itself: web-0
+	Name   string // its own name: web-0
 	Node   string // where it runs; empty outside the cluster
 	IPv6   bool   // the network namespace has IPv6
 	Listen []Socket
-	// Health makes the agent answer HTTP requests as a health check node port; nil:
-	// it says who it is.
+	// Health makes the agent answer HTTP requests as a health check node port; nil: it
+	// reports its identity.
 	Health *Health
 }
 
@@ -41,26 +41,27 @@ type Socket struct {
 // called from any goroutine.
 type Server struct {
 	epoll int
-	wake  int // eventfd: the loop shall look around
+	wake  int // eventfd: wakes the loop
 	done  chan struct{}
 
-	// mu guards all below: the loop holds it while it handles events, not
-	// while it waits for them.
+	// mu guards everything below: the loop holds it while it handles events, not while
+	// it waits for them.
 	mu      sync.Mutex
 	closed  bool
-	err     error // why the loop ended by itself
+	err     error // why the loop failed
 	agents  map[agentKey][]*listener
 	slots   []slot // by descriptor
 	young   connList
 	idle    connList
 	scratch [64 << 10]byte
+	syn     [maxHeaders]byte
 	out     []byte
 }
 
 type agentKey struct{ netns, name string }
 
-// listener is a listening socket. who changes when the agent does; connections
-// keep the one that they were accepted with.
+// listener is a listening socket. who changes with the agent; connections keep the one
+// that they were accepted with.
 type listener struct {
 	fd     int
 	ipv6   bool
@@ -96,8 +97,8 @@ func NewServer() (*Server, error) {
 	return s, nil
 }
 
-// Close ends all sockets and connections. It returns what the server died of, if
-// it had died before.
+// Close closes all sockets and connections. It returns the server's error if it had
+// failed before.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -118,12 +119,11 @@ func (s *Server) Close() error {
 	return s.err
 }
 
-// Listen makes the sockets of the agent exactly those that it lists, in the
-// network namespace that the current thread is in and that the caller names
-// netns. An agent of the same netns and name keeps the sockets that stay, with
-// their connections, and resets the connections of those that go. When a socket
-// cannot be opened, the agent keeps those that it had, but for such as must make
-// way for their like with another IPv6.
+// Listen makes the sockets of the agent exactly those that it lists, in the network
+// namespace that the current thread is in and that the caller names netns. An agent of
+// the same netns and name keeps the sockets that stay, with their connections, and
+// resets the connections of removed ones. If a socket cannot be opened, the agent keeps
+// those that it had, except those to be replaced by one with another IPv6 setting.
 func (s *Server) Listen(_ netns.Here, netns string, a Agent) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +135,8 @@ func (s *Server) Listen(_ netns.Here, netns string, a Agent) error {
 	stays := func(l *listener) bool {
 		return l.fd >= 0 && l.ipv6 == a.IPv6 && slices.Contains(a.Listen, l.socket)
 	}
-	// A socket of the other family has the same port: it must go first, as
-	// with an agent that moves from IPv4 to both.
+	// A socket of the other family has the same port: it must be closed first, as for
+	// an agent that changes from IPv4 to dual stack.
 	for _, l := range old {
 		if slices.Contains(a.Listen, l.socket) && !stays(l) {
 			s.drop(l)
@@ -177,8 +177,8 @@ func (s *Server) Listen(_ netns.Here, netns string, a Agent) error {
 	return nil
 }
 
-// Unlisten ends an agent's sockets and resets their connections. An agent that is
-// not there is no error. It can be called from anywhere.
+// Unlisten closes an agent's sockets and resets their connections. A missing agent is
+// not an error. It can be called from anywhere.
 func (s *Server) Unlisten(netns, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *Server) Unlisten(netns, name string) {
 	delete(s.agents, agentKey{netns, name})
 }
 
-// open makes a listening socket in the current network namespace and watches it.
+// open creates a listening socket in the current network namespace and watches it.
 func (s *Server) open(socket Socket, ipv6 bool) (*listener, error) {
 	fd, err := openListener(socket, ipv6)
 	if err != nil {
@@ -226,7 +226,7 @@ func (s *Server) drop(l *listener) {
 	}
 }
 
-// slot is the slot of a descriptor that is new.
+// slot is the slot of a new descriptor.
 func (s *Server) slot(fd int) *slot {
 	for len(s.slots) <= fd {
 		s.slots = append(s.slots, slot{})
@@ -239,17 +239,17 @@ func (s *Server) watch(fd int, events uint32, op int) error {
 	return os.NewSyscallError("epoll_ctl", err)
 }
 
-// poke makes the loop look around.
+// poke wakes the loop.
 func (s *Server) poke() {
-	one := [8]byte{1} // any number but zero, in either byte order
+	one := [8]byte{1} // any number except zero, in either byte order
 	_, _ = unix.Write(s.wake, one[:])
 }
 
 // loop serves until Close. It is the only goroutine of the server.
 //
-// An event may be about a descriptor that was closed, and opened anew, since the
-// kernel reported it. That is harmless: events are level-triggered, nothing
-// blocks, and what an event says is only ever a reason to try.
+// An event may be about a descriptor that was closed, and reused, since the kernel
+// reported it. That is harmless: events are level-triggered, nothing blocks, and an
+// event is only a reason to try.
 func (s *Server) loop() {
 	defer close(s.done)
 	events := make([]unix.EpollEvent, 256)
@@ -291,8 +291,8 @@ func (s *Server) handle(fd int, now time.Time) {
 	}
 }
 
-// expire greets the silent, closes the idle, and returns for how many
-// milliseconds there is nothing more to do.
+// expire greets silent connections, closes idle ones, and returns the number of
+// milliseconds until more is due.
 func (s *Server) expire(now time.Time) int {
 	for c := s.young.first; c != nil && now.Sub(c.since) >= greetAfter; c = s.young.first {
 		s.greet(c, now)

@@ -24,7 +24,7 @@ import (
 	"github.com/netlab/netlab/datapath/probe"
 )
 
-// agentOnLoopback is an agent alone in a network namespace, on 127.0.0.1:80.
+// agentOnLoopback is a single agent in a network namespace, on 127.0.0.1:80.
 func agentOnLoopback(t *testing.T) *lab {
 	t.Helper()
 	l := newLab(t)
@@ -52,7 +52,7 @@ func (l *lab) connect(network string) net.Conn {
 // wantLine checks an answer to connection c.
 func wantLine(t *testing.T, c net.Conn, line string) {
 	t.Helper()
-	want := fmt.Sprintf(`{"name":"web-0","node":"node1","proto":%q,"local":"127.0.0.1:80","peer":%q}`+"\n",
+	want := fmt.Sprintf(`{"name":"web-0","node":"node1","proto":%q,"local":"127.0.0.1:80","peer":%q,"ttl":64}`+"\n",
 		c.LocalAddr().Network(), c.LocalAddr())
 	if line != want {
 		t.Errorf("got  %s\nwant %s", line, want)
@@ -97,11 +97,11 @@ func TestEveryLineOfALongConnectionIsAnswered(t *testing.T) {
 	}
 	c.(*net.TCPConn).CloseWrite()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 {
-		t.Errorf("after the last line: %q, %v; want a close in order", rest, err)
+		t.Errorf("after the last line: %q, %v; want a graceful close", rest, err)
 	}
 }
 
-// More answers than fit into the socket's buffers are owed before any is read.
+// More answers than fit into the socket's buffers are pending before any is read.
 func TestAPeerThatReadsLateLosesNothing(t *testing.T) {
 	c := agentOnLoopback(t).connect("tcp")
 	const n = 200_000
@@ -211,7 +211,7 @@ func TestDatagramsAreAnswered(t *testing.T) {
 	}
 }
 
-// Two agents whose addresses are each other's source would go on for ever.
+// Two agents with each other's address as source would go on forever.
 func TestAnAnswerIsNotAnswered(t *testing.T) {
 	c := agentOnLoopback(t).connect("udp")
 	c.Write([]byte(`{"name":"web-1","node":"","proto":"udp"}` + "\n"))
@@ -284,7 +284,7 @@ func TestATakenPortIsAnError(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if s := l.dial(flow.Flow{From: "host", To: to("127.0.0.1:81"), Protocol: p})[0]; s.Outcome != flow.Refused {
-			t.Errorf("%s port 81 stayed behind: %s", p, s.Outcome)
+			t.Errorf("%s port 81 is still open: %s", p, s.Outcome)
 		}
 	}
 }
@@ -295,7 +295,7 @@ func TestTheServerSurvivesAbuse(t *testing.T) {
 		c := l.connect("tcp").(*net.TCPConn)
 		switch i % 4 {
 		case 0:
-			c.SetLinger(0) // a reset before a word
+			c.SetLinger(0) // a reset before any data
 		case 1:
 			c.Write([]byte{0, 255, '\n', '\n', 0x16, 3, 1})
 		case 2:
@@ -343,7 +343,7 @@ func TestAListenerCostsLittleHeap(t *testing.T) {
 	}
 }
 
-func TestCloseGivesBackEveryDescriptor(t *testing.T) {
+func TestCloseReleasesEveryDescriptor(t *testing.T) {
 	before := descriptorsOpen(t)
 	t.Run("use", func(t *testing.T) {
 		l := agentOnLoopback(t)
@@ -366,20 +366,20 @@ func TestCloseGivesBackEveryDescriptor(t *testing.T) {
 }
 
 func TestAnswersAreRecognized(t *testing.T) {
-	good := `{"name":"db/web-0","node":"","proto":"udp","local":"[fd00::1]:80","peer":"10.0.0.1:4"}`
-	want := probe.Answer{Name: "db/web-0", Proto: flow.UDP, Local: to("[fd00::1]:80"), Peer: netip.MustParseAddrPort("10.0.0.1:4")}
+	good := `{"name":"db/web-0","node":"","proto":"udp","local":"[fd00::1]:80","peer":"10.0.0.1:4","ttl":62}`
+	want := probe.Answer{Name: "db/web-0", Proto: flow.UDP, Local: to("[fd00::1]:80"), Peer: netip.MustParseAddrPort("10.0.0.1:4"), TTL: 62}
 	if a, ok := probe.ParseAnswer([]byte(good)); !ok || a != want {
 		t.Errorf("got %v %v, want %v", a, ok, want)
 	}
 	for _, bad := range []string{"", "{", "null", `{"name":""}`, `{"name":"x","peer":"y"}`, "HTTP/1.1 400", good[:40]} {
 		if a, ok := probe.ParseAnswer([]byte(bad)); ok {
-			t.Errorf("%q is no answer, got %v", bad, a)
+			t.Errorf("%q is not an answer, got %v", bad, a)
 		}
 	}
 }
 
 // Each connection costs this process two descriptors: there are too few for all.
-func TestWithoutDescriptorsTheOldestConnectionMakesWay(t *testing.T) {
+func TestWithoutDescriptorsTheOldestConnectionIsClosed(t *testing.T) {
 	l := agentOnLoopback(t)
 	limitDescriptors(t, 20)
 	var all []net.Conn
@@ -398,8 +398,8 @@ func TestWithoutDescriptorsTheOldestConnectionMakesWay(t *testing.T) {
 	}
 }
 
-// A connected datagram socket hears only the address that it asked.
-func TestDatagramsAreAnsweredFromTheAddressThatWasAsked(t *testing.T) {
+// A connected datagram socket receives only from the address that it sent to.
+func TestDatagramsAreAnsweredFromTheirDestination(t *testing.T) {
 	l := agentOnLoopback(t)
 	for _, addr := range []string{"127.0.0.1:80", "127.0.0.2:80", "127.1.2.3:80"} {
 		if s := l.dial(flow.Flow{From: "host", To: to(addr), Protocol: flow.UDP})[0]; s.Outcome != flow.Connected {
@@ -444,7 +444,7 @@ func TestHealthChecksAnswerAsKubeProxy(t *testing.T) {
 	}
 }
 
-func TestHTTPFlowsHearWhoAnswers(t *testing.T) {
+func TestHTTPFlowsLearnTheServer(t *testing.T) {
 	l := agentOnLoopback(t)
 	s := l.dial(flow.Flow{From: "host", To: to("127.0.0.1:80"), Path: "/", Within: 10 * time.Second})[0]
 	if s.Status != 200 || s.Answer != "web-0" || s.Source.Addr() != to("127.0.0.1:80").Addr() {

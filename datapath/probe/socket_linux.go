@@ -10,8 +10,8 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// backlog is the longest queue of connections that wait to be accepted; the
-// kernel cuts it to net.core.somaxconn.
+// backlog is the longest queue of connections waiting to be accepted; the kernel limits
+// it to net.core.somaxconn.
 const backlog = 4096
 
 // openListener opens a non-blocking socket on the wildcard address in the network
@@ -36,8 +36,8 @@ func openListener(s Socket, ipv6 bool) (int, error) {
 	return fd, nil
 }
 
-// socketOf is the kind and protocol of socket that speaks a protocol. SCTP sockets of
-// the one-to-one style behave as those of TCP do (RFC 6458, section 4).
+// socketOf is the kind and protocol of socket for a protocol. One-to-one style SCTP
+// sockets behave like TCP sockets (RFC 6458, section 4).
 func socketOf(p flow.Protocol) (kind, number int, ok bool) {
 	switch p {
 	case flow.TCP, "":
@@ -57,17 +57,20 @@ func setUpListener(fd int, s Socket, ipv6 bool) error {
 	}
 	switch {
 	case s.Protocol == flow.TCP:
-		// Accepted connections inherit both.
+		// Accepted connections inherit the first two.
 		options = append(options,
 			[3]int{unix.SOL_SOCKET, unix.SO_REUSEADDR, 1},
-			[3]int{unix.SOL_TCP, unix.TCP_NODELAY, 1})
+			[3]int{unix.SOL_TCP, unix.TCP_NODELAY, 1},
+			[3]int{unix.SOL_TCP, unix.TCP_SAVE_SYN, 1})
 	case s.Protocol == flow.SCTP:
 	case ipv6:
-		// Not SO_REUSEADDR: with UDP a second socket would take the
-		// first one's port without an error.
-		options = append(options, [3]int{unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1})
+		// Not SO_REUSEADDR: with UDP a second socket would take the first one's port
+		// without an error. For IPv4 datagrams, which it receives as well, such a
+		// socket reports the TTL.
+		options = append(options, [3]int{unix.SOL_IPV6, unix.IPV6_RECVPKTINFO, 1},
+			[3]int{unix.SOL_IPV6, unix.IPV6_RECVHOPLIMIT, 1}, [3]int{unix.SOL_IP, unix.IP_RECVTTL, 1})
 	default:
-		options = append(options, [3]int{unix.SOL_IP, unix.IP_PKTINFO, 1})
+		options = append(options, [3]int{unix.SOL_IP, unix.IP_PKTINFO, 1}, [3]int{unix.SOL_IP, unix.IP_RECVTTL, 1})
 	}
 	for _, o := range options {
 		if err := unix.SetsockoptInt(fd, o[0], o[1], o[2]); err != nil {
@@ -90,14 +93,14 @@ func setUpListener(fd int, s Socket, ipv6 bool) error {
 	return os.NewSyscallError("listen", unix.Listen(fd, backlog))
 }
 
-// takePort gives a TCP socket a source port that no other connection of the network
-// namespace has meanwhile. Connect alone chooses one for each destination, so that two
-// connections to two addresses often have the same. IPVS knows whom an answer is for by
-// the client's address and port and the real server's, not by the virtual one's, and takes
-// the newer of two connections that differ in nothing else (ip_vs_conn_out_get in
-// net/netfilter/ipvs/ip_vs_conn.c): the older one would never be answered.
+// takePort gives a TCP socket a source port that no other connection in the network
+// namespace uses. Connect alone chooses one per destination, so that connections to two
+// addresses often share one. IPVS matches replies by the client's address and port and
+// the real server's, not the virtual server's, and takes the newer of two connections
+// that differ in nothing else (ip_vs_conn_out_get in net/netfilter/ipvs/ip_vs_conn.c):
+// the older one would never be answered.
 //
-// EADDRINUSE: all are taken.
+// EADDRINUSE: all are in use.
 func takePort(fd, family int) error {
 	var any unix.Sockaddr = &unix.SockaddrInet4{}
 	if family == unix.AF_INET6 {
@@ -106,8 +109,7 @@ func takePort(fd, family int) error {
 	return os.NewSyscallError("bind", unix.Bind(fd, any))
 }
 
-// setLinger says whether closing fd resets the connection at once, or ends it in
-// order.
+// setLinger sets whether closing fd resets the connection, or closes it gracefully.
 func setLinger(fd int, reset bool) error {
 	l := unix.Linger{}
 	if reset {

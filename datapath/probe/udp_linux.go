@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"encoding/binary"
 	"net/netip"
 	"unsafe"
 
@@ -12,7 +13,7 @@ import (
 // other sockets get their turn.
 const datagramsPerTurn = 64
 
-// answerDatagrams answers the datagrams that wait. One that cannot be answered is
+// answerDatagrams answers the pending datagrams. One that cannot be answered is
 // dropped, as UDP does.
 func (s *Server) answerDatagrams(l *listener) {
 	var oob [128]byte
@@ -21,31 +22,36 @@ func (s *Server) answerDatagrams(l *listener) {
 		if err != nil {
 			return
 		}
-		asked, reply := destination(oob[:oobn])
-		if !asked.IsValid() || bytes.HasPrefix(s.scratch[:n], []byte(answerStart)) {
+		d := arrivalOf(oob[:oobn])
+		if !d.asked.IsValid() || bytes.HasPrefix(s.scratch[:n], []byte(answerStart)) {
 			continue
 		}
-		local := netip.AddrPortFrom(asked, l.socket.Port)
-		s.out = l.who.appendLine(s.out[:0], local, addrPort(from))
-		_, _ = unix.SendmsgN(l.fd, s.out, reply, from, unix.MSG_NOSIGNAL)
+		local := netip.AddrPortFrom(d.asked, l.socket.Port)
+		s.out = l.who.appendLine(s.out[:0], local, addrPort(from), d.ttl)
+		_, _ = unix.SendmsgN(l.fd, s.out, d.reply, from, unix.MSG_NOSIGNAL)
 	}
 }
 
-// destination finds the address that a datagram was sent to in its control
-// messages, and makes the control message that sends the answer from there.
-func destination(oob []byte) (netip.Addr, []byte) {
+// arrival is what the kernel reports about a datagram in its control messages.
+type arrival struct {
+	asked netip.Addr // the address that it was sent to
+	reply []byte     // the control message that sends the answer from there
+	ttl   uint8      // or hop limit; 0: unknown
+}
+
+func arrivalOf(oob []byte) (a arrival) {
 	for len(oob) >= unix.CmsgLen(0) {
 		h, data, rest, err := unix.ParseOneSocketControlMessage(oob)
 		if err != nil {
-			return netip.Addr{}, nil
+			return arrival{}
 		}
 		oob = rest
 		switch {
 		case h.Level == unix.SOL_IP && h.Type == unix.IP_PKTINFO && len(data) >= unix.SizeofInet4Pktinfo:
 			p := (*unix.Inet4Pktinfo)(unsafe.Pointer(&data[0]))
-			// Spec_dst differs from Addr for a broadcast only: no address to
-			// answer from. The route, not the way in, chooses the way out.
-			return netip.AddrFrom4(p.Addr), unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: p.Spec_dst})
+			// Spec_dst differs from Addr only for a broadcast: no address to answer
+			// from. The output link is chosen by the route, not by the input link.
+			a.asked, a.reply = netip.AddrFrom4(p.Addr), unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: p.Spec_dst})
 		case h.Level == unix.SOL_IPV6 && h.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo:
 			p := (*unix.Inet6Pktinfo)(unsafe.Pointer(&data[0]))
 			addr := netip.AddrFrom16(p.Addr)
@@ -53,8 +59,12 @@ func destination(oob []byte) (netip.Addr, []byte) {
 			if addr.IsLinkLocalUnicast() {
 				reply.Ifindex = p.Ifindex
 			}
-			return addr.Unmap(), unix.PktInfo6(&reply)
+			a.asked, a.reply = addr.Unmap(), unix.PktInfo6(&reply)
+		case h.Level == unix.SOL_IP && h.Type == unix.IP_TTL, h.Level == unix.SOL_IPV6 && h.Type == unix.IPV6_HOPLIMIT:
+			if len(data) >= 4 {
+				a.ttl = uint8(binary.NativeEndian.Uint32(data))
+			}
 		}
 	}
-	return netip.Addr{}, nil
+	return a
 }

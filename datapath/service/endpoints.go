@@ -10,7 +10,7 @@ import (
 // choose fills in the endpoints that a node uses, as kube-proxy chooses them
 // (CategorizeEndpoints in kubernetes pkg/proxy/topology.go). In each list,
 // endpoints that terminate but still serve step in when no ready one is left
-// there: of the cluster before hints are looked at, of the node whatever there is
+// there: in the cluster before hints are evaluated, on the node whatever there is
 // elsewhere.
 func (p *Port) choose(node *topology.Node) {
 	family := endpointsOf(p.Port, p.ClusterIP.Is6())
@@ -30,10 +30,10 @@ func (p *Port) choose(node *topology.Node) {
 	p.All = union(p.Cluster, p.Local)
 }
 
-// near returns the endpoints whose hints say that this node shall use them: those
-// for the node itself, else those for its zone. Hints count only when every
-// endpoint has some and at least one means this node; else a node could be left
-// with nothing, or an endpoint without a hint get no traffic from anywhere.
+// near returns the endpoints whose hints say that this node should use them: those
+// for the node itself, else those for its zone. Hints apply only when every endpoint
+// has some and at least one is for this node; otherwise a node could be left with
+// nothing, or an endpoint without a hint get no traffic at all.
 func near(list []*topology.Endpoint, node *topology.Node) []*topology.Endpoint {
 	if here, ok := hinted(list, node.Name, func(e *topology.Endpoint) []string { return e.ForNodes }); ok {
 		return here

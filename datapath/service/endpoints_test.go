@@ -9,7 +9,7 @@ import (
 )
 
 // Hints follow the state of an endpoint: z=east,west for zones, n=a for nodes. The
-// node that asks is a, in zone east.
+// node in question is a, in zone east.
 func TestHintsKeepTrafficNear(t *testing.T) {
 	for _, row := range []struct {
 		name      string
@@ -20,12 +20,12 @@ func TestHintsKeepTrafficNear(t *testing.T) {
 		{"zone", "a1:r:z=east b1:r:z=east c1:r:z=west", "a1 b1"},
 		{"an endpoint may serve several zones", "a1:r:z=west b1:r:z=west,east", "b1"},
 		{"one without a hint turns them off", "a1:r:z=east b1:r c1:r:z=west", "a1 b1 c1"},
-		{"one that is not ready may be without", "a1:r:z=east b1:n c1:r:z=west", "a1"},
+		{"one that is not ready need not have any", "a1:r:z=east b1:n c1:r:z=west", "a1"},
 		{"none for this zone", "b1:r:z=west c1:r:z=west", "b1 c1"},
 		{"node", "a1:r:n=a:z=east b1:r:n=b:z=east", "a1"},
 		{"node and zone, none for this node", "b1:r:n=b:z=east c1:r:n=c:z=west", "b1"},
 		{"nodes only, none for this node", "b1:r:n=b c1:r:n=c", "b1 c1"},
-		{"one without a node hint: zones count", "a1:r:n=a:z=east b1:r:z=east c1:r:n=c:z=west", "a1 b1"},
+		{"one without a node hint: zones apply", "a1:r:n=a:z=east b1:r:z=east c1:r:n=c:z=west", "a1 b1"},
 		{"hints of terminating ones do not count", "a1:s:z=west b1:s:z=east", "a1 b1"},
 		{"hinted away from a local one", "a1:r:z=west b1:r:z=east", "b1"},
 	} {

@@ -61,7 +61,7 @@ func TestServicesOfOthersHaveNoPorts(t *testing.T) {
 	}
 }
 
-func TestSourceRangesAreOfTheFamilyAndZeroIsNone(t *testing.T) {
+func TestSourceRangesAreOfTheFamilyAndZeroMeansNone(t *testing.T) {
 	for _, row := range []struct{ ranges, v4, v6 string }{
 		{"", "[]", "[]"},
 		{"10.0.0.0/8 fd00::/8 192.168.0.0/16", "[10.0.0.0/8 192.168.0.0/16]", "[fd00::/8]"},

@@ -28,8 +28,8 @@ func HealthChecks(v View) []plan.Agent {
 }
 
 // localEndpoints counts the addresses of ready endpoints on a node. Terminating
-// ones do not count, although they may still get traffic: the load balancer shall
-// turn away before they are gone.
+// ones do not count, although they may still get traffic: the load balancer should
+// stop using the node before they are gone.
 func localEndpoints(svc *topology.Service, ipv6 bool, node *topology.Node) int {
 	addrs := map[netip.Addr]bool{}
 	for _, p := range svc.Ports {

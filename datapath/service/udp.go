@@ -8,8 +8,8 @@ import (
 )
 
 // UDPServices returns the UDP ports whose connection tracking entries a node has to
-// clean up when endpoints change. Ports that nobody serves are left alone: their
-// clients may as well wait.
+// clean up when endpoints change. Ports without endpoints are left alone: their
+// clients have nowhere to go.
 func UDPServices(v View) []plan.UDPService {
 	var out []plan.UDPService
 	for i := range v.Ports {

@@ -17,7 +17,7 @@ type View struct {
 	Addrs []netip.Addr
 	// Ports are the service ports by namespace, service and port name, in each
 	// family of which their service has a cluster IP. Services without one have
-	// none (headless, ExternalName), nor have those that somebody else serves.
+	// none (headless, ExternalName), nor have those that another proxy serves.
 	Ports []Port
 }
 
@@ -32,21 +32,21 @@ type Port struct {
 	// VIPs are the load balancer addresses of the family for which packets reach
 	// nodes: those of mode Proxy are not among them.
 	VIPs []netip.Addr
-	// SourceRanges are who may use the VIPs; empty: everybody.
+	// SourceRanges are the clients that may use the VIPs; empty: all.
 	SourceRanges []netip.Prefix
 	// HealthCheckNodePort is where a load balancer asks whether to send traffic to
-	// this node; 0: nobody asks.
+	// this node; 0: none.
 	HealthCheckNodePort uint16
 	// Known is how many endpoints there are, in whatever state.
 	Known int
 	// Cluster are the endpoints under traffic policy Cluster, Local those under
-	// policy Local. Each is empty where neither policy asks for it. They are
+	// policy Local. Each is empty where neither policy needs it. They are
 	// ordered as kube-proxy orders them: by the text of address and port.
 	Cluster, Local []*topology.Endpoint
 	// All are the endpoints of either list, in the same order.
 	All []*topology.Endpoint
 	// Any says that some endpoint is usable somewhere, on this node or not: without
-	// it packets are refused, with it but none here under policy Local, dropped.
+	// one, packets are refused; with one, but none here under policy Local, dropped.
 	Any bool
 }
 
@@ -111,14 +111,14 @@ func (p *Port) ExternalLocal() bool {
 }
 
 // External reports whether the port can be reached from outside the cluster. The
-// external traffic policy of others means nothing.
+// external traffic policy of others has no effect.
 func (p *Port) External() bool {
 	return p.Port.NodePort != 0 || len(p.ExternalIPs) > 0 || len(p.VIPs) > 0
 }
 
 // UsesCluster reports whether the node needs the endpoints of the whole cluster.
 // An external port does under either policy: under Local, pods and the node itself
-// take a short cut past it.
+// short-circuit it.
 func (p *Port) UsesCluster() bool { return !p.InternalLocal() || p.External() }
 
 // UsesLocal reports whether the node needs its own endpoints.

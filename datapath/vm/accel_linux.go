@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Values of the variable that overrules the choice of the accelerator.
+// Values of the variable that overrides the choice of accelerator.
 const (
 	accelVariable = "NLAB_VM_ACCEL"
 	accelKVM      = "kvm"
 	accelTCG      = "tcg"
 )
 
-// provePatience is how long a kernel may take to come up by KVM. It takes a second;
-// where /dev/kvm is no real one the kernel spins for ever.
+// provePatience is how long a kernel may take to boot with KVM. It takes a second; if
+// /dev/kvm is not usable the kernel spins forever.
 const provePatience = 5 * time.Second
 
-// ChooseKVM reports whether a kernel is to be run by KVM instead of an emulated
-// processor. That /dev/kvm is there proves nothing: inside other virtual machines it
-// may be one that no stock kernel boots with. So the kernel itself is booted once,
-// and the verdict kept for this pair of kernels.
+// ChooseKVM reports whether a kernel is to be run with KVM instead of an emulated
+// processor. The presence of /dev/kvm proves nothing: inside other virtual machines it
+// may be one with which no stock kernel boots. So the kernel itself is booted once, and
+// the verdict kept for this pair of kernels.
 func ChooseKVM(ctx context.Context, k Kernel) (bool, error) {
 	switch value := os.Getenv(accelVariable); value {
 	case accelKVM:
@@ -36,7 +36,7 @@ func ChooseKVM(ctx context.Context, k Kernel) (bool, error) {
 		return false, nil
 	case "":
 	default:
-		return false, fmt.Errorf("%s is %q: known are %s and %s", accelVariable, value, accelKVM, accelTCG)
+		return false, fmt.Errorf("%s is %q: use %s or %s", accelVariable, value, accelKVM, accelTCG)
 	}
 	if !kvmPossible() {
 		return false, nil
@@ -56,14 +56,14 @@ func ChooseKVM(ctx context.Context, k Kernel) (bool, error) {
 	if proved {
 		text = accelKVM
 	}
-	// Without a place to keep it, the kernel is tried again next time.
+	// If it cannot be stored, the kernel is tried again next time.
 	if os.MkdirAll(filepath.Dir(verdict), 0o755) == nil {
 		_ = os.WriteFile(verdict, []byte(text+"\n"), 0o644)
 	}
 	return proved, nil
 }
 
-// kvmPossible looks whether the processor's own virtualization is behind /dev/kvm,
+// kvmPossible checks whether the processor supports the virtualization behind /dev/kvm,
 // and we may use it.
 func kvmPossible() bool {
 	if unix.Access("/dev/kvm", unix.R_OK|unix.W_OK) != nil {
@@ -94,7 +94,7 @@ func verdictFile(k Kernel) (string, error) {
 	return filepath.Join(cache, "accelerators", strings.ReplaceAll(name, "/", "_")), nil
 }
 
-// prove boots a kernel by KVM with an init that says so and ends.
+// prove boots a kernel with KVM and an init that reports success and ends.
 func prove(ctx context.Context, k Kernel) (bool, error) {
 	e, err := emulatorOf(runtime.GOARCH)
 	if err != nil {
@@ -102,7 +102,7 @@ func prove(ctx context.Context, k Kernel) (bool, error) {
 	}
 	program, err := findProgram(e.program)
 	if err != nil {
-		return false, nil // Run says so
+		return false, nil // Run reports it
 	}
 	dir, done, err := workDir()
 	if err != nil {

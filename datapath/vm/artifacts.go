@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// pack writes files and folders into a tar archive; what is not there is left out.
+// pack writes files and folders into a tar archive; missing ones are left out.
 func pack(w io.Writer, names []string) error {
 	archive := tar.NewWriter(w)
 	for _, name := range names {
@@ -49,7 +49,7 @@ func packOne(archive *tar.Writer, name string, d fs.DirEntry) error {
 		return err
 	}
 	defer f.Close()
-	// A file that grows meanwhile must not break the archive.
+	// A file that grows while being read must not break the archive.
 	_, err = io.Copy(archive, io.LimitReader(f, header.Size))
 	return err
 }
@@ -100,12 +100,12 @@ func unpackFile(root *os.Root, name string, content io.Reader) error {
 	return f.Close()
 }
 
-// bringBack copies what was unpacked below a folder to the places that it had.
+// bringBack copies what was unpacked below a folder to its original paths.
 func bringBack(dir string, names []string) error {
 	for _, name := range names {
 		err := filepath.WalkDir(filepath.Join(dir, name), func(p string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // the guest did not make it
+				return nil // the guest did not create it
 			}
 			if err != nil {
 				return err

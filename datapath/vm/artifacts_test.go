@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestFilesComeBack(t *testing.T) {
+func TestFilesAreCopiedBack(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	report := filepath.Join(from, "reports", "junit.xml")
 	if err := os.MkdirAll(filepath.Dir(report), 0o755); err != nil {
@@ -35,7 +35,7 @@ func TestFilesComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(report); err != nil || string(got) != "<ok/>" {
-		t.Errorf("at its old place: %q, %v", got, err)
+		t.Errorf("at its original path: %q, %v", got, err)
 	}
 }
 
@@ -50,9 +50,9 @@ func TestArchivesStayInTheirFolder(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "in")
 	if err := unpack(&archive, dir); err == nil {
-		t.Error("a name that leads out passes")
+		t.Error("a name that leads outside is accepted")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "..", "outside")); err == nil {
-		t.Error("a file lies outside")
+		t.Error("a file was written outside")
 	}
 }

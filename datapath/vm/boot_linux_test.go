@@ -18,15 +18,15 @@ import (
 const hangVariable = "NLAB_TEST_HANG"
 
 func TestMain(m *testing.M) {
-	Main() // this program is also the init of the machines under test
+	Main() // this binary is also the init of the machines under test
 	if os.Getenv(hangVariable) != "" {
 		time.Sleep(time.Hour)
 	}
 	os.Exit(m.Run())
 }
 
-// machine is one to boot, where that is wanted: it takes seconds, a download the
-// first time, and QEMU.
+// machine returns a machine to boot, if enabled: it takes seconds, a download the first
+// time, and QEMU.
 func machine(t *testing.T) Machine {
 	t.Helper()
 	if os.Getenv("NLAB_TEST_VM") == "" {
@@ -45,7 +45,7 @@ func machine(t *testing.T) Machine {
 
 func shell(script string) Job { return Job{Argv: []string{"sh", "-c", script}, Limit: time.Minute} }
 
-// One machine, many jobs: each leaves the next one undisturbed.
+// One machine, many jobs: none disturbs the next.
 func TestJobsOfAMachine(t *testing.T) {
 	m := machine(t)
 	files := t.TempDir()
@@ -61,7 +61,7 @@ func TestJobsOfAMachine(t *testing.T) {
 	orphan := shell("sleep 1000 & echo gone")
 	jobs := []Job{
 		shell("exit 7"), {Argv: []string{"no-such-program"}}, shell("kill -9 $$"), hang, stuck,
-		shell("seq 1 60000"), // 350 kB, which must come through a pipe
+		shell("seq 1 60000"), // 350 kB, which must pass through a pipe
 		shell("cat " + brought + "; mkdir -p /out; seq 1 3000000 >/out/large; echo error >&2"), input, orphan,
 		shell("read -r _ 2>/dev/null || echo no input"),
 	}
@@ -103,10 +103,10 @@ func TestJobsOfAMachine(t *testing.T) {
 		}
 	}
 	if got := errs.String(); !strings.Contains(got, "error\n") || !strings.Contains(got, "boot_linux_test.go") {
-		t.Errorf("errors lack those of a job, or where the one that hangs does:\n%.2000s", got)
+		t.Errorf("errors lack those of a job, or the stack of the hanging one:\n%.2000s", got)
 	}
 	if info, err := os.Stat(filepath.Join(files, "out", "large")); err != nil || info.Size() != 22888896 {
-		t.Errorf("a large file does not come back whole: %v", err)
+		t.Errorf("a large file does not come back complete: %v", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestPanicOfTheGuestEndsTheMachine(t *testing.T) {
 	}
 }
 
-// A guest that says nothing any more is not waited for.
+// A guest that stops responding is not waited for.
 func TestSilentGuestIsSwitchedOff(t *testing.T) {
 	m := machine(t)
 	m.Patience = 15 * time.Second
@@ -130,8 +130,8 @@ func TestSilentGuestIsSwitchedOff(t *testing.T) {
 	}
 }
 
-// Nor is one that does not come up, however long its jobs may take.
-func TestMachineThatDoesNotComeUpIsSwitchedOff(t *testing.T) {
+// Nor is one that does not boot, however long its jobs may take.
+func TestMachineThatDoesNotBootIsSwitchedOff(t *testing.T) {
 	m := machine(t)
 	m.Patience = 100 * time.Millisecond
 	result, err := Run(t.Context(), m, Boot{Jobs: []Job{{Argv: []string{"true"}}}}, Streams{})
@@ -168,7 +168,7 @@ func TestInterruptSwitchesTheMachineOff(t *testing.T) {
 	}
 }
 
-// A user without rights, and without a kernel of its own in the cache.
+// An unprivileged user, without a kernel in its own cache.
 func TestOrdinaryUserRunsMachines(t *testing.T) {
 	machine(t)
 	if os.Geteuid() != 0 {

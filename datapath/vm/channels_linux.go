@@ -15,12 +15,12 @@ import (
 
 var escapes = regexp.MustCompile("\x1b(\\[[0-9;?]*[a-zA-Z]|c)")
 
-// running is the host's side of a machine that runs.
+// running is the host's side of a running machine.
 type running struct {
 	boot    Boot
 	streams Streams
 	started time.Time
-	up      func() // called when the first job can begin
+	up      func() // called when the first job can start
 
 	listeners map[port]*net.UnixListener
 	workers   sync.WaitGroup
@@ -31,7 +31,7 @@ type running struct {
 	got    map[port]int64 // bytes received
 	more   *sync.Cond     // got has changed
 	result Result
-	broken error // what the guest, or this side, could not do
+	broken error // the error of the guest or of this side
 	closed bool
 }
 
@@ -50,7 +50,7 @@ func (r *running) listen(dir string) error {
 	return nil
 }
 
-// serve starts to drain all channels.
+// serve starts draining all channels.
 func (r *running) serve() {
 	for p, l := range r.listeners {
 		r.workers.Go(func() {
@@ -78,8 +78,8 @@ func (r *running) close() {
 	})
 }
 
-// wait returns when all that the emulator sent has been handled. It has ended, so
-// that every connection ends, too.
+// wait returns when everything that the emulator sent has been handled. The emulator
+// has ended, so every connection ends, too.
 func (r *running) wait() { r.workers.Wait() }
 
 func (r *running) drain(p port, conn net.Conn) {
@@ -91,7 +91,8 @@ func (r *running) drain(p port, conn net.Conn) {
 		r.copy(p, r.streams.Err, conn)
 	case portTerminal:
 		if r.streams.In != nil {
-			// This reader ends with the process: a read of a terminal cannot be stopped.
+			// This reader ends with the process: reading a terminal cannot be
+			// interrupted.
 			go func() { _, _ = io.Copy(conn, r.streams.In) }()
 		}
 		r.copy(p, r.streams.Out, conn)
@@ -102,8 +103,8 @@ func (r *running) drain(p port, conn net.Conn) {
 	}
 }
 
-// copy passes on what the guest prints. When the user's side breaks, the rest is
-// read nevertheless, so that the guest does not wait.
+// copy passes on what the guest prints. If the user's side breaks, the rest is still
+// read, so that the guest does not block.
 func (r *running) copy(p port, to io.Writer, from io.Reader) {
 	if to == nil {
 		to = io.Discard
@@ -115,7 +116,7 @@ func (r *running) copy(p port, to io.Writer, from io.Reader) {
 	_, _ = io.Copy(io.Discard, counter{r, p, from})
 }
 
-// counter counts what was read from a channel.
+// counter counts the bytes read from a channel.
 type counter struct {
 	r    *running
 	p    port

@@ -19,12 +19,12 @@ const (
 	modeSymlink = 0o120000
 )
 
-// tree is a file system to be: what lies where. Paths are absolute. A directory
-// exists as soon as something lies in it.
+// tree describes a file system to be created. Paths are absolute. A directory exists as
+// soon as something is in it.
 type tree struct {
 	entries map[string]entry
-	// merged are directories that are links to others, as /bin is to /usr/bin.
-	// Whatever is put below them lands below the others.
+	// merged are directories that are links to others, as /bin is to /usr/bin. Whatever
+	// is put below them ends up below the others.
 	merged map[string]string
 }
 
@@ -46,7 +46,7 @@ func newTree() *tree {
 	return t
 }
 
-// place is where a path lands.
+// place returns where a path ends up.
 func (t *tree) place(name string) string {
 	name = path.Clean("/" + name)
 	for from, to := range t.merged {
@@ -74,7 +74,7 @@ func (t *tree) text(name string, permissions uint32, text []byte) {
 	t.put(name, entry{mode: modeFile | permissions, text: text})
 }
 
-// file puts a file of this machine somewhere.
+// file adds a file of this machine at a path.
 func (t *tree) file(name string, permissions fs.FileMode, source string) {
 	t.put(name, entry{mode: modeFile | uint32(permissions.Perm()), source: source})
 }
@@ -85,7 +85,7 @@ func (t *tree) put(name string, e entry) {
 		return
 	}
 	if old, ok := t.entries[name]; ok && old.mode&^0o7777 != modeDir && e.mode&^0o7777 == modeDir {
-		return // a link to a directory, or a file, stays what it is
+		return // a link to a directory, or a file, stays as it is
 	}
 	t.entries[name] = e
 	if parent := path.Dir(name); parent != "/" && !t.has(parent) {
@@ -95,8 +95,8 @@ func (t *tree) put(name string, e entry) {
 
 // writeCPIO writes a tree in the "new ASCII" format of cpio, which is what kernels
 // unpack (Documentation/driver-api/early-userspace/buffer-format.rst). Names are
-// sorted, so that directories come before what lies in them; owner is root, and
-// time 1, so that equal trees give equal bytes.
+// sorted, so that directories come before their contents; owner is root, and time 1, so
+// that equal trees give equal bytes.
 func writeCPIO(w io.Writer, t *tree) error {
 	c := &cpio{w: bufio.NewWriterSize(w, 1<<20)}
 	for _, name := range slices.Sorted(maps.Keys(t.entries)) {
@@ -135,15 +135,15 @@ func (c *cpio) entry(name string, e entry) error {
 
 func (c *cpio) record(name string, mode uint32, size int64, content io.Reader) error {
 	if size > 1<<32-1 {
-		return fmt.Errorf("%d bytes are more than cpio can hold", size)
+		return fmt.Errorf("%d bytes exceed the limit of cpio", size)
 	}
 	c.inode++
 	links := 1
 	if mode&^0o7777 == modeDir {
 		links = 2
 	}
-	// magic, inode, mode, uid, gid, links, mtime, size, device of the file, of what
-	// it stands for, length of the name with its zero byte, checksum
+	// magic, inode, mode, uid, gid, links, mtime, size, device of the file, of the
+	// device node, length of the name with its zero byte, checksum
 	n, err := fmt.Fprintf(c.w, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%s\x00",
 		c.inode, mode, 0, 0, links, 1, size, 0, 0, 0, 0, len(name)+1, 0, name)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *cpio) record(name string, mode uint32, size int64, content io.Reader) e
 	c.pad(int64(n))
 	copied, err := io.Copy(c.w, io.LimitReader(content, size))
 	if err == nil && copied != size {
-		err = fmt.Errorf("it shrank from %d to %d bytes meanwhile", size, copied)
+		err = fmt.Errorf("it shrank from %d to %d bytes while being read", size, copied)
 	}
 	c.pad(size)
 	return err
@@ -160,5 +160,5 @@ func (c *cpio) record(name string, mode uint32, size int64, content io.Reader) e
 
 // pad fills up to a multiple of four bytes.
 func (c *cpio) pad(n int64) {
-	_, _ = c.w.WriteString("\x00\x00\x00"[:(4-n%4)%4]) // an error sticks to the writer
+	_, _ = c.w.WriteString("\x00\x00\x00"[:(4-n%4)%4]) // the writer keeps the error
 }

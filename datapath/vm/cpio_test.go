@@ -18,10 +18,10 @@ func TestTreeIsWrittenParentsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	tree := newTree()
-	tree.file("/sbin/tool", 0o755, source) // lands below what /sbin is a link to
+	tree.file("/sbin/tool", 0o755, source) // ends up below the target of /sbin
 	tree.text("/etc/deep/file", 0o640, []byte("12345"))
 	tree.dir("/tmp", 0o1777)
-	tree.dir("/bin", 0o755) // stays the link that it is
+	tree.dir("/bin", 0o755) // stays a link
 	var out bytes.Buffer
 	if err := writeCPIO(&out, tree); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestTreeIsWrittenParentsFirst(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if out.Len()%4 != 0 {
-		t.Errorf("%d bytes are no multiple of four", out.Len())
+		t.Errorf("%d bytes are not a multiple of four", out.Len())
 	}
 }
 
@@ -65,8 +65,8 @@ func TestMissingFileOfATreeIsNamed(t *testing.T) {
 	}
 }
 
-// readCPIO lists an archive, as the kernel would read it: with an own eye for
-// offsets, and no help of what wrote it.
+// readCPIO lists an archive, as the kernel would read it: with its own handling of
+// offsets, independent of the writer.
 func readCPIO(t *testing.T, data []byte) []string {
 	t.Helper()
 	var list []string

@@ -12,11 +12,11 @@ import (
 
 // libraries finds what programs load when they start.
 type libraries struct {
-	root string   // where the file system begins; empty: /
-	dirs []string // searched after those that the program itself names
+	root string   // root of the file system; empty: /
+	dirs []string // searched after those named by the program itself
 }
 
-// hostLibraries looks where this machine's dynamic linker looks (ld.so(8)): the
+// hostLibraries searches where this machine's dynamic linker does (ld.so(8)): the
 // folders of ld.so.conf, then the default ones.
 func hostLibraries() *libraries {
 	l := &libraries{}
@@ -47,7 +47,7 @@ func (l *libraries) configured(file string, depth int) {
 }
 
 // closure returns the interpreters and libraries that the programs need to start,
-// sorted, without the programs themselves. What is no ELF file needs nothing.
+// sorted, without the programs themselves. Files other than ELF need nothing.
 func (l *libraries) closure(programs []string) ([]string, error) {
 	known := map[string]bool{}
 	for _, p := range programs {
@@ -117,7 +117,7 @@ func (l *libraries) needs(name string) ([]string, error) {
 	return list, nil
 }
 
-// find looks for a library of the right processor.
+// find looks for a library for the right processor.
 func (l *libraries) find(lib string, dirs []string, machine elf.Machine) (string, error) {
 	if filepath.IsAbs(lib) {
 		return lib, nil

@@ -23,14 +23,14 @@ func TestProgramsComeWithTheirLibraries(t *testing.T) {
 		t.Errorf("%s needs %q: neither linker nor C library", shell, needed)
 	}
 
-	// The same program where its libraries are not.
+	// The same program without its libraries.
 	root := t.TempDir()
 	if err := copyFile(root+"/sh", shell); err != nil {
 		t.Fatal(err)
 	}
 	_, err = (&libraries{root: root, dirs: []string{"/lib"}}).closure([]string{"/sh"})
 	if err == nil || !strings.Contains(err.Error(), "no library lib") {
-		t.Errorf("a library that is not there gives %v", err)
+		t.Errorf("a missing library gives %v", err)
 	}
 }
 

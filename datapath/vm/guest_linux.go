@@ -38,8 +38,8 @@ func (s *stream) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// work is the life of the guest: modules, channels, jobs, files, goodbye. What goes
-// wrong before there is a channel goes to the console.
+// work is what the guest does: modules, channels, jobs, files, goodbye. Errors before
+// there is a channel go to the console.
 func work() {
 	g := &guest{streams: map[port]*stream{}, size: make(chan Size, 1), bye: make(chan struct{})}
 	if err := g.prepare(); err != nil {
@@ -71,8 +71,8 @@ func (g *guest) prepare() error {
 	if err := json.Unmarshal(text, &g.orders); err != nil {
 		return err
 	}
-	// As soon as a tunnel module is loaded, every new namespace would get a device of
-	// its own for packets that no tunnel takes (tunl0, sit0); nobody wants those here
+	// As soon as a tunnel module is loaded, every new namespace would get a fallback
+	// device (tunl0, sit0); they are not needed here
 	// (Documentation/admin-guide/sysctl/net.rst).
 	if err := os.WriteFile("/proc/sys/net/core/fb_tunnels_only_for_init_net", []byte("1"), 0); err != nil {
 		fmt.Fprintln(os.Stderr, "netlab: fallback tunnels:", err)
@@ -91,7 +91,7 @@ func (g *guest) prepare() error {
 	return unix.Sethostname([]byte("netlab-vm"))
 }
 
-// loadModule loads one file; what it depends on is there already.
+// loadModule loads one file; its dependencies are already loaded.
 func loadModule(file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -106,13 +106,13 @@ func loadModule(file string) error {
 	if err == nil || errors.Is(err, unix.EEXIST) {
 		return nil
 	}
-	if flags != 0 { // a kernel that does not unpack; modprobe does
+	if flags != 0 { // a kernel without decompression; modprobe has it
 		return exec.Command("/sbin/modprobe", moduleName(file)).Run()
 	}
 	return err
 }
 
-// open finds the ports by their names.
+// open finds the ports by name.
 func (g *guest) open() error {
 	names, err := filepath.Glob("/sys/class/virtio-ports/*/name")
 	if err != nil {
@@ -145,7 +145,7 @@ func (g *guest) open() error {
 	return nil
 }
 
-// loopbackUp sets the flag of lo, as nothing else does it.
+// loopbackUp sets lo up, since nothing else does.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -170,7 +170,7 @@ func (g *guest) tell(e event) {
 	_, _ = g.control.Write(append(line, '\n'))
 }
 
-// listen follows what the host asks for.
+// listen handles requests of the host.
 func (g *guest) listen() {
 	lines := bufio.NewReader(g.control)
 	for {

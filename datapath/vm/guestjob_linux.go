@@ -40,7 +40,7 @@ func (g *guest) do(j Job) Outcome {
 	err = cmd.Wait()
 	close(ended)
 	outcome.Killed = <-killed
-	// What the command left running would hold its output and the next job's time.
+	// Processes left by the command would hold its output open and slow the next job.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	shown()
 	done()
@@ -63,7 +63,7 @@ func (g *guest) command(j Job) (cmd *exec.Cmd, done func(), err error) {
 	cmd = exec.CommandContext(context.Background(), j.Argv[0], j.Argv[1:]...)
 	cmd.Dir, cmd.Env = dir, slices.Concat(os.Environ(), g.orders.Env, j.Env, []string{"PWD=" + dir})
 	cmd.Stdout, cmd.Stderr = io.Writer(g.streams[portOut]), io.Writer(g.streams[portErr])
-	cmd.WaitDelay = time.Second // for what others hold open
+	cmd.WaitDelay = time.Second // for output held open by others
 	if len(j.Stdin) > 0 {
 		cmd.Stdin = bytes.NewReader(j.Stdin)
 	}
@@ -83,13 +83,13 @@ func (g *guest) command(j Job) (cmd *exec.Cmd, done func(), err error) {
 	return cmd, done, nil
 }
 
-// start starts a job, on a terminal where it wants one. shown is to be called after
-// it has ended; it returns when all that it printed was passed on.
+// start starts a job, on a terminal if it wants one. shown is to be called after it has
+// ended; it returns when all output has been passed on.
 func (g *guest) start(cmd *exec.Cmd, j Job) (shown func(), err error) {
 	if !j.TTY {
 		return func() {}, cmd.Start()
 	}
-	// A terminal makes a session, and so a process group, of its own.
+	// A terminal has a session, and so a process group, of its own.
 	cmd.SysProcAttr = nil
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, nil, nil
 	terminal := g.streams[portTerminal]
@@ -98,8 +98,8 @@ func (g *guest) start(cmd *exec.Cmd, j Job) (shown func(), err error) {
 		return nil, err
 	}
 	var copied sync.WaitGroup
-	copied.Go(func() { _, _ = io.Copy(terminal, master) }) // ends when nobody has the other side open
-	// The machine ends with this job, and these with it.
+	copied.Go(func() { _, _ = io.Copy(terminal, master) }) // ends when the other side is closed
+	// The machine ends with this job, and so does this.
 	go func() { _, _ = io.Copy(master, terminal.file) }()
 	go func() {
 		for size := range g.size {
@@ -109,8 +109,7 @@ func (g *guest) start(cmd *exec.Cmd, j Job) (shown func(), err error) {
 	return copied.Wait, nil
 }
 
-// watch ends a process group that takes longer than its limit, and reports whether
-// it did.
+// watch kills a process group that exceeds its limit, and reports whether it did.
 func watch(group int, limit time.Duration, ended <-chan struct{}) (killed bool) {
 	if limit <= 0 {
 		<-ended

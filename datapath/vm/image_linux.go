@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// self is where the guest has this program.
+// self is the path of this program in the guest.
 const self = "/usr/bin/netlab"
 
 // image plans the guest's file system: this program as init, tools with their
-// libraries, modules, and what the boot asks for.
+// libraries, modules, and what the boot requires.
 func image(m Machine, b Boot) (*tree, error) {
 	t := newTree()
 	exe, err := os.Executable()
@@ -109,22 +109,22 @@ func addModules(t *tree, k Kernel) ([]string, error) {
 	return loads, nil
 }
 
-// addTools adds the programs that this machine has, and returns them with their
+// addTools adds the tools installed on this machine, and returns them with their
 // plugins.
 func addTools(t *tree) ([]string, error) {
 	var programs, lacking []string
 	for _, tool := range tools() {
-		name, err := findTool(tool.name)
+		name, err := findTool(tool)
 		if err != nil {
-			if tool.required {
-				lacking = append(lacking, tool.pkg)
+			if slices.Contains(required, tool) {
+				lacking = append(lacking, tool)
 			}
 			continue
 		}
 		programs = append(programs, addPath(t, name)...)
 	}
 	if len(lacking) > 0 {
-		return nil, &MissingError{"programs that the guest needs are not installed: packages " + strings.Join(lacking, ", "), installHint(lacking...)}
+		return nil, &MissingError{"programs that the guest needs are not installed: " + strings.Join(lacking, ", "), installHint(lacking...)}
 	}
 	// The kernel starts this one by its path.
 	if !t.has("/sbin/modprobe") {
@@ -159,9 +159,9 @@ func findTool(name string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// addPath adds a file and every link on the way to it, and returns the files.
+// addPath adds a file and every link on its path, and returns the files.
 func addPath(t *tree, name string) []string {
-	for range 16 { // as deep as links may sensibly lead
+	for range 16 { // a sensible limit for nested links
 		info, err := os.Lstat(name)
 		if err != nil {
 			return nil
@@ -176,7 +176,7 @@ func addPath(t *tree, name string) []string {
 		}
 		t.link(name, target)
 		if !filepath.IsAbs(target) {
-			// Where folders are links, .. leads from the place that they stand for.
+			// If folders are links, .. is relative to their targets.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(name))
 			if err != nil {
 				return nil
@@ -188,12 +188,12 @@ func addPath(t *tree, name string) []string {
 	return nil
 }
 
-// largeFile is the size from which on a file, in bytes, is left out of a folder:
-// programs and archives that lie about, which nobody named.
+// largeFile is the size in bytes from which a file in a folder is left out: stray
+// programs and archives that were not named.
 const largeFile = 4 << 20
 
-// addFolder adds a file, or a folder with all that is in it and can be read, but
-// large files and repositories.
+// addFolder adds a file, or a folder with all readable contents except large files and
+// repositories.
 func addFolder(t *tree, name string) error {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -213,7 +213,7 @@ func addFolder(t *tree, name string) error {
 		at := filepath.Join(name, rest)
 		info, err := d.Info()
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // gone meanwhile
+		case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
 		case err != nil:
 			return err
 		case d.IsDir() && d.Name() == ".git":
@@ -233,8 +233,8 @@ func addFolder(t *tree, name string) error {
 	})
 }
 
-// writeImage writes the file system to a file that has no name any more, so that it
-// is gone with the last process that has it open, whatever ends that.
+// writeImage writes the file system to an unlinked file, so that it disappears with the
+// last process that has it open, however that ends.
 func writeImage(t *tree, dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "initrd-")
 	if err != nil {
@@ -251,7 +251,7 @@ func writeImage(t *tree, dir string) (*os.File, error) {
 	return f, nil
 }
 
-// probeImage is the file system of a machine that only says that it came up.
+// probeImage is the file system of a machine that only reports that it booted.
 func probeImage() (*tree, error) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 // initWorker is the process that does the work while process 1 reaps.
 const initWorker = "worker"
 
-// Main plays the guest's part when this program is the init of a virtual machine,
-// and does not return then. Programs that use Run call it first thing: the init of
-// the machine is the same program.
+// Main plays the guest's part if this program is the init of a virtual machine, and
+// then does not return. Programs that use Run call it first: the machine's init is the
+// same program.
 func Main() {
 	word := os.Getenv(wordInit)
 	switch {
@@ -57,7 +57,7 @@ func reap() {
 	}
 }
 
-// alive says on the console that the kernel runs.
+// alive reports on the console that the kernel runs.
 func alive() {
 	_ = unix.Mount("dev", "/dev", "devtmpfs", 0, "")
 	console, err := os.OpenFile("/dev/console", os.O_WRONLY, 0)
@@ -74,7 +74,7 @@ func powerOff() {
 	select {}
 }
 
-// mountAll makes the file systems that programs expect.
+// mountAll mounts the file systems that programs expect.
 func mountAll() {
 	for _, m := range []struct {
 		kind, at, options string

@@ -6,15 +6,15 @@ import "time"
 type Boot struct {
 	Jobs []Job
 	// Files are files and folders of this machine that the guest finds at the same
-	// place. Absolute paths.
+	// path. Absolute paths.
 	Files []string
-	// Programs are files of this machine that the guest can run, beside the usual
-	// tools: those, too, with the libraries that they need. Absolute paths.
+	// Programs are files of this machine that the guest can run, in addition to the
+	// usual tools, likewise with the libraries that they need. Absolute paths.
 	Programs []string
-	// Collect are files and folders of the guest that come back. Absolute paths.
+	// Collect are files and folders of the guest to copy back. Absolute paths.
 	Collect []string
-	// Artifacts is the folder of this machine below which they come back; empty: to
-	// the places that they had.
+	// Artifacts is the folder of this machine below which they are put; empty: at their
+	// original paths.
 	Artifacts string
 }
 
@@ -23,24 +23,24 @@ type Job struct {
 	Name string
 	Argv []string
 	Env  []string // added to that of the guest
-	Dir  string   // made when it is not there; empty: /
-	// Limit ends the command: asked by SIGQUIT, of which programs in Go tell where
-	// they hang, then killed. Its status is 124, as timeout(1) has it. 0: none.
+	Dir  string   // created if missing; empty: /
+	// Limit ends the command: first with SIGQUIT, on which Go programs print their
+	// stacks, then with SIGKILL. Its status is 124, as with timeout(1). 0: none.
 	Limit time.Duration
 	Stdin []byte
 	TTY   bool   // on the user's terminal; only one job of a boot may be
-	Log   string // file of the guest with all that it printed; empty: none
+	Log   string // file in the guest with all its output; empty: none
 	Rows  uint16 // size of the terminal
 	Cols  uint16
 }
 
-// Result is what came of a boot.
+// Result is the result of a boot.
 type Result struct {
 	Jobs  []Outcome
 	Ready time.Duration // from power on to the first job
 	Total time.Duration // to power off
-	// Ended is whether the guest said goodbye. When it did not, the kernel panicked,
-	// or the machine was switched off.
+	// Ended is whether the guest shut down in order. If not, the kernel panicked, or
+	// the machine was switched off.
 	Ended   bool
 	Console string // what the kernel printed
 }
@@ -48,7 +48,7 @@ type Result struct {
 // Outcome is how a job ended.
 type Outcome struct {
 	Name   string
-	Code   int // exit status; 128 + n for signal n; 124 when the limit ended it; 127 when it was not found
+	Code   int // exit status; 128 + n for signal n; 124 if the limit ended it; 127 if it was not found
 	Took   time.Duration
 	Killed bool // by the limit
 }
@@ -82,8 +82,8 @@ type event struct {
 const (
 	eventReady = "ready" // about to start the first job
 	eventDone  = "done"  // a job ended
-	eventEnd   = "end"   // nothing more will come; the host answers
-	eventError = "error" // the guest could not do as told
+	eventEnd   = "end"   // no more will follow; the host answers
+	eventError = "error" // the guest could not carry out an order
 )
 
 // request is a line from host to guest.

@@ -14,24 +14,31 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/debian"
 )
 
-// MissingError says what this machine lacks to run a virtual one, and the command
-// that brings it.
+// MissingError says what this machine lacks to run a virtual one, and the command that
+// installs it.
 type MissingError struct {
 	What string
-	Way  string
+	Hint string
 }
 
 func (e *MissingError) Error() string { return e.What }
 
-func installHint(packages ...string) string {
+// installHint is the command that installs programs.
+func installHint(programs ...string) string {
+	var packages []string
+	for _, p := range programs {
+		packages = append(packages, debian.Package(p))
+	}
 	slices.Sort(packages)
 	return "install it: sudo apt-get update && sudo apt-get install --yes --no-install-recommends " + strings.Join(slices.Compact(packages), " ")
 }
 
-// Cache is the folder where kernels are kept. Root's is in /var/cache, where all may
-// read it; that of others is their own.
+// Cache is the folder where kernels are kept. Root's is in /var/cache, readable by all;
+// other users have their own.
 func Cache() (string, error) {
 	if dir := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "netlab"), nil
@@ -41,13 +48,13 @@ func Cache() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder to keep a kernel in: %w", err)
+		return "", fmt.Errorf("no folder to store a kernel in: %w", err)
 	}
 	return filepath.Join(dir, "netlab"), nil
 }
 
-// NamedKernel is a kernel that the user names: its image, and the folder of its
-// modules with modules.dep in it.
+// NamedKernel is a kernel named by the user: its image, and the folder of its modules
+// with modules.dep in it.
 func NamedKernel(image, modules string) (Kernel, error) {
 	for _, name := range []string{image, filepath.Join(modules, "modules.dep")} {
 		if _, err := os.Stat(name); err != nil {
@@ -59,7 +66,7 @@ func NamedKernel(image, modules string) (Kernel, error) {
 }
 
 // FindKernel returns the newest kernel in the cache of this user or of root, and
-// downloads one where there is none. say gets lines about what takes long.
+// downloads one if there is none. say gets progress messages about slow steps.
 func FindKernel(ctx context.Context, say func(string)) (Kernel, error) {
 	cache, err := Cache()
 	if err != nil {
@@ -73,7 +80,7 @@ func FindKernel(ctx context.Context, say func(string)) (Kernel, error) {
 	return download(ctx, filepath.Join(cache, "kernels"), say)
 }
 
-// newest returns the kernel in a cache that was put there last.
+// newest returns the kernel most recently added to a cache.
 func newest(dir string) (best Kernel, ok bool) {
 	images, _ := filepath.Glob(filepath.Join(dir, runtime.GOARCH+"_*", "boot", "vmlinu[xz]-*"))
 	var at int64
@@ -89,18 +96,18 @@ func newest(dir string) (best Kernel, ok bool) {
 	return best, ok
 }
 
-// download gets a kernel by the package manager, without installing it: that needs
-// no rights.
+// download gets a kernel with the package manager, without installing it: that needs no
+// privileges.
 func download(ctx context.Context, dir string, say func(string)) (Kernel, error) {
 	for _, program := range []string{"apt-get", "apt-cache", "dpkg-deb"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return Kernel{}, &MissingError{"no kernel: this machine has no " + program + ", by which netlab downloads Debian's",
+			return Kernel{}, &MissingError{"no kernel: this machine has no " + program + ", with which netlab downloads Debian's",
 				"name a kernel: --kernel /boot/vmlinuz-… --modules /lib/modules/…"}
 		}
 	}
 	depmod, err := findProgram("depmod")
 	if err != nil {
-		return Kernel{}, &MissingError{"depmod is not installed", installHint("kmod")}
+		return Kernel{}, &MissingError{"depmod is not installed", installHint("depmod")}
 	}
 	parts, err := resolve(ctx)
 	if err != nil {
@@ -115,7 +122,7 @@ func download(ctx context.Context, dir string, say func(string)) (Kernel, error)
 		parts[0].Name, parts[0].Version, megabytes(packed), megabytes(unpacked), home))
 	work, err := roomFor(dir, packed+unpacked)
 	if err != nil {
-		return Kernel{}, &MissingError{"no place to keep a kernel: " + err.Error(), "keep it elsewhere: XDG_CACHE_HOME=FOLDER netlab vm …"}
+		return Kernel{}, &MissingError{"no place to store a kernel: " + err.Error(), "store it elsewhere: XDG_CACHE_HOME=FOLDER netlab vm …"}
 	}
 	defer os.RemoveAll(work)
 	if err := fetch(ctx, work, parts); err != nil {
@@ -124,21 +131,21 @@ func download(ctx context.Context, dir string, say func(string)) (Kernel, error)
 	if err := index(ctx, depmod, work); err != nil {
 		return Kernel{}, err
 	}
-	// The temporary folder is for its maker only.
+	// The temporary folder is private to its creator.
 	if err := os.Chmod(work, 0o755); err != nil {
 		return Kernel{}, err
 	}
 	if err := os.Rename(work, home); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Kernel{}, err // where it exists, another netlab was faster
+		return Kernel{}, err // if it exists, another netlab was faster
 	}
 	k, ok := newest(dir)
 	if !ok {
-		return Kernel{}, fmt.Errorf("%s holds no kernel with modules", parts[0].Name)
+		return Kernel{}, fmt.Errorf("%s contains no kernel with modules", parts[0].Name)
 	}
 	return k, nil
 }
 
-// resolve asks the package manager which packages hold a small kernel.
+// resolve asks the package manager which packages contain a small kernel.
 func resolve(ctx context.Context) ([]aptPackage, error) {
 	show := func(name string) (aptPackage, error) {
 		text, err := tell(ctx, "", "apt-cache", "show", "--no-all-versions", name)
@@ -146,7 +153,7 @@ func resolve(ctx context.Context) ([]aptPackage, error) {
 			return aptPackage{}, err
 		}
 		list, err := parsePackages(text)
-		// Without a size it is installed here, and nowhere to be had.
+		// Without a size it is installed here, but not available for download.
 		if err == nil && (len(list) == 0 || list[0].Bytes == 0) {
 			err = fmt.Errorf("apt-cache knows no package %s", name)
 		}
@@ -176,20 +183,20 @@ func resolve(ctx context.Context) ([]aptPackage, error) {
 			return parts, nil
 		}
 	}
-	return nil, &MissingError{"the package manager knows no kernel: its lists are missing or old", "update them: sudo apt-get update"}
+	return nil, &MissingError{"the package manager knows no kernel: its lists are missing or out of date", "update them: sudo apt-get update"}
 }
 
 // fetch downloads the packages into a folder and unpacks them there.
 func fetch(ctx context.Context, dir string, parts []aptPackage) error {
 	args := []string{"-q", "download"}
 	if os.Geteuid() == 0 {
-		args = append([]string{"-o", "APT::Sandbox::User=root"}, args...) // else it warns that _apt cannot write here
+		args = append([]string{"-o", "APT::Sandbox::User=root"}, args...) // otherwise it warns that _apt cannot write here
 	}
 	for _, p := range parts {
 		args = append(args, p.Name+"="+p.Version)
 	}
 	if _, err := tell(ctx, dir, "apt-get", args...); err != nil {
-		return &MissingError{"the kernel cannot be downloaded: " + err.Error(), "check the network, and that the lists are new: sudo apt-get update"}
+		return &MissingError{"the kernel cannot be downloaded: " + err.Error(), "check the network, and update the lists: sudo apt-get update"}
 	}
 	archives, err := filepath.Glob(filepath.Join(dir, "*.deb"))
 	if err != nil {
@@ -206,7 +213,7 @@ func fetch(ctx context.Context, dir string, parts []aptPackage) error {
 	return nil
 }
 
-// index makes modules.dep and its companions.
+// index creates modules.dep and related files.
 func index(ctx context.Context, depmod, dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, "lib")); errors.Is(err, fs.ErrNotExist) {
 		if err := os.Symlink("usr/lib", filepath.Join(dir, "lib")); err != nil {
@@ -225,7 +232,7 @@ func index(ctx context.Context, depmod, dir string) error {
 	return nil
 }
 
-// findProgram looks for a program in PATH and where only root's PATH leads.
+// findProgram looks for a program in PATH and in the folders of root's PATH.
 func findProgram(name string) (string, error) {
 	if p, err := exec.LookPath(name); err == nil {
 		return filepath.Abs(p)
@@ -238,7 +245,7 @@ func findProgram(name string) (string, error) {
 	return "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
 }
 
-// tell runs a program and returns what it prints.
+// tell runs a program and returns its output.
 func tell(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C")
@@ -253,7 +260,7 @@ func tell(ctx context.Context, dir, program string, args ...string) (string, err
 	return out.String(), nil
 }
 
-// roomFor makes a temporary folder where so many bytes have room.
+// roomFor creates a temporary folder with room for that many bytes.
 func roomFor(dir string, bytes int64) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -263,7 +270,7 @@ func roomFor(dir string, bytes int64) (string, error) {
 		return "", &fs.PathError{Op: "statfs", Path: dir, Err: err}
 	}
 	if free := int64(s.Bavail) * s.Bsize; free < bytes {
-		return "", fmt.Errorf("%s has %s free, and it takes %s", dir, megabytes(free), megabytes(bytes))
+		return "", fmt.Errorf("%s has %s free, but %s are needed", dir, megabytes(free), megabytes(bytes))
 	}
 	return os.MkdirTemp(dir, ".new-")
 }

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-func TestNoRoomForAKernelIsToldBeforeItIsDownloaded(t *testing.T) {
+func TestMissingSpaceForAKernelIsReportedBeforeDownload(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kernels")
 	work, err := roomFor(dir, 1)
 	if err != nil || filepath.Dir(work) != dir {
 		t.Errorf("%q %v", work, err)
 	}
-	if _, err := roomFor(dir, math.MaxInt64); err == nil || !strings.Contains(err.Error(), "free, and it takes") {
+	if _, err := roomFor(dir, math.MaxInt64); err == nil || !strings.Contains(err.Error(), "free, but") {
 		t.Errorf("too large: %v", err)
 	}
 	file := filepath.Join(dir, "file")

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Machine says how large a virtual machine is, and how it is run.
+// Machine is the size of a virtual machine, and how it is run.
 type Machine struct {
 	MemoryMiB int
 	CPUs      int
 	Kernel    Kernel
-	KVM       bool // else the processor is emulated
-	// Patience is how long it may take to come up and to go, beside its jobs, where every
-	// job has a limit; 0: a minute. Elsewhere it is how long it may take to come up; 0:
-	// three.
+	KVM       bool // otherwise the processor is emulated
+	// Patience is how long it may take to boot and to shut down, in addition to its
+	// jobs, if every job has a limit; 0: a minute. Otherwise it is how long it may take
+	// to boot; 0: three minutes.
 	Patience time.Duration
 }
 
@@ -23,7 +23,7 @@ type Kernel struct {
 	Image   string // the file, as vmlinuz
 	Modules string // the folder of its modules, with modules.dep in it
 	Release string // as uname -r says
-	Version string // of the package; empty for a kernel that the user named
+	Version string // of the package; empty for a kernel named by the user
 }
 
 // port is a channel between guest and host: a virtio serial port of that name, and
@@ -46,22 +46,22 @@ func ports() []port { return []port{portControl, portOut, portErr, portArtifacts
 // guestName is how the guest finds a port: by /sys/class/virtio-ports/*/name.
 func (p port) guestName() string { return "netlab." + string(p) }
 
-// Words of the kernel's command line that init finds in its environment
-// (Documentation/admin-guide/kernel-parameters.rst: what the kernel does not know
-// goes there).
+// Parameters of the kernel's command line that init finds in its environment
+// (Documentation/admin-guide/kernel-parameters.rst: unknown parameters are passed
+// there).
 const (
 	wordInit   = "netlab_init"
 	initRun    = "run"   // mount, load modules, run the jobs
-	initProbe  = "probe" // say that the kernel came up, and end
+	initProbe  = "probe" // report that the kernel booted, and end
 	probeAlive = "netlab: the kernel came up"
 )
 
 // slowness tells programs in an emulated machine how much longer they should wait for
-// what takes no time elsewhere. Single system calls take 40 times as long there; a
-// deadline of a second has room for that, unless much happens at once.
+// what is immediate elsewhere. A system call takes 40 times as long there; a deadline
+// of a second allows for that, unless much happens at once.
 const slowness = "NLAB_TIME_SCALE=2.5"
 
-// environ are the variables that every job of a machine has.
+// environ are the variables of every job of a machine.
 func (m Machine) environ() []string {
 	if m.KVM {
 		return nil
@@ -69,10 +69,9 @@ func (m Machine) environ() []string {
 	return []string{slowness}
 }
 
-// emulator is the QEMU of a processor, by Go's name of it.
+// emulator is the QEMU for a processor, by its name in Go.
 type emulator struct {
 	program string
-	pkg     string // that has it, in Debian
 	machine string
 	console string
 }
@@ -80,17 +79,17 @@ type emulator struct {
 func emulatorOf(arch string) (emulator, error) {
 	switch arch {
 	case "amd64":
-		// Not microvm: without HPET and PM timer its clock does not calibrate on a
-		// busy host, and the kernel never comes up.
-		return emulator{"qemu-system-x86_64", "qemu-system-x86", "q35", "ttyS0"}, nil
+		// Not microvm: without HPET and PM timer its clock does not calibrate on a busy
+		// host, and the kernel never boots.
+		return emulator{"qemu-system-x86_64", "q35", "ttyS0"}, nil
 	case "arm64":
-		return emulator{"qemu-system-aarch64", "qemu-system-arm", "virt,gic-version=max", "ttyAMA0"}, nil
+		return emulator{"qemu-system-aarch64", "virt,gic-version=max", "ttyAMA0"}, nil
 	}
-	return emulator{}, fmt.Errorf("no virtual machine for processor %s: amd64 and arm64 are known", arch)
+	return emulator{}, fmt.Errorf("no virtual machine for processor %s: only amd64 and arm64 are supported", arch)
 }
 
-// arguments are those of QEMU for a machine whose sockets, console and initramfs
-// lie in a folder.
+// arguments are QEMU's arguments for a machine whose sockets, console and initramfs are
+// in a folder.
 func (e emulator) arguments(m Machine, dir, initrd, word string, with []port) []string {
 	accel, cpu := "tcg,thread=multi,tb-size=256", "max"
 	if m.KVM {
@@ -109,7 +108,7 @@ func (e emulator) arguments(m Machine, dir, initrd, word string, with []port) []
 		args = append(args, "-device", "virtio-serial-pci")
 	}
 	for _, p := range with {
-		// A socket, never -chardev stdio: that stalls when standard output is a pipe.
+		// A socket, never -chardev stdio: that stalls if standard output is a pipe.
 		args = append(args,
 			"-chardev", fmt.Sprintf("socket,id=%s,server=off,path=%s", p, quoteOption(dir+"/"+string(p))),
 			"-device", fmt.Sprintf("virtserialport,chardev=%s,name=%s", p, p.guestName()))
@@ -125,5 +124,5 @@ func (e emulator) commandLine(word string) []string {
 	}
 }
 
-// quoteOption writes a value of a QEMU option, where a comma ends it.
+// quoteOption quotes a value of a QEMU option, which a comma would end.
 func quoteOption(value string) string { return strings.ReplaceAll(value, ",", ",,") }

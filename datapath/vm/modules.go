@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// dependencies says for each module of a kernel, by its path below the kernel's
-// folder, which others are loaded before it: the last one first (modules.dep(5)).
+// dependencies lists for each module of a kernel, by its path below the kernel's
+// folder, which others are loaded before it: last one first (modules.dep(5)).
 type dependencies map[string][]string
 
 func parseDependencies(text string) (dependencies, error) {
@@ -29,8 +29,7 @@ func moduleName(file string) string {
 	return strings.ReplaceAll(name, "-", "_")
 }
 
-// find returns the file of a module, or nothing where the kernel has it built in or
-// not at all.
+// find returns the file of a module, or nothing if it is built in or missing.
 func (d dependencies) find(name string) string {
 	for file := range d {
 		if moduleName(file) == name {
@@ -47,9 +46,9 @@ func (d dependencies) order(file string) []string {
 	return list
 }
 
-// choose returns the files that match a pattern, with all that they need, sorted.
-// A pattern is that of path.Match, for a file without what follows .ko, or a folder
-// that ends in a slash. One that starts with ! takes out what those before it chose.
+// choose returns the files that match a pattern, with all that they need, sorted. A
+// pattern is that of path.Match, for a file without what follows .ko, or a folder that
+// ends in a slash. One that starts with ! removes what earlier ones chose.
 func (d dependencies) choose(patterns []string) []string {
 	chosen := map[string]bool{}
 	for file := range d {
@@ -83,7 +82,7 @@ func matchesModule(pattern, stem string) bool {
 	return ok
 }
 
-// wantedModules are the parts of a kernel that labs and the machine itself can use.
+// wantedModules are the modules that labs and the machine itself can use.
 func wantedModules() []string {
 	list := []string{
 		"kernel/net/",
@@ -105,11 +104,11 @@ func wantedModules() []string {
 	return list
 }
 
-// machineModules are what the guest needs to speak to the host.
+// machineModules are what the guest needs to talk to the host.
 func machineModules() []string { return []string{"virtio_pci", "virtio_console", "virtio_rng"} }
 
-// labModules are what nothing loads by itself when labs need it: no rule, link or
-// socket names them.
+// labModules are needed by labs but not loaded automatically: no rule, link or socket
+// names them.
 func labModules() []string {
 	return []string{"br_netfilter", "ip_vs", "tun", "nf_conntrack_netlink"}
 }

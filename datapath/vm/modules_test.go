@@ -16,7 +16,7 @@ kernel/drivers/net/ethernet/intel/e1000.ko:
 kernel/drivers/char/hw_random/virtio-rng.ko:
 `
 
-func TestModulesComeWithWhatTheyNeed(t *testing.T) {
+func TestModulesIncludeTheirDependencies(t *testing.T) {
 	deps, err := parseDependencies(someModules)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestModulesComeWithWhatTheyNeed(t *testing.T) {
 	}
 }
 
-func TestModulesAreLoadedAfterWhatTheyNeed(t *testing.T) {
+func TestModulesAreLoadedAfterTheirDependencies(t *testing.T) {
 	deps, err := parseDependencies(someModules)
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +58,6 @@ func TestModulesAreLoadedAfterWhatTheyNeed(t *testing.T) {
 		t.Errorf("ext4 is %q", got)
 	}
 	if _, err := parseDependencies("no colon here\n"); err == nil {
-		t.Error("a line without a colon passes")
+		t.Error("a line without a colon is accepted")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// aptPackage is what apt-cache show says about a package.
+// aptPackage is what apt-cache show prints about a package.
 type aptPackage struct {
 	Name, Version string
 	Bytes         int64 // of the archive
@@ -57,11 +57,11 @@ func parsePackages(text string) ([]aptPackage, error) {
 	return list, nil
 }
 
-// kernelPackage are the packages that hold a kernel or its modules. Debian has both
-// in linux-image-VERSION, Ubuntu the modules in others.
+// kernelPackage matches the packages that contain a kernel or its modules. Debian has
+// both in linux-image-VERSION, Ubuntu the modules in others.
 var kernelPackage = regexp.MustCompile(`^linux-(image|modules)(-extra|-unsigned)?-[0-9]`)
 
-// kernelParts are those dependencies of a package that hold a kernel or its modules.
+// kernelParts are those dependencies of a package that contain a kernel or its modules.
 func kernelParts(p aptPackage) []string {
 	var list []string
 	for _, d := range p.Depends {
@@ -72,11 +72,11 @@ func kernelParts(p aptPackage) []string {
 	return list
 }
 
-// metaPackages are those that lead to a small kernel, the best first: of Debian,
-// then of Ubuntu.
+// metaPackages are those that depend on a small kernel, the best first: Debian's, then
+// Ubuntu's.
 func metaPackages(arch string) []string {
 	return []string{"linux-image-cloud-" + arch, "linux-image-" + arch, "linux-image-virtual", "linux-image-generic"}
 }
 
-// megabytes is a size as people read it.
+// megabytes formats a size for reading.
 func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes)/1e6) }

@@ -34,14 +34,14 @@ Size: 15083970
 		t.Errorf("parts of Ubuntu's kernel, -want +got:\n%s", diff)
 	}
 	if got := kernelParts(aptPackage{Depends: []string{"linux-image-amd64", "linux-base"}}); len(got) > 0 {
-		t.Errorf("%q hold no kernel", got)
+		t.Errorf("%q contain no kernel", got)
 	}
 	if _, err := parsePackages("Package: x\nSize: many\n"); err == nil {
-		t.Error("a size that is no number passes")
+		t.Error("a size that is not a number is accepted")
 	}
 }
 
-func TestSizesAsPeopleReadThem(t *testing.T) {
+func TestSizesAreReadable(t *testing.T) {
 	if got := megabytes(26713492); got != "27 MB" {
 		t.Errorf("got %s", got)
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Streams are where the jobs of a boot print. In is read for a job with a terminal
-// only.
+// Streams are where the output of a boot's jobs goes. In is read only for a job with a
+// terminal.
 type Streams struct {
 	In       io.Reader
 	Out      io.Writer
@@ -26,30 +26,30 @@ type Streams struct {
 	Progress func(o Outcome) // called after each; may be nil
 }
 
-// Ready says how long it took until the first job could begin, from power on.
+// Ready says how long it took from power on until the first job could start.
 type Ready struct{ After time.Duration }
 
 // Size is that of a terminal.
 type Size struct{ Rows, Cols uint16 }
 
 const (
-	// bootPatience is how long a machine may take to come up and to go, beside its
-	// jobs: an emulated one on a busy host needs a quarter of it.
+	// bootPatience is how long a machine may take to boot and to shut down, in addition
+	// to its jobs: an emulated one on a busy host needs a quarter of it.
 	bootPatience = 60 * time.Second
-	// readyPatience is how long any machine may take to come up, also where its jobs
-	// have no limit.
+	// readyPatience is how long any machine may take to boot, even if its jobs have no
+	// limit.
 	readyPatience = 3 * bootPatience
-	// quitPatience is how long a command may take to say where it hangs.
+	// quitPatience is how long a command may take to print its stacks.
 	quitPatience = 5 * time.Second
 )
 
-// ErrNoAnswer says that a machine ended, or had to be ended, before its jobs were
+// ErrNoAnswer means that a machine ended, or had to be ended, before its jobs were
 // done.
-var ErrNoAnswer = errors.New("the virtual machine gave no answer")
+var ErrNoAnswer = errors.New("the virtual machine did not respond")
 
-// Run boots a machine, does the jobs in it, and powers it off. The error says that
-// it could not be run at all; how the jobs went, and whether the guest survived, is
-// in the result. A cancelled context switches the machine off.
+// Run boots a machine, runs the jobs in it, and powers it off. An error means that it
+// could not be run at all; how the jobs ended, and whether the guest survived, is in
+// the result. A cancelled context switches the machine off.
 func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	e, err := emulatorOf(runtime.GOARCH)
 	if err != nil {
@@ -57,7 +57,7 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	}
 	program, err := findProgram(e.program)
 	if err != nil {
-		return Result{}, &MissingError{e.program + " is not installed", installHint(e.pkg)}
+		return Result{}, &MissingError{e.program + " is not installed", installHint(e.program)}
 	}
 	const elsewhere = "name another folder for temporary files: TMPDIR=FOLDER netlab vm …"
 	dir, done, err := workDir()
@@ -117,16 +117,16 @@ func Run(ctx context.Context, m Machine, b Boot, s Streams) (Result, error) {
 	return r.result, err
 }
 
-// TooSmallError says that the files of a machine do not fit into its memory.
+// TooSmallError means that the files of a machine do not fit into its memory.
 type TooSmallError struct{ Files, Least int } // in MiB
 
 func (e *TooSmallError) Error() string {
 	return fmt.Sprintf("the machine's files take %d MiB, for which it needs %d MiB of memory", e.Files, e.Least)
 }
 
-// room reports whether an initramfs fits. It is in memory twice until it is unpacked, and
-// the file system that it becomes gets half of what is left by the kernel and the packed
-// one (Documentation/filesystems/ramfs-rootfs-initramfs.rst, tmpfs.rst).
+// room reports whether an initramfs fits. It is in memory twice while it is unpacked,
+// and the resulting file system gets half of what the kernel and the packed one leave
+// (Documentation/filesystems/ramfs-rootfs-initramfs.rst, tmpfs.rst).
 func (m Machine) room(initrd *os.File) error {
 	info, err := initrd.Stat()
 	if err != nil {
@@ -144,9 +144,8 @@ func (m Machine) room(initrd *os.File) error {
 // inherits after the standard ones.
 const initrdPath = "/proc/self/fd/3"
 
-// emulate is the command that runs QEMU: with an input that never ends and never has
-// anything, in a process group of its own, so that ctrl-C is ours alone, and not
-// longer than we live.
+// emulate is the command that runs QEMU: with an input that stays open and empty, in
+// its own process group, so that only we get ctrl-C, and killed when we die.
 func emulate(program string, initrd *os.File, args []string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.ExtraFiles = []*os.File{initrd}
@@ -174,7 +173,7 @@ func (r *running) boots(ctx context.Context, cmd *exec.Cmd) error {
 	select {
 	case err = <-gone:
 	case <-ctx.Done():
-		_ = cmd.Process.Kill() // there is nothing in it that would have to be saved
+		_ = cmd.Process.Kill() // nothing in it has to be saved
 		<-gone
 		err = nil
 	}
@@ -194,7 +193,7 @@ func (r *running) boots(ctx context.Context, cmd *exec.Cmd) error {
 	return nil
 }
 
-// printable is what a console said, without the escape sequences of firmware.
+// printable is the console output without the firmware's escape sequences.
 func printable(console []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.ToValidUTF8(string(console), "")) {

@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// workPrefix begins the names of the folders of machines that run.
+// workPrefix begins the folder names of running machines.
 const workPrefix = "netlab-vm-"
 
-// staleAfter is how old a folder without an owner is before others remove it: between
-// being made and being locked it has none.
+// staleAfter is the age at which a folder without an owner is removed by others:
+// between being created and locked it has none.
 const staleAfter = time.Minute
 
-// workDir makes a folder whose path is short enough for the names of sockets. done
-// removes it. The folder is locked as long as this process lives; those of processes
-// that were killed are removed here.
+// workDir creates a folder whose path is short enough for socket names. done removes
+// it. The folder is locked as long as this process lives; those of killed processes are
+// removed here.
 func workDir() (dir string, done func(), err error) {
 	base := os.TempDir()
 	if len(base) > 60 {
@@ -36,7 +36,8 @@ func workDir() (dir string, done func(), err error) {
 	}, nil
 }
 
-// lockFolder locks a folder until its descriptor is closed, if nobody else has.
+// lockFolder locks a folder until its descriptor is closed, unless it is already
+// locked.
 func lockFolder(dir string) (fd int, ok bool) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -49,7 +50,7 @@ func lockFolder(dir string) (fd int, ok bool) {
 	return fd, true
 }
 
-// removeStale removes folders whose owner was killed, as far as they are ours.
+// removeStale removes our own folders whose owner was killed.
 func removeStale(base string) {
 	found, _ := filepath.Glob(filepath.Join(base, workPrefix+"*"))
 	for _, dir := range found {

@@ -44,10 +44,10 @@ func TestFoldersOfKilledMachinesAreRemoved(t *testing.T) {
 	}
 	if lock, free := lockFolder(own); free {
 		unix.Close(lock)
-		t.Error("the own folder is not locked")
+		t.Error("our own folder is not locked")
 	}
 	done()
 	if _, err := os.Stat(own); err == nil {
-		t.Error("the own folder stays")
+		t.Error("our own folder is not removed")
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -17,23 +19,25 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
 func TestMain(m *testing.M) {
-	engine.Main() // this program is also the engine of the labs under test
+	engine.Main() // this binary is also the engine of the labs under test
+	// Tests mostly wait for the kernel. The command line still overrides this.
+	_ = flag.Set("test.parallel", "4")
 	os.Exit(m.Run())
 }
 
-// TestKernelAgreesOnScenarios sends every flow of every expectation, and compares
-// what is seen with what was predicted.
+// TestKernelAgreesOnScenarios sends every flow of every expectation, and compares what
+// is observed with what was predicted.
 func TestKernelAgreesOnScenarios(t *testing.T) {
-	paths, err := scenarios.Find([]string{"../../scenarios"})
+	paths, err := language.Find([]string{"../../scenarios"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range paths {
-		s, diags := scenarios.Load(path, scenarios.Options{})
+		s, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue()})
 		if diags.HasErrors() {
 			t.Errorf("%s: %s", path, diags.JSON())
 			continue
@@ -53,12 +57,12 @@ func TestKernelAgreesOnScenarios(t *testing.T) {
 	}
 }
 
-// patience is how long what is seen may differ: while many labs are built, the
-// kernel loses packets of new links for a moment.
+// patience is how long observations may differ: while many labs are built, the kernel
+// loses packets on new links for a moment.
 const patience = 15 * time.Second
 
-// compare builds a lab and fails for each kind of flow of which something else is
-// seen than predicted.
+// compare builds a lab and fails for each kind of flow whose observations differ from
+// the prediction.
 func compare(t *testing.T, p *plan.Plan, flows []flow.Flow) {
 	t.Helper()
 	running := start(t, p)
@@ -89,38 +93,39 @@ func compare(t *testing.T, p *plan.Plan, flows []flow.Flow) {
 	}
 }
 
-// observe dials, and returns what was seen of each flow.
-func observe(t *testing.T, running *engine.Client, flows []flow.Flow) map[flow.Flow][]flow.Seen {
+// observe dials, and returns the observations of each flow.
+func observe(t *testing.T, running *engine.Client, flows []flow.Flow) map[flow.Flow][]flow.Observation {
 	t.Helper()
 	seen, err := running.Probe(t.Context(), flows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups := map[flow.Flow][]flow.Seen{}
+	groups := map[flow.Flow][]flow.Observation{}
 	for i, s := range seen {
 		groups[flows[i]] = append(groups[flows[i]], s)
 	}
 	return groups
 }
 
-// disagreement says how what was seen of a flow differs from its prediction. An
-// end that nobody predicted is wrong; so is one that is missing where it would be
-// missing once in a billion times by chance.
-func disagreement(p walk.Prediction, seen []flow.Seen) string {
+// disagreement says how the observations of a flow differ from its prediction. A result
+// that was not predicted is wrong; so is a missing one if chance would explain that
+// less than once in a billion times.
+func disagreement(p walk.Prediction, observations []flow.Observation) string {
 	var wrong []string
-	met := map[flow.End]bool{}
-	for _, s := range seen {
-		if met[s.End()] {
+	met := map[flow.Result]bool{}
+	for _, s := range observations {
+		if met[s.Result()] {
 			continue
 		}
-		met[s.End()] = true
-		if !p.Allows(s.End()) {
-			wrong = append(wrong, fmt.Sprintf("observed: %s %s", s.End(), s.Err))
+		met[s.Result()] = true
+		if !p.Allows(s.Result()) {
+			wrong = append(wrong, fmt.Sprintf("observed: %s %s", s.Result().Full(), s.Err))
 		}
 	}
-	for _, e := range p.Ends() {
-		if !met[e.Value] && math.Pow(1-e.Probability, float64(len(seen))) < 1e-9 {
-			wrong = append(wrong, fmt.Sprintf("not observed in %d connections: %s", len(seen), e.Value))
+	for _, e := range p.Results() {
+		seen := func(r flow.Result) bool { return r.Agrees(e.Value) }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(met)), seen) && math.Pow(1-e.Probability, float64(len(observations))) < 1e-9 {
+			wrong = append(wrong, fmt.Sprintf("not observed in %d connections: %s", len(observations), e.Value.Full()))
 		}
 	}
 	if wrong == nil {
@@ -153,15 +158,15 @@ func start(t *testing.T, p *plan.Plan) *engine.Client {
 	return running
 }
 
-// TestKernelAgreesOnExams asks the kernel what TestPredictions asks on paper.
-func TestKernelAgreesOnExams(t *testing.T) {
-	for _, e := range exams() {
-		t.Run(e.name, func(t *testing.T) {
+// TestKernelAgreesOnMatrices checks the cells of TestPredictions against the kernel.
+func TestKernelAgreesOnMatrices(t *testing.T) {
+	for _, m := range matrices() {
+		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			l := e.build(t)
+			l := m.build(t)
 			world := walk.New(l.plan)
 			var flows []flow.Flow
-			for _, c := range e.cells {
+			for _, c := range m.cells {
 				f := l.flow(t, c.from, c.to)
 				for range connections(world.Walk(f)) {
 					flows = append(flows, f)
@@ -172,11 +177,11 @@ func TestKernelAgreesOnExams(t *testing.T) {
 	}
 }
 
-// connections is how many it takes to see all ends of a prediction. A router without a
-// route may tell a sender so only once a second (ip_error in net/ipv4/route.c; whether it
-// tells more in the beginning depends on the kernel).
+// connections is how many it takes to see all results of a prediction. A router without
+// a route may send only one ICMP error per second (ip_error in net/ipv4/route.c;
+// whether it allows a burst at the start depends on the kernel).
 func connections(p walk.Prediction) int {
-	switch ends := p.Ends(); {
+	switch ends := p.Results(); {
 	case len(ends) > 1:
 		return 60
 	case len(ends) == 1 && ends[0].Value.Outcome == flow.Unreachable:
@@ -186,8 +191,8 @@ func connections(p walk.Prediction) int {
 	}
 }
 
-// TestKernelAgreesOnRows asks the kernel what TestRows, TestSets, TestVirtualServers
-// and TestNFTRows ask on paper.
+// TestKernelAgreesOnRows checks the rows of TestRows, TestSets, TestVirtualServers and
+// TestNFTRows against the kernel.
 func TestKernelAgreesOnRows(t *testing.T) {
 	for _, r := range slices.Concat(rows(), setRows(), virtualRows(), nftRows()) {
 		t.Run(r.name, func(t *testing.T) {
@@ -202,7 +207,7 @@ func TestKernelAgreesOnRows(t *testing.T) {
 	}
 }
 
-// TestKernelKeepsAClient asks the kernel what TestRecentKeepsAClient asks on paper.
+// TestKernelKeepsAClient checks TestRecentKeepsAClient against the kernel.
 func TestKernelKeepsAClient(t *testing.T) {
 	t.Parallel()
 	p, f := sticky()
@@ -212,9 +217,9 @@ func TestKernelKeepsAClient(t *testing.T) {
 	for i := range 20 {
 		seen := observe(t, running, []flow.Flow{f})[f][0]
 		prediction := world.WalkFrom(state, f)
-		at := slices.IndexFunc(prediction.Branches, func(b walk.Branch) bool { return b.End == seen.End() })
+		at := slices.IndexFunc(prediction.Branches, func(b walk.Branch) bool { return seen.Result().Agrees(b.Result) })
 		if at < 0 {
-			t.Fatalf("connection %d: observed %s\n%s", i+1, seen.End(), prediction.Text(walk.Brief))
+			t.Fatalf("connection %d: observed %s\n%s", i+1, seen.Result(), prediction.Text(walk.Brief))
 		}
 		state = prediction.Branches[at].State
 	}

@@ -13,33 +13,33 @@ func (r *run) transmit(dev *link, next netip.Addr, p *packet) fate {
 	}
 	target := r.w.neighbour(dev, next)
 	if target == nil {
-		f := r.lose(dev.host, p, "nobody on the link of %s in %s has the address %s", dev.Name, dev.host.Name, next)
+		f := r.lose(dev.host, p, "no host on the link of %s in %s has the address %s", dev.Name, dev.host.Name, next)
 		f.kind = noAnswer
 		return f
 	}
 	return r.emit(dev, target, p)
 }
 
-// emit sends a frame out of a device, to another of the segment.
+// emit sends a frame out of a device, to another on the segment.
 func (r *run) emit(dev, target *link, p *packet) fate {
 	if dev.Type == plan.Bridge {
 		port := r.w.path(dev, target)[dev]
 		if port == nil {
-			return r.lose(dev.host, p, "no port of bridge %s in %s leads there", dev.Name, dev.host.Name)
+			return r.lose(dev.host, p, "no port of bridge %s in %s leads to the destination", dev.Name, dev.host.Name)
 		}
-		return r.wire(port, target, p)
+		return r.cross(port, target, p)
 	}
-	return r.wire(dev, target, p)
+	return r.cross(dev, target, p)
 }
 
-// wire carries a frame over a veth.
-func (r *run) wire(dev, target *link, p *packet) fate {
+// cross carries a frame over a veth.
+func (r *run) cross(dev, target *link, p *packet) fate {
 	if f := r.limit(dev.host, p); f != nil {
 		return *f
 	}
 	other := r.w.peer(dev)
 	if other == nil {
-		return r.lose(dev.host, p, "%s in %s has no other end", dev.Name, dev.host.Name)
+		return r.lose(dev.host, p, "%s in %s has no peer", dev.Name, dev.host.Name)
 	}
 	if other.host != dev.host {
 		p.leaveNetns()
@@ -49,16 +49,15 @@ func (r *run) wire(dev, target *link, p *packet) fate {
 		return r.bridge(b, other, target, p)
 	}
 	if other != target {
-		return r.lose(other.host, p, "the frame is for another device than %s in %s", other.Name, other.host.Name)
+		return r.lose(other.host, p, "the frame is not for %s in %s", other.Name, other.host.Name)
 	}
 	return r.receive(other.host, other, p, false)
 }
 
-// bridge takes a frame that came in by a port. Where the host filters bridged
-// packets, a packet sees PREROUTING before the bridge looks at the frame's
-// destination, which DNAT may have changed; if the new destination is on the same
-// bridge, the frame goes there without being routed (br_nf_pre_routing_finish), yet
-// only where the host is a router.
+// bridge takes a frame that arrived on a port. If the host filters bridged packets, a
+// packet traverses PREROUTING before the bridge looks at the frame's destination, which
+// DNAT may have changed; if the new destination is on the same bridge, the frame goes
+// there without being routed (br_nf_pre_routing_finish), but only if the host forwards.
 func (r *run) bridge(b, port, target *link, p *packet) fate {
 	h := b.host
 	filter := h.speaks(p.dst.Addr()) && h.filtersBridged(p.ipv6())
@@ -81,7 +80,7 @@ func (r *run) bridge(b, port, target *link, p *packet) fate {
 	out := r.w.path(b, target)[b]
 	switch {
 	case out == nil:
-		return r.lose(h, p, "no port of bridge %s in %s leads there", b.Name, h.Name)
+		return r.lose(h, p, "no port of bridge %s in %s leads to the destination", b.Name, h.Name)
 	case out == port && !port.Hairpin:
 		return r.lose(h, p, "bridge %s in %s does not send a frame back to the port %s: hairpin is off", b.Name, h.Name, port.Name)
 	}
@@ -91,7 +90,7 @@ func (r *run) bridge(b, port, target *link, p *packet) fate {
 			return *f
 		}
 	}
-	return r.wire(out, target, p)
+	return r.cross(out, target, p)
 }
 
 // redirect finds where a bridged packet goes after DNAT: to a neighbour on the
@@ -109,7 +108,7 @@ func (r *run) redirect(b *link, p *packet) (*link, *fate) {
 	default:
 		target := r.w.neighbour(b, to.next)
 		if target == nil {
-			f := r.lose(h, p, "nobody on bridge %s in %s has the address %s", b.Name, h.Name, to.next)
+			f := r.lose(h, p, "no host on bridge %s in %s has the address %s", b.Name, h.Name, to.next)
 			f.kind = noAnswer
 			return nil, &f
 		}
@@ -117,8 +116,8 @@ func (r *run) redirect(b *link, p *packet) (*link, *fate) {
 	}
 }
 
-// bridgeHooks takes a packet that is passed on through FORWARD and POSTROUTING. To
-// rules, it comes from the bridge and leaves by it.
+// bridgeHooks takes a bridged packet through FORWARD and POSTROUTING. Rules see the
+// bridge as its input and output link.
 func (r *run) bridgeHooks(b, port *link, p *packet) *fate {
 	v := &visit{r: r, h: b.host, hook: "FORWARD", in: b, out: b, port: port, p: p}
 	if f := r.tables(v, "mangle", "filter"); f != nil {

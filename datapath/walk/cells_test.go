@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/topology"
 )
 
-// cell is one question to a lab and its answers.
+// cell is one flow in a lab and its results.
 type cell struct{ from, to, want string }
 
-// exam is a lab and what is known about it. Every cell is asked on paper here and
-// in the kernel in agreement_linux_test.go.
-type exam struct {
+// matrix is a lab and its expected results. Every cell is checked on paper here and
+// against the kernel in agreement_linux_test.go.
+type matrix struct {
 	name   string
 	spec   topology.Spec
 	damage func(t testing.TB, l lab) // nil: none
@@ -24,10 +25,9 @@ type exam struct {
 
 const everyone = "a-0 from shell-3, a-1 from shell-3, b-0 from shell-3"
 
-// exams are the matrix of service semantics as a table, then labs that something is
-// wrong with.
-func exams() []exam {
-	return []exam{{
+// matrices are the table of service semantics, then labs with a fault.
+func matrices() []matrix {
+	return []matrix{{
 		name: "vxlan", spec: threeNodes("vxlan"), cells: slices.Concat(internalCells(), externalCells("node1/flannel.1", "node3/flannel.1"), localCells(), otherCells()),
 	}, {
 		name: "host-gw", spec: threeNodes("host-gw"), cells: slices.Concat(internalCells(), externalCells("node1", "node3"), localCells(), otherCells()),
@@ -53,7 +53,7 @@ func exams() []exam {
 			n := l.netns(t, "node.node3")
 			n.Routes = slices.DeleteFunc(n.Routes, func(r plan.Route) bool { return r.Via.String() == "192.168.0.11" })
 		},
-		// By the default route, where nobody forwards.
+		// By the default route, where no host forwards.
 		cells: []cell{{"shell-3", "a-0:8080", "timeout"}, {"shell-1", "shell-3:8080", "timeout"}},
 	}, {
 		name: "no route at all", spec: threeNodes("host-gw"),
@@ -61,7 +61,7 @@ func exams() []exam {
 		cells: []cell{{"shell-3", "a-0:8080", "unreachable"}, {"node3", "a-0:8080", "unreachable"},
 			{"node3", "service own", "unreachable"}, {"shell-3", "service own", "unreachable"}},
 	}, {
-		name: "frames between pods unfiltered", spec: threeNodes("vxlan"), damage: sysctl("net.bridge.bridge-nf-call-iptables", "0"),
+		name: "bridged frames not filtered", spec: threeNodes("vxlan"), damage: sysctl("net.bridge.bridge-nf-call-iptables", "0"),
 		cells: []cell{{"shell-1", "service own", "timeout"}, {"shell-1", "service remote", "timeout"}, {"shell-1", "node1:30085", "a-0 from node1/cni0, a-1 from node1/cni0"},
 			{"shell-2", "service own", "a-0 from shell-2, a-1 from shell-2"}, {"a-0", "service own", "a-0 from node1/cni0, timeout"}, {"shell-1", "a-0:8080", "a-0 from shell-1"}},
 	}, {
@@ -73,24 +73,25 @@ func exams() []exam {
 		},
 		cells: []cell{{"a-0", "service own", "a-1 from a-0, timeout"}, {"a-0", "node1:30085", "a-1 from node1/cni0, timeout"}, {"shell-1", "service own", "a-0 from shell-1, a-1 from shell-1"}},
 	}, {
-		name: "no hairpin masquerade", spec: threeNodes("vxlan"), damage: withoutRules(func(r *plan.Rule) bool {
-			return len(r.Matches) == 2 && r.Target == plan.Target(plan.Jump{Chain: "KUBE-MARK-MASQ"})
+		name: "no hairpin masquerade", spec: threeNodes("vxlan"), damage: withoutRules(func(r *iptables.Rule) bool {
+			return len(r.Matches) == 2 && r.Target == iptables.Target(iptables.Jump{Chain: "KUBE-MARK-MASQ"})
 		}),
 		cells: []cell{{"a-0", "service own", "a-1 from a-0, timeout"}},
 	}, {
 		name: "no router", spec: threeNodes("vxlan"), damage: sysctl("net.ipv4.ip_forward", "0"),
-		// What a bridge passes on needs no router, but where DNAT sent it there.
+		// Bridging needs no forwarding, except after DNAT.
 		cells: []cell{{"shell-1", "a-0:8080", "a-0 from shell-1"}, {"shell-1", "b-0:8080", "timeout"}, {"shell-1", "service own", "timeout"},
 			{"laptop", "node1:30085", "timeout"}, {"node1", "service own", "a-0 from node1/cni0, a-1 from node1/cni0"}},
 	}, {
-		name: "node ports not on the loopback", spec: threeNodes("vxlan"), damage: sysctl("net.ipv4.conf.all.route_localnet", "0"),
+		name: "no node ports on the loopback address", spec: threeNodes("vxlan"), damage: sysctl("net.ipv4.conf.all.route_localnet", "0"),
 		cells: []cell{{"node1", "127.0.0.1:30085", "timeout"}, {"node1", "node1:30085", "a-0 from node1/cni0, a-1 from node1/cni0"}},
 	}, {
-		name: "pods keep their address on the way out", spec: threeNodes("host-gw"),
-		// Node 1 takes a pod of node 3 for one of the cluster, spreads over all and
-		// does not masquerade; what is on node 2 answers past node 1.
-		damage: withoutRules(func(r *plan.Rule) bool {
-			return r.Target == plan.Target(plan.Masquerade{RandomFully: true}) && len(r.Matches) == 3
+		name: "pods keep their address when leaving the cluster", spec: threeNodes("host-gw"),
+		// Node 1 treats a pod of node 3 as inside the cluster, spreads over all
+		// endpoints and does not masquerade; one on node 2 replies directly, bypassing
+		// node 1.
+		damage: withoutRules(func(r *iptables.Rule) bool {
+			return r.Target == iptables.Target(iptables.Masquerade{RandomFully: true}) && len(r.Matches) == 3
 		}),
 		cells: []cell{{"shell-3", "node1:30081", "a-0 from shell-3, a-1 from shell-3, timeout"}, {"shell-3", "node1:30082", "timeout"},
 			{"shell-1", "node3:30081", "timeout"}, {"shell-3", "laptop:80", "timeout"}},
@@ -98,7 +99,7 @@ func exams() []exam {
 		name: "strict reverse path", spec: threeNodes("vxlan"), damage: func(t testing.TB, l lab) {
 			n := l.netns(t, "node.node1")
 			setSysctl(n, "net.ipv4.conf.all.rp_filter", "1")
-			// Back by the wire, while packets come by the tunnel.
+			// Back over the underlay, while packets arrive through the tunnel.
 			for i := range n.Routes {
 				if r := &n.Routes[i]; r.To.String() == "10.244.3.0/24" {
 					r.Via, r.Dev, r.OnLink = l.Nodes[2].Addrs[0], "eth0", false
@@ -172,7 +173,7 @@ func internalCells() []cell {
 }
 
 // externalCells are node ports under policy Cluster; node1 and node3 are what
-// masqueraded packets have as source when they leave for another node.
+// masqueraded packets have as source when they go to another node.
 func externalCells(node1, node3 string) []cell {
 	all := func(same, other string) string {
 		return "a-0 from " + same + ", a-1 from " + same + ", b-0 from " + other
@@ -191,7 +192,7 @@ func externalCells(node1, node3 string) []cell {
 		{"shell-1", "node1:30083", "refused"},
 		{"shell-3", "node1:30083", "refused"},
 		{"node1", "node1:30083", "refused"},
-		// The node of the endpoint takes the packet for one from outside.
+		// The endpoint's node treats the packet as coming from outside.
 		{"shell-1", "node1:30081", "a-0 from shell-1, a-1 from shell-1, b-0 from shell-1"},
 		{"node1", "node1:30081", all("node1/cni0", node1)},
 		{"shell-1", "node1:30082", "b-0 from shell-1"},
@@ -208,8 +209,8 @@ func localCells() []cell {
 		{"laptop", "node1:30082", "timeout"},
 		{"node1", "node2:30081", "b-0 from node1"},
 		{"node1", "node3:30081", "timeout"},
-		// The pod network masquerades what leaves the pods' CIDR: pods of other
-		// nodes come as their node.
+		// The pod network masquerades what leaves the pod CIDR: pods of other nodes
+		// appear as their node.
 		{"shell-3", "node1:30081", "a-0 from node3, a-1 from node3"},
 		{"shell-3", "node1:30082", "timeout"},
 		{"laptop", "node1:30084", "refused"},
@@ -219,7 +220,7 @@ func localCells() []cell {
 	}
 }
 
-// otherCells are what services do not touch, datagrams, and wrong addresses.
+// otherCells are flows that services do not touch, datagrams, and wrong addresses.
 func otherCells() []cell {
 	return []cell{
 		{"shell-1", "a-0:8080", "a-0 from shell-1"},
@@ -236,7 +237,7 @@ func otherCells() []cell {
 		{"laptop", "node1:81", "refused"},
 		{"laptop", "a-0:8080", "timeout"},
 		{"laptop", "203.0.113.7:80", "timeout"},
-		{"shell-1", "service own:81", "timeout"}, // no rule: out by the default route
+		{"shell-1", "service own:81", "timeout"}, // no rule: leaves by the default route
 		{"shell-3", "node2:9090", "host-2 from node3"},
 		{"shell-3", "service datagrams/udp", everyone},
 		{"laptop", "node1:30087/udp", "a-0 from node1/cni0, a-1 from node1/cni0, b-0 from " + "*"},
@@ -262,13 +263,13 @@ func setSysctl(n *plan.Netns, key, value string) {
 }
 
 // withoutRules removes rules from the nat tables of all namespaces.
-func withoutRules(which func(*plan.Rule) bool) func(testing.TB, lab) {
+func withoutRules(which func(*iptables.Rule) bool) func(testing.TB, lab) {
 	return func(_ testing.TB, l lab) {
 		for _, n := range l.plan.Netns {
 			for _, tb := range n.Tables {
 				for i := range tb.Chains {
 					if c := &tb.Chains[i]; tb.Name == "nat" && c.Name != "KUBE-POSTROUTING" {
-						c.Rules = slices.DeleteFunc(c.Rules, func(r plan.Rule) bool { return which(&r) })
+						c.Rules = slices.DeleteFunc(c.Rules, func(r iptables.Rule) bool { return which(&r) })
 					}
 				}
 			}
@@ -276,20 +277,20 @@ func withoutRules(which func(*plan.Rule) bool) func(testing.TB, lab) {
 	}
 }
 
-func (e exam) build(t testing.TB) lab {
-	l := build(t, e.spec)
-	if e.damage != nil {
-		e.damage(t, l)
+func (m matrix) build(t testing.TB) lab {
+	l := build(t, m.spec)
+	if m.damage != nil {
+		m.damage(t, l)
 	}
 	return l
 }
 
 func TestPredictions(t *testing.T) {
-	for _, e := range exams() {
-		t.Run(e.name, func(t *testing.T) {
-			l := e.build(t)
+	for _, m := range matrices() {
+		t.Run(m.name, func(t *testing.T) {
+			l := m.build(t)
 			w := walk.New(l.plan)
-			for _, c := range e.cells {
+			for _, c := range m.cells {
 				p := w.Walk(l.flow(t, c.from, c.to))
 				if got := l.ends(p); !like(got, c.want) {
 					t.Errorf("%s to %s:\n got %s\nwant %s\n%s", c.from, c.to, got, c.want, p.Text(walk.Brief))
@@ -306,7 +307,7 @@ func TestPredictions(t *testing.T) {
 	}
 }
 
-// like compares with a wish that may end in *.
+// like compares with a pattern that may end in *.
 func like(got, want string) bool {
 	if n := len(want) - 1; n >= 0 && want[n] == '*' {
 		return len(got) >= n && got[:n] == want[:n]

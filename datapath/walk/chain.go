@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// tables takes a packet through some tables of a hook, and reports why it does not
-// go on; nil: it does.
+// tables takes a packet through some tables of a hook, and reports why it stops there;
+// nil: it continues.
 func (r *run) tables(v *visit, names ...string) *fate {
 	for _, name := range names {
 		if f := r.nft(v, priorityOf(v.hook, name)); f != nil {
@@ -31,7 +32,7 @@ func (r *run) oneTable(v *visit, name string) *fate {
 	return r.fateOf(v, r.table(v, name))
 }
 
-// nat asks the nat table, which sees the first packet of a connection only, and
+// nat consults the nat table, which sees only the first packet of a connection, and
 // translates the packet.
 func (r *run) nat(v *visit) *fate {
 	c := v.p.conn
@@ -48,7 +49,7 @@ func (r *run) nat(v *visit) *fate {
 		if f := r.fateOf(v, r.natChains(v)); f != nil {
 			return f
 		}
-		v.p.translate(m) // the rule's step told
+		v.p.translate(m) // already shown in the rule's step
 		return nil
 	}
 	if rewrite := v.p.translate(m); rewrite != nil {
@@ -125,8 +126,8 @@ func (r *run) rules(v *visit, c *chain, depth int) verdict {
 	}
 }
 
-// jump takes a packet through a chain that a rule names. A chain that ends is as
-// good as one that returns.
+// jump takes a packet through a chain that a rule names. The end of a chain is
+// equivalent to RETURN.
 func (r *run) jump(v *visit, from *chain, to string, depth int) verdict {
 	c := from.table.chain(to)
 	if c == nil || c.Policy != "" {
@@ -139,7 +140,7 @@ func (r *run) jump(v *visit, from *chain, to string, depth int) verdict {
 	return out
 }
 
-// hit does what a rule says and tells of it.
+// hit executes a rule and records it.
 func (r *run) hit(v *visit, c *chain, i, depth int) verdict {
 	rule := &c.Rules[i]
 	chance := v.chance
@@ -159,8 +160,8 @@ func (r *run) hit(v *visit, c *chain, i, depth int) verdict {
 	return out
 }
 
-// rewritten shows in the last step what NAT will make of the packet: it is translated
-// when the table is done.
+// rewritten shows in the last step what NAT will do to the packet: it is translated
+// after the table.
 func (r *run) rewritten(w *Rewrite) {
 	if w == nil {
 		return
@@ -191,36 +192,36 @@ func name(l *link) string {
 	return l.Name
 }
 
-// word is what a rule's target is called in a trace.
-func word(t plan.Target) string {
+// word is the name of a rule's target in a trace.
+func word(t iptables.Target) string {
 	switch t := t.(type) {
 	case nil:
 		return ""
-	case plan.Jump:
+	case iptables.Jump:
 		return t.Chain
-	case plan.Goto:
+	case iptables.Goto:
 		return t.Chain
-	case plan.NFLog:
+	case iptables.NFLog:
 		return "NFLOG"
-	case plan.Return:
+	case iptables.Return:
 		return "RETURN"
-	case plan.Accept:
+	case iptables.Accept:
 		return "ACCEPT"
-	case plan.Drop:
+	case iptables.Drop:
 		return "DROP"
-	case plan.Reject:
+	case iptables.Reject:
 		return "REJECT"
-	case plan.DNAT:
+	case iptables.DNAT:
 		return "DNAT"
-	case plan.Masquerade:
+	case iptables.Masquerade:
 		return "MASQUERADE"
-	case plan.OrMark, plan.XorMark, plan.SetMark:
+	case iptables.OrMark, iptables.XorMark, iptables.SetMark:
 		return "MARK"
 	}
 	return fmt.Sprintf("%T", t)
 }
 
-// fateOf turns the verdict of a table into the end of the packet, or nil.
+// fateOf turns the verdict of a table into the fate of the packet, or nil.
 func (r *run) fateOf(v *visit, out verdict) *fate {
 	f := &fate{h: v.h, p: v.p, why: out.why, own: v.hook == "OUTPUT" || v.hook == "POSTROUTING" && v.in == nil}
 	switch out.action {

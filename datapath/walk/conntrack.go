@@ -6,7 +6,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// tuple is what connection tracking knows a packet by.
+// tuple is what connection tracking identifies a packet by.
 type tuple struct {
 	proto    flow.Protocol
 	src, dst netip.AddrPort
@@ -14,17 +14,16 @@ type tuple struct {
 
 func (t tuple) inverse() tuple { return tuple{t.proto, t.dst, t.src} }
 
-// conn is an entry of one namespace's connection table: the tuple of its first
-// packet, and that of the answers it waits for. They are inverse to each other
-// but for NAT.
+// conn is an entry of one namespace's connection table: the tuple of its first packet,
+// and that of the expected replies. Without NAT they are the inverse of each other.
 type conn struct {
 	orig, reply tuple
 	dnat, snat  bool
 	mark        uint32 // ct mark
-	// Whether the nat table was asked for a destination and a source. It is asked
-	// once per connection and kind, with the first packet.
+	// Whether the nat table was consulted for a destination and a source. It is
+	// consulted once per connection and kind, with the first packet.
 	dstDone, srcDone bool
-	confirmed        bool // the first packet came through
+	confirmed        bool // the first packet passed all hooks
 	replied          bool
 }
 
@@ -37,11 +36,11 @@ const (
 	srcManip manip = false
 )
 
-// track finds or makes the connection of a packet and sets its state, as at
+// track finds or creates the connection of a packet and sets its state, as at
 // PREROUTING and OUTPUT.
 func (r *run) track(h *host, p *packet) {
 	if p.conn != nil || p.state != "" || !h.tracks(p.ipv6()) {
-		return // it came over lo, or an answer of the kernel that knows its connection
+		return // it came over lo, or is a kernel's reply that knows its connection
 	}
 	if p.kind == failure {
 		r.trackFailure(h, p)
@@ -61,7 +60,7 @@ func (r *run) track(h *host, p *packet) {
 			case c.replied:
 				p.state = "ESTABLISHED"
 			case p.proto == flow.TCP && p.kind == data:
-				// An ACK before any answer: nf_conntrack_proto_tcp.c.
+				// An ACK before any reply: nf_conntrack_proto_tcp.c.
 				p.conn, p.state = nil, "INVALID"
 			default:
 				p.state = "NEW"
@@ -70,7 +69,7 @@ func (r *run) track(h *host, p *packet) {
 		}
 	}
 	if p.proto != flow.UDP && (p.kind == reply || p.kind == reset) {
-		// An answer to a connection whose beginning was not seen.
+		// A reply to a connection whose first packet was not seen.
 		p.state = "INVALID"
 		return
 	}
@@ -84,7 +83,7 @@ func (r *run) trackFailure(h *host, p *packet) {
 		switch {
 		case !c.confirmed:
 			continue
-		case p.quoted.inverse() == c.reply: // about a packet of the original direction
+		case p.quoted.inverse() == c.reply: // about a packet in the original direction
 			p.back = true
 		case p.quoted.inverse() != c.orig:
 			continue
@@ -95,15 +94,14 @@ func (r *run) trackFailure(h *host, p *packet) {
 	p.state = "INVALID"
 }
 
-// confirm enters the connection of a packet that came through all hooks.
+// confirm enters the connection of a packet that passed all hooks.
 func (p *packet) confirm() {
 	if p.conn != nil {
 		p.conn.confirmed = true
 	}
 }
 
-// setDst makes the connection one with a rewritten destination, setSrc one with a
-// rewritten source.
+// setDst gives the connection a rewritten destination, setSrc a rewritten source.
 func (c *conn) setDst(to netip.AddrPort) {
 	if to != c.reply.src {
 		c.reply.src, c.dnat = to, true
@@ -116,7 +114,7 @@ func (c *conn) setSrc(to netip.AddrPort) {
 	}
 }
 
-// translate rewrites a packet as its connection asks, in the direction of the
+// translate rewrites a packet as its connection requires, in the direction of the
 // packet, and reports what changed.
 func (p *packet) translate(m manip) *Rewrite {
 	c := p.conn

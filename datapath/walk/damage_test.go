@@ -7,21 +7,23 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
 )
 
-// FuzzWalk walks plans that somebody took a hammer to: a walk ends, does not panic,
-// and its probabilities add up.
+// FuzzWalk walks randomly damaged plans: a walk ends, does not panic, and its
+// probabilities add up.
 func FuzzWalk(f *testing.F) {
 	for seed := range uint64(40) {
 		f.Add(seed, uint8(seed))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, blows uint8) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		mode := []string{"vxlan", "host-gw"}[r.IntN(2)]
-		l := build(t, threeNodes(mode))
+		modes := datapath.Modes()
+		l := build(t, threeNodes(modes[r.IntN(len(modes))].Name()))
 		for range blows {
 			hammer(r, l)
 		}
@@ -89,19 +91,19 @@ func hammer(r *rand.Rand, l lab) {
 	}
 }
 
-type oddMatch struct{ plan.Match }
+type oddMatch struct{ iptables.Match }
 
-type oddTarget struct{ plan.Target }
+type oddTarget struct{ iptables.Target }
 
-func wildRule(r *rand.Rand, chain string) plan.Rule {
-	targets := []plan.Target{plan.Jump{Chain: chain}, plan.Jump{Chain: chain}, plan.Jump{Chain: "NOWHERE"}, plan.Return{}, plan.Drop{}, plan.Reject{},
-		plan.Reject{With: "tcp-reset"}, plan.Masquerade{}, plan.DNAT{To: netip.MustParseAddrPort("192.168.0.12:30080")}, plan.DNAT{}, plan.OrMark{Bits: 0x4000}, nil, oddTarget{plan.Drop{}}}
-	rule := plan.Rule{Target: targets[r.IntN(len(targets))]}
+func wildRule(r *rand.Rand, chain string) iptables.Rule {
+	targets := []iptables.Target{iptables.Jump{Chain: chain}, iptables.Jump{Chain: chain}, iptables.Jump{Chain: "NOWHERE"}, iptables.Return{}, iptables.Drop{}, iptables.Reject{},
+		iptables.Reject{With: "tcp-reset"}, iptables.Masquerade{}, iptables.DNAT{To: netip.MustParseAddrPort("192.168.0.12:30080")}, iptables.DNAT{}, iptables.OrMark{Bits: 0x4000}, nil, oddTarget{iptables.Drop{}}}
+	rule := iptables.Rule{Target: targets[r.IntN(len(targets))]}
 	if r.IntN(3) == 0 {
-		rule.Matches = append(rule.Matches, plan.Random{Probability: r.Float64()})
+		rule.Matches = append(rule.Matches, iptables.Random{Probability: r.Float64()})
 	}
 	if r.IntN(10) == 0 {
-		rule.Matches = append(rule.Matches, oddMatch{plan.Comment{}})
+		rule.Matches = append(rule.Matches, oddMatch{iptables.Comment{}})
 	}
 	return rule
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// balancers is the lab of most tests with services that have addresses outside:
-// 172.20.0.1 spread over all endpoints, .2 with policy Local, .3 without endpoints,
-// .4 for the laptop only; the laptop reaches them by node 1. Service sticky keeps
-// its clients.
+// balancers is the lab of most tests of services with external addresses: 172.20.0.1
+// spread over all endpoints, .2 with policy Local, .3 without endpoints, .4 for the
+// laptop only; the laptop reaches them through node 1. Service sticky has session
+// affinity.
 func balancers() topology.Spec {
 	address := func(i string) topology.Opt[[]netip.Addr] {
 		return set([]netip.Addr{netip.MustParseAddr("172.20.0." + i)})
@@ -39,13 +39,13 @@ func balancerCells() []cell {
 		{"laptop", "172.20.0.2:80", "a-0 from laptop, a-1 from laptop"},
 		{"laptop", "172.20.0.3:80", "refused"},
 		{"laptop", "172.20.0.4:80", "a-0 from node1/cni0, a-1 from node1/cni0"},
-		{"shell-3", "172.20.0.1:80", "a-0 from node3, a-1 from node3, b-0 from node3"}, // cut short on its own node
+		{"shell-3", "172.20.0.1:80", "a-0 from node3, a-1 from node3, b-0 from node3"}, // short-circuited on its own node
 		{"shell-3", "172.20.0.2:80", everyone},
 		{"shell-3", "172.20.0.3:80", "refused"},
 		{"shell-3", "172.20.0.4:80", "timeout"}, // not in the range
 		{"node3", "172.20.0.1:80", "a-0 from node3, a-1 from node3, b-0 from node3"},
 		{"node3", "172.20.0.2:80", "a-0 from node3, a-1 from node3, b-0 from node3"},
-		// Nothing rejects what the host itself sends to an address outside; it leaves
+		// No rule rejects what the host itself sends to an external address; it leaves
 		// by the default route.
 		{"node3", "172.20.0.3:80", "timeout"},
 		{"shell-1", "172.21.0.1:80", "a-0 from node1/cni0, a-1 from node1/cni0"},

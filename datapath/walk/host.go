@@ -6,6 +6,9 @@ import (
 	"sync"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
 // host is a network namespace: an IP stack of its own.
@@ -20,10 +23,10 @@ type host struct {
 	sysctls map[string]string
 	routes  []route // longest prefix first
 	tables  map[tableKey]*table
-	bases   map[string][]nftBase // of nf_tables, by hook, but for nat chains
+	bases   map[string][]nftBase // of nf_tables, by hook, except nat chains
 	nats    map[string][]nftBase // nat chains
 	sets    map[string]*set
-	virtual map[virtualKey]*plan.VirtualServer
+	virtual map[virtualKey]*ipvs.Server
 }
 
 // link is a device of a host.
@@ -43,7 +46,7 @@ type tableKey struct {
 	name string
 }
 
-// speaks reports whether the namespace has the family of an address.
+// speaks reports whether the namespace supports the family of an address.
 func (h *host) speaks(a netip.Addr) bool { return a.IsValid() && (a.Is4() || h.IPv6) }
 
 func (h *host) index() {
@@ -84,7 +87,7 @@ func (h *host) index() {
 	for i := range h.Sets {
 		h.sets[h.Sets[i].Name] = &set{Set: &h.Sets[i]}
 	}
-	h.virtual = make(map[virtualKey]*plan.VirtualServer, len(h.Virtual))
+	h.virtual = make(map[virtualKey]*ipvs.Server, len(h.Virtual))
 	for i := range h.Virtual {
 		s := &h.Virtual[i]
 		h.virtual[virtualKey{s.Proto, s.Addr}] = s
@@ -104,12 +107,12 @@ func (h *host) isLocal(a netip.Addr) bool {
 	return h.local[a] || a.Is4() && a.IsLoopback()
 }
 
-// tracks reports whether connection tracking is on for a family. The kernel turns
-// it on in a namespace with the first rule that needs it; where no rule is, the
-// states of packets decide nothing.
+// tracks reports whether connection tracking is on for a family. The kernel turns it on
+// in a namespace with the first rule that needs it; without rules, packet states do not
+// matter.
 func (h *host) tracks(ipv6 bool) bool {
-	return slices.ContainsFunc(h.Tables, func(t plan.Table) bool { return t.IPv6 == ipv6 }) ||
-		slices.ContainsFunc(h.NFT, func(t plan.NFTTable) bool { return t.Family == "inet" || (t.Family == "ip6") == ipv6 })
+	return slices.ContainsFunc(h.Tables, func(t iptables.Table) bool { return t.IPv6 == ipv6 }) ||
+		slices.ContainsFunc(h.NFT, func(t nft.Table) bool { return t.Family == "inet" || (t.Family == "ip6") == ipv6 })
 }
 
 func (h *host) sysctl(key string) bool {
@@ -117,13 +120,13 @@ func (h *host) sysctl(key string) bool {
 	return v != "" && v != "0"
 }
 
-// either reports whether a setting of IPv4 is on for all links or for one
-// (IN_DEV_ORCONF in include/linux/inetdevice.h).
+// either reports whether an IPv4 sysctl is on for all links or for one (IN_DEV_ORCONF
+// in include/linux/inetdevice.h).
 func (h *host) either(dev *link, setting string) bool {
 	return h.sysctl("net.ipv4.conf.all."+setting) || h.sysctl("net.ipv4.conf."+dev.Name+"."+setting)
 }
 
-// forwards reports whether the host is a router for packets that come in by a link.
+// forwards reports whether the host forwards packets that arrive on a link.
 func (h *host) forwards(dev *link, ipv6 bool) bool {
 	if ipv6 {
 		return h.sysctl("net.ipv6.conf.all.forwarding")
@@ -136,10 +139,9 @@ func (h *host) forwards(dev *link, ipv6 bool) bool {
 	return false
 }
 
-// filtersBridged reports whether frames that a bridge passes on go through the
-// iptables of the host. The setting exists per namespace since Linux 5.3, and is
-// on where nobody turned it off (br_netfilter_sysctl_default in
-// net/bridge/br_netfilter_hooks.c).
+// filtersBridged reports whether bridged frames go through the iptables of the host.
+// The sysctl exists per namespace since Linux 5.3, and is on by default
+// (br_netfilter_sysctl_default in net/bridge/br_netfilter_hooks.c).
 func (h *host) filtersBridged(ipv6 bool) bool {
 	key := "net.bridge.bridge-nf-call-iptables"
 	if ipv6 {

@@ -13,9 +13,10 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// The lab of most tests. Endpoints of web: a-0, a-1 and b-0; shells dial.
+// The lab of most tests. Endpoints of web: a-0, a-1 and b-0; shells are clients.
 //
 //	node1: a-0 a-1 shell-1 --+-- node2: b-0 shell-2
 //	                         +-- node3: shell-3
@@ -83,7 +84,7 @@ type lab struct {
 
 func build(t testing.TB, spec topology.Spec) lab {
 	t.Helper()
-	l, problems := topology.Resolve(&spec)
+	l, problems := resolve.Lab(&spec, datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			t.Fatalf("%s: %s", p.Summary, p.Detail)
@@ -146,12 +147,12 @@ func (l lab) flow(t testing.TB, from, to string) flow.Flow {
 	return f
 }
 
-// ends says what can come of a flow: "a-0 from laptop, refused". Sources are named
-// after who has the address: pods, clients and nodes for that of eth0, else
+// ends lists the possible results of a flow: "a-0 from laptop, refused". Sources are
+// named after the owner of the address: pods, clients and nodes for that of eth0, else
 // node1/cni0.
 func (l lab) ends(p walk.Prediction) string {
 	var parts []string
-	for _, e := range p.Ends() {
+	for _, e := range p.Results() {
 		if e.Value.Outcome != flow.Connected {
 			parts = append(parts, string(e.Value.Outcome))
 			continue

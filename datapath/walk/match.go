@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // visit is a packet at a hook, as rules see it.
@@ -17,74 +18,74 @@ type visit struct {
 	h       *host
 	hook    string
 	table   string
-	in, out *link // nil where the hook has none
+	in, out *link // nil if the hook has none
 	p       *packet
-	to      hop     // where it goes, at POSTROUTING
-	port    *link   // of a bridge: by which it leaves, where it is bridged
-	bases   int     // base chains of nf_tables that it has been through
-	chance  float64 // of the last match at random
+	to      hop     // next hop, at POSTROUTING
+	port    *link   // of a bridge: the output port of a bridged packet
+	bases   int     // base chains of nf_tables traversed so far
+	chance  float64 // of the last random match
 }
 
-// matches reports whether a packet meets a condition. To add a condition: a case
-// here, and a function below that answers it.
-func (v *visit) matches(m plan.Match) (bool, error) {
+// matches reports whether a packet meets a condition. To add a condition: a case here,
+// and a function below that evaluates it.
+func (v *visit) matches(m iptables.Match) (bool, error) {
 	switch m := m.(type) {
-	case plan.Src:
+	case iptables.Src:
 		return m.Prefix.Contains(v.p.src.Addr()) != m.Not, nil
-	case plan.Dst:
+	case iptables.Dst:
 		return m.Prefix.Contains(v.p.dst.Addr()) != m.Not, nil
-	case plan.InIf:
+	case iptables.InIf:
 		return linkIs(v.in, m.Name) != m.Not, nil
-	case plan.OutIf:
+	case iptables.OutIf:
 		return linkIs(v.out, m.Name) != m.Not, nil
-	case plan.Proto:
+	case iptables.Proto:
 		return v.proto(m), nil
-	case plan.DPort:
+	case iptables.DPort:
 		return v.p.quoted == nil && v.p.dst.Port() == m.Port, nil
-	case plan.DPorts:
+	case iptables.DPorts:
 		return v.p.quoted == nil && m.First <= v.p.dst.Port() && v.p.dst.Port() <= m.Last, nil
-	case plan.MultiPort:
+	case iptables.MultiPort:
 		return v.multiPort(m)
-	case plan.ICMPType:
+	case iptables.ICMPType:
 		return v.icmpType(m), nil
-	case plan.Limit:
-		return true, nil // nothing happened before that would have used it up
-	case plan.Physdev:
+	case iptables.Limit:
+		return true, nil // there was no earlier traffic to use it up
+	case iptables.Physdev:
 		return v.physdev(m), nil
-	case plan.AddrType:
+	case iptables.AddrType:
 		return v.addrType(m)
-	case plan.Mark:
+	case iptables.Mark:
 		return v.mark(m), nil
-	case plan.CTState:
+	case iptables.CTState:
 		return v.ctState(m)
-	case plan.Random:
+	case iptables.Random:
 		return v.random(m), nil
-	case plan.Recent:
+	case iptables.Recent:
 		return v.recent(m), nil
-	case plan.MatchSet:
+	case iptables.MatchSet:
 		return v.matchSet(m)
-	case plan.IPVS:
+	case iptables.IPVS:
 		return v.byVirtual(m), nil
-	case plan.PhysdevIsIn:
+	case iptables.PhysdevIsIn:
 		return v.fromBridge() != m.Not, nil
-	case plan.Comment:
+	case iptables.Comment:
 		return true, nil
 	}
 	return false, fmt.Errorf("unknown match %T", m)
 }
 
-// first are the conditions that the kernel looks at before it asks the extensions
-// of a rule, in whatever order they are written (ipt_do_table).
-func first(m plan.Match) bool {
+// first are the conditions that the kernel checks before the extensions of a rule,
+// whatever order they are written in (ipt_do_table).
+func first(m iptables.Match) bool {
 	switch m.(type) {
-	case plan.Src, plan.Dst, plan.InIf, plan.OutIf, plan.Proto:
+	case iptables.Src, iptables.Dst, iptables.InIf, iptables.OutIf, iptables.Proto:
 		return true
 	}
 	return false
 }
 
 // multiPort compares the destination port with a list of ports and ranges.
-func (v *visit) multiPort(m plan.MultiPort) (bool, error) {
+func (v *visit) multiPort(m iptables.MultiPort) (bool, error) {
 	hit := false
 	for _, word := range strings.Split(m.Ports, ",") {
 		low, high, isRange := strings.Cut(word, ":")
@@ -94,7 +95,7 @@ func (v *visit) multiPort(m plan.MultiPort) (bool, error) {
 		first, err1 := strconv.ParseUint(low, 10, 16)
 		last, err2 := strconv.ParseUint(high, 10, 16)
 		if err1 != nil || err2 != nil {
-			return false, fmt.Errorf("ports %q are no list of ports", m.Ports)
+			return false, fmt.Errorf("%q is not a list of ports", m.Ports)
 		}
 		port := uint64(v.p.dst.Port())
 		hit = hit || first <= port && port <= last
@@ -102,8 +103,8 @@ func (v *visit) multiPort(m plan.MultiPort) (bool, error) {
 	return hit && v.p.quoted == nil, nil
 }
 
-// icmpType compares the type of an ICMP message. No others are made here than errors.
-func (v *visit) icmpType(m plan.ICMPType) bool {
+// icmpType compares the type of an ICMP message. Only errors occur here.
+func (v *visit) icmpType(m iptables.ICMPType) bool {
 	if v.p.quoted == nil || m.IPv6 != v.p.ipv6() {
 		return false
 	}
@@ -111,9 +112,9 @@ func (v *visit) icmpType(m plan.ICMPType) bool {
 	return m.Type == kind && (m.AnyCode || m.Code == code)
 }
 
-// physdev asks for the ports of a bridge. A packet that was routed out of a bridge has
-// not left by a port yet.
-func (v *visit) physdev(m plan.Physdev) bool {
+// physdev matches the ports of a bridge. A packet routed out through a bridge has no
+// output port yet.
+func (v *visit) physdev(m iptables.Physdev) bool {
 	var in *link
 	if v.fromBridge() {
 		in = v.p.port
@@ -137,7 +138,7 @@ func linkIs(l *link, name string) bool {
 	return l.Name == name
 }
 
-func (v *visit) proto(m plan.Proto) bool {
+func (v *visit) proto(m iptables.Proto) bool {
 	switch m.Name {
 	case "", "all":
 		return true
@@ -147,7 +148,7 @@ func (v *visit) proto(m plan.Proto) bool {
 	return v.p.quoted == nil && m.Name == string(v.p.proto)
 }
 
-func (v *visit) addrType(m plan.AddrType) (bool, error) {
+func (v *visit) addrType(m iptables.AddrType) (bool, error) {
 	for _, c := range []struct {
 		want string
 		addr netip.Addr
@@ -164,13 +165,13 @@ func (v *visit) addrType(m plan.AddrType) (bool, error) {
 	return true, nil
 }
 
-// fromBridge reports whether a packet came in by a port of a bridge whose frames go
+// fromBridge reports whether a packet arrived on a port of a bridge whose frames go
 // through iptables.
 func (v *visit) fromBridge() bool {
 	return v.in != nil && v.in.Type == plan.Bridge && v.h.filtersBridged(v.p.ipv6())
 }
 
-func (v *visit) mark(m plan.Mark) bool {
+func (v *visit) mark(m iptables.Mark) bool {
 	mask := m.Mask
 	if mask == 0 {
 		mask = math.MaxUint32
@@ -178,7 +179,7 @@ func (v *visit) mark(m plan.Mark) bool {
 	return (v.p.mark&mask == m.Value) != m.Not
 }
 
-func (v *visit) ctState(m plan.CTState) (bool, error) {
+func (v *visit) ctState(m iptables.CTState) (bool, error) {
 	hit := false
 	for _, s := range m.States {
 		switch s {
@@ -196,7 +197,7 @@ func (v *visit) ctState(m plan.CTState) (bool, error) {
 	return hit != m.Not, nil
 }
 
-func (v *visit) random(m plan.Random) bool {
+func (v *visit) random(m iptables.Random) bool {
 	p := m.Effective()
 	if !v.r.decide(p) {
 		return false
@@ -205,7 +206,7 @@ func (v *visit) random(m plan.Random) bool {
 	return true
 }
 
-func (v *visit) recent(m plan.Recent) bool {
+func (v *visit) recent(m iptables.Recent) bool {
 	s, src := v.r.state, v.p.src.Addr()
 	if m.Set {
 		s.remember(v.h.Name, m.List, src)
@@ -215,13 +216,13 @@ func (v *visit) recent(m plan.Recent) bool {
 }
 
 // all reports whether a packet meets all conditions of a rule.
-func (v *visit) all(r *plan.Rule) (bool, error) {
+func (v *visit) all(r *iptables.Rule) (bool, error) {
 	if r.Raw != "" && len(r.Matches) == 0 && r.Target == nil {
-		return false, fmt.Errorf("rule %q is text only", r.Raw)
+		return false, fmt.Errorf("rule %q is only text", r.Raw)
 	}
 	v.chance = 0
 	for _, header := range []bool{true, false} {
-		if !header && !slices.ContainsFunc(r.Matches, func(m plan.Match) bool { return !first(m) }) {
+		if !header && !slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { return !first(m) }) {
 			break
 		}
 		for _, m := range r.Matches {

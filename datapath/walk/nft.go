@@ -7,23 +7,24 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// Base chains of nf_tables stand at the same hooks as the tables of iptables, and see a
-// packet in the order of their priorities (nf_hook_slow in net/netfilter/core.c). Accept
-// ends the base chain that says so, and the packet goes on to whatever comes next at the
-// hook; every other end is final.
+// Base chains of nf_tables are attached to the same hooks as the tables of iptables,
+// and see a packet in the order of their priorities (nf_hook_slow in
+// net/netfilter/core.c). Accept ends only its base chain, and the packet continues with
+// whatever comes next at the hook; every other final verdict ends the evaluation.
 
-// nftTable is a table with indexes, made when a packet first visits its host.
+// nftTable is a table with indexes, built when a packet first visits its host.
 type nftTable struct {
-	*plan.NFTTable
-	chains map[string]*plan.NFTChain
+	*nft.Table
+	chains map[string]*nft.Chain
 	sets   map[string]*nftSet
 }
 
 // nftBase is a base chain.
 type nftBase struct {
-	*plan.NFTChain
+	*nft.Chain
 	table *nftTable
 }
 
@@ -31,9 +32,9 @@ type nftBase struct {
 func (h *host) indexNFT() {
 	h.bases, h.nats = map[string][]nftBase{}, map[string][]nftBase{}
 	for i := range h.NFT {
-		t := &nftTable{NFTTable: &h.NFT[i], chains: map[string]*plan.NFTChain{}, sets: map[string]*nftSet{}}
+		t := &nftTable{Table: &h.NFT[i], chains: map[string]*nft.Chain{}, sets: map[string]*nftSet{}}
 		for j := range t.Sets {
-			t.sets[t.Sets[j].Name] = &nftSet{NFTSet: &t.Sets[j]}
+			t.sets[t.Sets[j].Name] = &nftSet{Set: &t.Sets[j]}
 		}
 		for j := range t.Chains {
 			c := &t.Chains[j]
@@ -54,13 +55,13 @@ func (h *host) indexNFT() {
 	}
 }
 
-// nftHook is the name of a hook in nft's words.
+// nftHook is the name of a hook in nft.
 func nftHook(hook string) string {
 	return map[string]string{"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output", "POSTROUTING": "postrouting"}[hook]
 }
 
-// Where the tables of iptables, connection tracking and IPVS stand (enum nf_ip_hook_priorities in
-// include/uapi/linux/netfilter_ipv4.h).
+// The priorities of the tables of iptables, connection tracking and IPVS (enum
+// nf_ip_hook_priorities in include/uapi/linux/netfilter_ipv4.h).
 func priorityOf(hook, table string) int {
 	switch table {
 	case "raw":
@@ -81,8 +82,8 @@ const (
 	balancePriority  = 98
 )
 
-// nftAfter is how far base chains go after a table: to what follows at the hook and is
-// no table, or to the end.
+// nftAfter is the priority up to which base chains run after a table: to what follows
+// at the hook and is not a table, or to the end.
 func nftAfter(hook, table string) int {
 	switch {
 	case table == "raw":
@@ -95,8 +96,8 @@ func nftAfter(hook, table string) int {
 	return math.MinInt
 }
 
-// nft takes a packet through the base chains of a hook that were not visited yet, up to
-// a priority, exclusive.
+// nft takes a packet through the base chains of a hook not yet visited, up to a
+// priority, exclusive.
 func (r *run) nft(v *visit, to int) *fate {
 	for list := v.h.bases[nftHook(v.hook)]; v.bases < len(list) && list[v.bases].Priority < to; {
 		b := list[v.bases]
@@ -111,15 +112,15 @@ func (r *run) nft(v *visit, to int) *fate {
 	return nil
 }
 
-// sees reports whether a chain is asked about packets of a family.
+// sees reports whether a chain gets packets of the packet's family.
 func (b *nftBase) sees(p *packet) bool {
 	return b.table.Family == "inet" || (b.table.Family == "ip6") == p.ipv6()
 }
 
-// natChains asks the nat chains of a hook, which see the first packet of a connection
-// only: those of nf_tables and of iptables, by their priorities, until one has translated
-// it. All of them are asked where iptables' table stands (nf_nat_inet_fn in
-// net/netfilter/nf_nat_core.c).
+// natChains consults the nat chains of a hook, which see only the first packet of a
+// connection: those of nf_tables and of iptables, by their priorities, until one has
+// translated it. All of them are consulted at the place of iptables' table
+// (nf_nat_inet_fn in net/netfilter/nf_nat_core.c).
 func (r *run) natChains(v *visit) verdict {
 	list := v.h.nats[nftHook(v.hook)]
 	over := func(out verdict) bool { return out.action != accept || out.rewrite != nil }
@@ -145,19 +146,19 @@ func (r *run) natChains(v *visit) verdict {
 // nftBase takes a packet through one base chain.
 func (r *run) nftBase(v *visit, b nftBase) verdict {
 	v.table = b.table.Family + " " + b.table.Name
-	out := r.nftRules(v, b.table, b.NFTChain, 0)
+	out := r.nftRules(v, b.table, b.Chain, 0)
 	if out.action != next && out.action != back {
 		return out
 	}
 	if b.Policy == "drop" {
-		r.step(v.p, r.nftStep(v, b.NFTChain, Step{Kind: Policy, Text: "policy drop", Verdict: "drop"}))
+		r.step(v.p, r.nftStep(v, b.Chain, Step{Kind: Policy, Text: "policy drop", Verdict: "drop"}))
 		return verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is drop", b.Name, v.table)}
 	}
 	return verdict{action: accept}
 }
 
 // nftRules takes a packet through a chain.
-func (r *run) nftRules(v *visit, t *nftTable, c *plan.NFTChain, depth int) verdict {
+func (r *run) nftRules(v *visit, t *nftTable, c *nft.Chain, depth int) verdict {
 	if depth > maxJumps {
 		return verdict{action: fail, why: fmt.Sprintf("chain %s: more than %d jumps", c.Name, maxJumps)}
 	}
@@ -191,11 +192,11 @@ func (r *run) nftRules(v *visit, t *nftTable, c *plan.NFTChain, depth int) verdi
 	return verdict{}
 }
 
-// nftRule takes a packet through one rule, and tells of it when the rule did something.
-func (r *run) nftRule(v *visit, t *nftTable, c *plan.NFTChain, i, depth int) verdict {
+// nftRule takes a packet through one rule, and records it if the rule did something.
+func (r *run) nftRule(v *visit, t *nftTable, c *nft.Chain, i, depth int) verdict {
 	rule := &c.Rules[i]
 	if len(rule.Exprs) == 0 && rule.Raw != "" {
-		return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d is text only", c.Name, i+1)}
+		return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d is only text", c.Name, i+1)}
 	}
 	v.chance = 0
 	var done *effect
@@ -230,7 +231,7 @@ func (r *run) nftRule(v *visit, t *nftTable, c *plan.NFTChain, i, depth int) ver
 }
 
 // nftStep completes a step of a chain.
-func (r *run) nftStep(v *visit, c *plan.NFTChain, s Step) Step {
+func (r *run) nftStep(v *visit, c *nft.Chain, s Step) Step {
 	s.Netns, s.Hook, s.Table, s.Chain, s.In, s.Out = v.h.Name, v.hook, v.table, c.Name, name(v.in), name(v.out)
 	return s
 }

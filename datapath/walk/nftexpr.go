@@ -5,37 +5,38 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// effect is what an expression did to a packet, and what it is called in a trace.
+// effect is what an expression did to a packet, and its name in a trace.
 type effect struct {
 	verdict
 	word string
 }
 
-// nftExpr asks or does one expression of a rule. A condition that is met has no effect;
-// one whose field the packet does not have is not met, whatever it asks for. To add an
+// nftExpr evaluates one expression of a rule. A condition that is met has no effect;
+// one on a field that the packet does not have is not met, even if negated. To add an
 // expression: a case here, and a function below.
-func (v *visit) nftExpr(t *nftTable, e plan.NFTExpr) (hit bool, did *effect, err error) {
+func (v *visit) nftExpr(t *nftTable, e nft.Expr) (hit bool, did *effect, err error) {
 	switch e := e.(type) {
-	case plan.NFTMatch:
+	case nft.Match:
 		hit, err = v.nftMatch(e)
-	case plan.NFTCTState:
+	case nft.CTState:
 		hit, err = v.nftState(e)
-	case plan.NFTCTStatus:
+	case nft.CTStatus:
 		hit, err = v.nftStatus(e)
-	case plan.NFTLookup:
+	case nft.Lookup:
 		el, ok, err := v.nftFind(t, e.Set, e.Fields)
 		return ok && (el != nil) != e.Not, nil, err
-	case plan.NFTVMap:
+	case nft.VMap:
 		el, ok, err := v.nftFind(t, e.Map, e.Fields)
 		if !ok || el == nil || err != nil {
-			return true, nil, err // the rule goes on
+			return true, nil, err // the rule continues
 		}
 		did, err := nftVerdict(el.Verdict)
 		return true, did, err
-	case plan.NFTSetMark:
+	case nft.SetMark:
 		mark := &v.p.mark
 		if e.CT && v.p.conn == nil {
 			return false, nil, nil
@@ -44,20 +45,20 @@ func (v *visit) nftExpr(t *nftTable, e plan.NFTExpr) (hit bool, did *effect, err
 		}
 		*mark = *mark&e.And ^ e.Xor
 		return true, &effect{word: "mark"}, nil
-	case plan.NFTCounter:
+	case nft.Counter:
 		return true, nil, nil
-	case plan.NFTNoTrack:
+	case nft.NoTrack:
 		v.p.conn, v.p.back, v.p.state = nil, false, "UNTRACKED"
 		return true, &effect{word: "notrack"}, nil
-	case plan.NFTVerdict:
+	case nft.Verdict:
 		did, err := nftVerdict(e)
 		return true, did, err
-	case plan.NFTReject:
+	case nft.Reject:
 		did, err := v.nftReject(e)
 		return true, did, err
-	case plan.NFTDNAT:
+	case nft.DNAT:
 		return v.nftDNAT(t, e)
-	case plan.NFTMasquerade:
+	case nft.Masquerade:
 		return true, &effect{v.inNAT(v.masquerade), "masquerade"}, nil
 	default:
 		err = fmt.Errorf("unknown expression %T", e)
@@ -65,7 +66,7 @@ func (v *visit) nftExpr(t *nftTable, e plan.NFTExpr) (hit bool, did *effect, err
 	return hit, nil, err
 }
 
-func nftVerdict(e plan.NFTVerdict) (*effect, error) {
+func nftVerdict(e nft.Verdict) (*effect, error) {
 	act := map[string]action{"accept": accept, "drop": drop, "return": back, "jump": jump, "goto": jumpAway}[e.Kind]
 	switch {
 	case e.Kind == "continue":
@@ -77,7 +78,7 @@ func nftVerdict(e plan.NFTVerdict) (*effect, error) {
 }
 
 // nftMatch compares a field with a value.
-func (v *visit) nftMatch(e plan.NFTMatch) (bool, error) {
+func (v *visit) nftMatch(e nft.Match) (bool, error) {
 	got, ok, err := v.nftField(e.Field)
 	if !ok || err != nil {
 		return false, err
@@ -89,8 +90,9 @@ func (v *visit) nftMatch(e plan.NFTMatch) (bool, error) {
 	return nftHolds(e.Value, got) != e.Not, nil
 }
 
-// nftHolds reports whether what a packet has is the value, or inside of it.
-func nftHolds(want, got plan.NFTValue) bool {
+// nftHolds reports whether a packet's value equals the wanted one, or lies in its
+// range.
+func nftHolds(want, got nft.Value) bool {
 	switch {
 	case want.Prefix.IsValid():
 		return want.Prefix.Contains(got.Prefix.Addr())
@@ -103,93 +105,93 @@ func nftHolds(want, got plan.NFTValue) bool {
 	return want.First <= got.First && got.First <= want.Last
 }
 
-// nftField is what a packet has in a field; false: it has no such field.
-func (v *visit) nftField(f plan.NFTField) (plan.NFTValue, bool, error) {
+// nftField is the packet's value of a field; false: it has no such field.
+func (v *visit) nftField(f nft.Field) (nft.Value, bool, error) {
 	p := v.p
-	addr := func(a netip.Addr, ipv6 bool) (plan.NFTValue, bool, error) {
-		return plan.NFTAddr(a), p.ipv6() == ipv6, nil
+	addr := func(a netip.Addr, ipv6 bool) (nft.Value, bool, error) {
+		return nft.Addr(a), p.ipv6() == ipv6, nil
 	}
-	number := func(n int, ok bool) (plan.NFTValue, bool, error) { return plan.NFTNumber(uint32(n)), ok, nil }
-	link := func(l *link) (plan.NFTValue, bool, error) { return plan.NFTName(name(l)), l != nil, nil }
+	number := func(n int, ok bool) (nft.Value, bool, error) { return nft.Number(uint32(n)), ok, nil }
+	link := func(l *link) (nft.Value, bool, error) { return nft.Name(name(l)), l != nil, nil }
 	switch f {
-	case plan.NFTFamilyOf:
+	case nft.FamilyOf:
 		return number(map[bool]int{false: 2, true: 10}[p.ipv6()], true)
-	case plan.NFTL4Proto:
+	case nft.L4Proto:
 		return v.nftProtocol(), true, nil
-	case plan.NFTIIfName:
+	case nft.IIfName:
 		return link(v.in)
-	case plan.NFTOIfName:
+	case nft.OIfName:
 		return link(v.out)
-	case plan.NFTMetaMark:
-		return plan.NFTNumber(p.mark), true, nil
-	case plan.NFTCTMark:
+	case nft.MetaMark:
+		return nft.Number(p.mark), true, nil
+	case nft.CTMark:
 		if p.conn == nil {
 			return number(0, false)
 		}
-		return plan.NFTNumber(p.conn.mark), true, nil
-	case plan.NFTIPSrc:
+		return nft.Number(p.conn.mark), true, nil
+	case nft.IPSrc:
 		return addr(p.src.Addr(), false)
-	case plan.NFTIPDst:
+	case nft.IPDst:
 		return addr(p.dst.Addr(), false)
-	case plan.NFTIP6Src:
+	case nft.IP6Src:
 		return addr(p.src.Addr(), true)
-	case plan.NFTIP6Dst:
+	case nft.IP6Dst:
 		return addr(p.dst.Addr(), true)
-	case plan.NFTSPort:
+	case nft.SPort:
 		return number(int(p.src.Port()), p.quoted == nil)
-	case plan.NFTDPort:
+	case nft.DPort:
 		return number(int(p.dst.Port()), p.quoted == nil)
-	case plan.NFTICMPType, plan.NFTICMPv6Type:
-		if p.quoted == nil || p.ipv6() != (f == plan.NFTICMPv6Type) {
+	case nft.ICMPType, nft.ICMPv6Type:
+		if p.quoted == nil || p.ipv6() != (f == nft.ICMPv6Type) {
 			return number(0, false)
 		}
 		kind, _ := p.code.numbers()
 		return number(int(kind), true)
-	case plan.NFTFibSrcType:
+	case nft.FibSrcType:
 		return number(v.h.addressType(p.src.Addr()), true)
-	case plan.NFTFibDstType:
+	case nft.FibDstType:
 		return number(v.h.addressType(p.dst.Addr()), true)
-	case plan.NFTOrigDst, plan.NFTOrigDst6, plan.NFTOrigDPort:
+	case nft.OrigDst, nft.OrigDst6, nft.OrigDPort:
 		return v.nftOriginal(f)
 	}
 	if n := f.Modulus(); n > 0 {
-		return plan.NFTNumber(v.choose(n)), true, nil
+		return nft.Number(v.choose(n)), true, nil
 	}
-	return plan.NFTValue{}, false, fmt.Errorf("unknown field %q", f)
+	return nft.Value{}, false, fmt.Errorf("unknown field %q", f)
 }
 
-// addressType is what the routing table says of an address: local or unicast.
+// addressType is the type of an address in the routing table: local or unicast.
 func (h *host) addressType(a netip.Addr) int {
 	if h.isLocal(a) {
-		return plan.NFTLocal
+		return nft.Local
 	}
 	return 1 // RTN_UNICAST
 }
 
-func (v *visit) nftProtocol() plan.NFTValue {
+func (v *visit) nftProtocol() nft.Value {
 	switch {
 	case v.p.quoted == nil:
-		return plan.NFTProtocol(string(v.p.proto))
+		return nft.Protocol(string(v.p.proto))
 	case v.p.ipv6():
-		return plan.NFTProtocol("ipv6-icmp")
+		return nft.Protocol("ipv6-icmp")
 	}
-	return plan.NFTProtocol("icmp")
+	return nft.Protocol("icmp")
 }
 
-// nftOriginal is where the packet's connection began to go to.
-func (v *visit) nftOriginal(f plan.NFTField) (plan.NFTValue, bool, error) {
+// nftOriginal is the original destination of the packet's connection.
+func (v *visit) nftOriginal(f nft.Field) (nft.Value, bool, error) {
 	c := v.p.conn
 	if c == nil {
-		return plan.NFTValue{}, false, nil
+		return nft.Value{}, false, nil
 	}
-	if f == plan.NFTOrigDPort {
-		return plan.NFTNumber(uint32(c.orig.dst.Port())), true, nil
+	if f == nft.OrigDPort {
+		return nft.Number(uint32(c.orig.dst.Port())), true, nil
 	}
 	a := c.orig.dst.Addr()
-	return plan.NFTAddr(a), a.Is6() == (f == plan.NFTOrigDst6), nil
+	return nft.Addr(a), a.Is6() == (f == nft.OrigDst6), nil
 }
 
-// choose takes one of n numbers, each with the same chance.
+// choose picks one of n numbers with equal probability.
 func (v *visit) choose(n uint32) uint32 {
 	v.chance = 1 / float64(n)
 	for i := range n - 1 {
@@ -200,7 +202,7 @@ func (v *visit) choose(n uint32) uint32 {
 	return n - 1
 }
 
-func (v *visit) nftState(e plan.NFTCTState) (bool, error) {
+func (v *visit) nftState(e nft.CTState) (bool, error) {
 	for _, s := range e.States {
 		switch s {
 		case "new", "established", "related", "invalid", "untracked":
@@ -214,7 +216,7 @@ func (v *visit) nftState(e plan.NFTCTState) (bool, error) {
 	return false, nil
 }
 
-func (v *visit) nftStatus(e plan.NFTCTStatus) (bool, error) {
+func (v *visit) nftStatus(e nft.CTStatus) (bool, error) {
 	c := v.p.conn
 	for _, s := range e.Status {
 		switch s {
@@ -233,7 +235,7 @@ func (v *visit) nftStatus(e plan.NFTCTStatus) (bool, error) {
 	return false, nil
 }
 
-func (v *visit) nftReject(e plan.NFTReject) (*effect, error) {
+func (v *visit) nftReject(e nft.Reject) (*effect, error) {
 	codes := map[string]Code{
 		"tcp reset": TCPReset, "icmpx port-unreachable": PortUnreachable, "icmpx host-unreachable": HostUnreachable,
 		"icmpx no-route": NetUnreachable, "icmpx admin-prohibited": "icmp-admin-prohibited",
@@ -245,11 +247,11 @@ func (v *visit) nftReject(e plan.NFTReject) (*effect, error) {
 	case v.p.ipv6() && code == "icmp-admin-prohibited":
 		code = "icmp6-adm-prohibited"
 	}
-	return &effect{v.reject(plan.Reject{With: string(code.family(v.p.ipv6()))}), "reject with " + e.With}, nil
+	return &effect{v.reject(iptables.Reject{With: string(code.family(v.p.ipv6()))}), "reject with " + e.With}, nil
 }
 
-// nftDNAT changes the destination, of the family that it is about.
-func (v *visit) nftDNAT(t *nftTable, e plan.NFTDNAT) (bool, *effect, error) {
+// nftDNAT changes the destination of packets of its family.
+func (v *visit) nftDNAT(t *nftTable, e nft.DNAT) (bool, *effect, error) {
 	if e.IPv6 != v.p.ipv6() {
 		return false, nil, nil
 	}
@@ -264,10 +266,10 @@ func (v *visit) nftDNAT(t *nftTable, e plan.NFTDNAT) (bool, *effect, error) {
 		}
 		to = netip.AddrPortFrom(el.Data[0].Prefix.Addr(), uint16(el.Data[1].First))
 	}
-	return true, &effect{v.inNAT(func() verdict { return v.dnat(plan.DNAT{To: to}) }), "dnat"}, nil
+	return true, &effect{v.inNAT(func() verdict { return v.dnat(iptables.DNAT{To: to}) }), "dnat"}, nil
 }
 
-// inNAT does what only chains for NAT may: the kernel has others refused already.
+// inNAT does what only NAT chains may do: elsewhere the kernel refuses it.
 func (v *visit) inNAT(do func() verdict) verdict {
 	table := v.table
 	defer func() { v.table = table }()

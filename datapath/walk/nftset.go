@@ -5,19 +5,19 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
 // nftSet is a set or map with an index of its elements.
 type nftSet struct {
-	*plan.NFTSet
+	*nft.Set
 	once   sync.Once
 	single map[string]int // by the text of a key without ranges
 	ranges []int          // the other elements
 }
 
 // find returns the element that has a key, or nil.
-func (s *nftSet) find(key []plan.NFTValue) *plan.NFTElement {
+func (s *nftSet) find(key []nft.Value) *nft.Element {
 	s.once.Do(s.build)
 	if i, ok := s.single[fmt.Sprint(key)]; ok {
 		return &s.Elements[i]
@@ -41,19 +41,18 @@ func (s *nftSet) build() {
 	}
 }
 
-// isRange reports a value that stands for several.
-func isRange(v plan.NFTValue) bool {
+// isRange reports whether a value is a range.
+func isRange(v nft.Value) bool {
 	return v.Prefix.IsValid() && !v.Prefix.IsSingleIP() || v.First != v.Last || len(v.Name) > 0 && v.Name[len(v.Name)-1] == '*'
 }
 
-// nftFind looks some fields of the packet up in a set; false: it does not have all of
-// them.
-func (v *visit) nftFind(t *nftTable, set string, fields []plan.NFTField) (e *plan.NFTElement, ok bool, err error) {
+// nftFind looks fields of the packet up in a set; false: the packet lacks some of them.
+func (v *visit) nftFind(t *nftTable, set string, fields []nft.Field) (e *nft.Element, ok bool, err error) {
 	s := t.sets[set]
 	if s == nil {
-		return nil, false, fmt.Errorf("there is no set %s", set)
+		return nil, false, fmt.Errorf("set %s does not exist", set)
 	}
-	key := make([]plan.NFTValue, 0, len(fields))
+	key := make([]nft.Value, 0, len(fields))
 	for _, f := range fields {
 		value, ok, err := v.nftField(f)
 		if !ok || err != nil {

@@ -13,32 +13,32 @@ const (
 	opening kind = iota // SYN, or the first datagram
 	reply               // SYN and ACK, or the answer to a datagram
 	reset               // RST
-	data                // what follows on an open connection
+	data                // later packets of an open connection
 	failure             // an ICMP error
 )
 
-// packet is a packet on its way. Port 0 is a port that the kernel chose: nothing
-// here depends on its number.
+// packet is a packet in transit. Port 0 is a port chosen by the kernel: nothing here
+// depends on its number.
 type packet struct {
 	kind     kind
 	proto    flow.Protocol
 	src, dst netip.AddrPort
 	ttl      int
 	code     Code   // of a failure
-	quoted   *tuple // of a failure: the packet that it is about, as the sender of the failure saw it
+	quoted   *tuple // of a failure: the packet that it is about, as seen by the sender of the error
 	depth    int    // of tunnels around it
 
-	// What belongs to the packet inside one namespace only.
+	// What belongs to the packet only inside one namespace.
 	mark  uint32
 	conn  *conn
 	back  bool // in reply direction of conn
 	state string
-	port  *link // of a bridge, by which it came in
+	port  *link // of a bridge, on which it arrived
 	// served is the connection of IPVS that has rewritten the packet (ipvs_property).
 	served *served
 }
 
-// leaveNetns forgets what does not go along on a wire.
+// leaveNetns clears what does not cross a link.
 func (p *packet) leaveNetns() {
 	p.mark, p.conn, p.back, p.state, p.port, p.served = 0, nil, false, "", nil, nil
 }
@@ -81,7 +81,7 @@ func (p Packet) String() string {
 
 func arrow(src, dst netip.AddrPort) string { return endpoint(src) + " > " + endpoint(dst) }
 
-// endpoint leaves out a port that nobody knows.
+// endpoint leaves out an unknown port.
 func endpoint(a netip.AddrPort) string {
 	if a.Port() == 0 {
 		return a.Addr().String()
@@ -89,10 +89,10 @@ func endpoint(a netip.AddrPort) string {
 	return a.String()
 }
 
-// Code is what an ICMP error says, as iptables names it.
+// Code is the code of an ICMP error, as iptables names it.
 type Code string
 
-// The codes. Those of IPv6 have names of their own.
+// The codes. IPv6 has its own names.
 const (
 	NetUnreachable  Code = "icmp-net-unreachable"
 	HostUnreachable Code = "icmp-host-unreachable"
@@ -135,7 +135,7 @@ func (c Code) numbers() (kind, code uint8) {
 	return 0, 0
 }
 
-// outcome is what the dialer makes of an error.
+// outcome is the dialer's outcome for an error.
 func (c Code) outcome() flow.Outcome {
 	switch c {
 	case PortUnreachable, PortUnreach6, TCPReset, "icmp-port-unreach", "port-unreach", "tcp-rst", "icmp6-port-unreach":

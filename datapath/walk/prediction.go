@@ -8,22 +8,25 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// Prediction is everything that can come of a flow.
+// Prediction is every possible result of a flow.
 type Prediction struct {
 	Flow     flow.Flow
 	Branches []Branch // in the order of the rules that choose
 }
 
-// Branch is one way that a flow can take.
+// Branch is one path that a flow can take.
 type Branch struct {
 	Probability float64 `json:"probability"` // of all, between 0 and 1
-	flow.End
-	// Why says what became of the packet when nobody answered, in one sentence.
-	Why   string     `json:"why,omitempty"`
-	Local netip.Addr `json:"local,omitzero"` // the dialer's own address
-	Steps []Step     `json:"steps"`
-	// State is what the rules remember when this way was taken; a later walk may
-	// start from it.
+	flow.Result
+	// Why says in one sentence what happened to the packet when there was no answer.
+	Why string `json:"why,omitempty"`
+	// Assumed: a program runs where the packet arrives, and what it listens on is
+	// unknown. The result assumes that it does not listen.
+	Assumed bool       `json:"assumed,omitempty"`
+	Local   netip.Addr `json:"local,omitzero"` // the dialer's own address
+	Steps   []Step     `json:"steps"`
+	// State is what the rules remember after this branch; a later walk may start from
+	// it.
 	State *State `json:"-"`
 }
 
@@ -33,10 +36,10 @@ type Weight[T any] struct {
 	Probability float64 `json:"probability"`
 }
 
-// Ends are the different ends of the flow, the most likely first.
-func (p Prediction) Ends() []Weight[flow.End] {
-	return weigh(p, func(b *Branch) (flow.End, bool) { return b.End, true },
-		func(a, b flow.End) int { return cmp.Compare(a.String(), b.String()) })
+// Results are the different results of the flow, the most likely first.
+func (p Prediction) Results() []Weight[flow.Result] {
+	return weigh(p, func(b *Branch) (flow.Result, bool) { return b.Result, true },
+		flow.Result.Compare)
 }
 
 // Outcomes are the different outcomes, the most likely first.
@@ -44,22 +47,21 @@ func (p Prediction) Outcomes() []Weight[flow.Outcome] {
 	return weigh(p, func(b *Branch) (flow.Outcome, bool) { return b.Outcome, true }, cmp.Compare[flow.Outcome])
 }
 
-// Answers are the agents that can answer, the most likely first. The probabilities
-// are of all connections, answered or not.
+// Answers are the agents that can answer, the most likely first. The probabilities are
+// relative to all connections, answered or not.
 func (p Prediction) Answers() []Weight[string] {
 	return weigh(p, func(b *Branch) (string, bool) { return b.Answer, b.Answer != "" }, cmp.Compare[string])
 }
 
-// Sources are the addresses that servers can see of the dialer, the most likely
-// first.
+// Sources are the source addresses that servers can see, the most likely first.
 func (p Prediction) Sources() []Weight[netip.Addr] {
 	return weigh(p, func(b *Branch) (netip.Addr, bool) { return b.Source, b.Source.IsValid() }, netip.Addr.Compare)
 }
 
-// Allows reports whether the flow can end so. An observed end that is not allowed
-// is a disagreement.
-func (p Prediction) Allows(e flow.End) bool {
-	return slices.ContainsFunc(p.Branches, func(b Branch) bool { return b.End == e && b.Probability > 0 })
+// Allows reports whether the flow can have this result. An observed result that is not
+// allowed is a disagreement.
+func (p Prediction) Allows(r flow.Result) bool {
+	return slices.ContainsFunc(p.Branches, func(b Branch) bool { return r.Agrees(b.Result) && b.Probability > 0 })
 }
 
 func weigh[T comparable](p Prediction, of func(*Branch) (T, bool), compare func(a, b T) int) []Weight[T] {

@@ -7,11 +7,11 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// MarshalJSON returns the prediction for other programs: the flow, its ends with
+// MarshalJSON returns the prediction for other programs: the flow, its results with
 // their probabilities, and every branch with all steps.
 func (p Prediction) MarshalJSON() ([]byte, error) {
 	type end struct {
-		flow.End
+		flow.Result
 		Probability float64 `json:"probability"`
 	}
 	out := struct {
@@ -21,7 +21,7 @@ func (p Prediction) MarshalJSON() ([]byte, error) {
 		Ends     []end         `json:"ends"`
 		Branches []Branch      `json:"branches"`
 	}{From: p.Flow.From, To: p.Flow.To.String(), Protocol: p.protocol(), Ends: []end{}, Branches: p.Branches}
-	for _, e := range p.Ends() {
+	for _, e := range p.Results() {
 		out.Ends = append(out.Ends, end{e.Value, e.Probability})
 	}
 	b, err := json.Marshal(out)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Mermaid is the prediction as a sequence diagram: namespaces as participants, hops
-// as messages, and as notes what changes the packet or ends it. Branches are
+// Mermaid is the prediction as a sequence diagram: namespaces as participants, hops as
+// messages, and as notes whatever changes or ends the packet. Branches are
 // alternatives.
 func (p Prediction) Mermaid() string {
 	m := &mermaid{}
@@ -27,7 +27,7 @@ func (p Prediction) Mermaid() string {
 			if i == 0 {
 				word = "alt"
 			}
-			m.line("%s %s: %s", word, percent(b.Probability), plain(b.End.String()))
+			m.line("%s %s: %s", word, percent(b.Probability), plain(b.Result.String()))
 		}
 		m.branch(b)
 	}
@@ -87,7 +87,7 @@ func (s *Step) message() string {
 	return s.Packet.String()
 }
 
-// note is what a diagram says of a step; nothing for most.
+// note is the note for a step in a diagram; empty for most.
 func (s *Step) note() string {
 	switch {
 	case s.Kind == RuleHit && s.Rewrite != nil:
@@ -104,8 +104,8 @@ func (s *Step) note() string {
 	return ""
 }
 
-// plain removes what Mermaid would read as its own: a semicolon ends a line, a
-// number sign begins an entity.
+// plain removes Mermaid syntax: a semicolon ends a line, a number sign begins an
+// entity.
 func plain(text string) string {
 	return strings.NewReplacer(";", ",", "#", "no. ", "\n", " ").Replace(text)
 }

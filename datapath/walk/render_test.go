@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestRenderings holds every form of one prediction: a laptop's connection to a
+// TestRenderings renders one prediction in every format: a laptop's connection to a
 // node port of node 1, one of whose endpoints is on node 2.
 func TestRenderings(t *testing.T) {
 	l := build(t, topology.Spec{

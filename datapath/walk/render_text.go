@@ -13,16 +13,16 @@ type Detail int
 
 // The details.
 const (
-	Brief Detail = iota // without what left no mark on the packet
+	Brief Detail = iota // without steps that did not affect the packet
 	Full
 )
 
-// Text is the prediction for a terminal: what can come of the flow, then each way
-// step by step, from where it parts from the one before.
+// Text is the prediction for a terminal: the possible results of the flow, then each
+// branch step by step, from where it departs from the previous one.
 func (p Prediction) Text(d Detail) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s -> %s %s\n", p.Flow.From, p.protocol(), p.Flow.To)
-	for _, e := range p.Ends() {
+	for _, e := range p.Results() {
 		fmt.Fprintf(&b, "  %s  %s\n", percent(e.Probability), e.Value)
 	}
 	for i := range p.Branches {
@@ -39,7 +39,7 @@ func (p Prediction) branchText(b *strings.Builder, i int, d Detail) {
 	if len(p.Branches) > 1 {
 		fmt.Fprintf(b, "branch %d of %d, %s: ", i+1, len(p.Branches), percent(br.Probability))
 	}
-	fmt.Fprintln(b, br.End)
+	fmt.Fprintln(b, br.Result)
 	if br.Why != "" {
 		fmt.Fprintf(b, "  because %s\n", br.Why)
 	}
@@ -57,7 +57,7 @@ func (p Prediction) branchText(b *strings.Builder, i int, d Detail) {
 	}
 }
 
-// common is the number of steps with which two branches begin alike.
+// common is the number of leading steps that two branches share.
 func (b *Branch) common(other *Branch) int {
 	n := 0
 	for n < len(b.Steps) && n < len(other.Steps) && b.Steps[n].same(&other.Steps[n]) {
@@ -74,9 +74,8 @@ func (s *Step) same(o *Step) bool {
 	return a == b
 }
 
-// matters reports whether a step tells something about the packet: not a jump to a
-// chain without a match in it, nor what rules say of a tunnel's packet that they
-// let pass.
+// matters reports whether a step is relevant to the packet: not a jump to a chain in
+// which nothing matched, nor rules that accept a tunnel's packet.
 func (s *Step) matters() bool {
 	switch {
 	case s.Kind != RuleHit:

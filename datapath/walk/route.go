@@ -24,7 +24,7 @@ type hop struct {
 	dev   *link
 	next  netip.Addr   // gateway, or the destination when it is on the link
 	more  []netip.Addr // further gateways, over which connections are spread
-	text  string       // the route in the words of ip route
+	text  string       // the route in ip route syntax
 }
 
 func (h *host) indexRoutes() {
@@ -37,7 +37,7 @@ func (h *host) indexRoutes() {
 	for i := range h.Routes {
 		r := &h.Routes[i]
 		if r.Local {
-			continue // of the table local
+			continue // in table local
 		}
 		if dev := h.links[r.Dev]; dev != nil && r.To.IsValid() && h.speaks(r.To.Addr()) {
 			h.routes = append(h.routes, route{to: r.To.Masked(), via: r.Via, more: r.More, dev: dev, text: routeText(r)})
@@ -64,8 +64,8 @@ func routeText(r *plan.Route) string {
 	return text
 }
 
-// lookup asks the routing tables, local first. It reports false when no route
-// leads to dst.
+// lookup searches the routing tables, local first. It reports false if there is no
+// route to dst.
 func (h *host) lookup(dst netip.Addr) (hop, bool) {
 	if !h.speaks(dst) {
 		return hop{}, false
@@ -86,8 +86,7 @@ func (h *host) lookup(dst netip.Addr) (hop, bool) {
 	return hop{}, false
 }
 
-// source is the address that a process of the host sends from when it does not
-// choose one.
+// source is the address that a process of the host sends from by default.
 func (h *host) source(dst netip.Addr, to hop) netip.Addr {
 	switch {
 	case to.local && dst.Is4() && dst.IsLoopback():
@@ -99,10 +98,10 @@ func (h *host) source(dst netip.Addr, to hop) netip.Addr {
 	}
 }
 
-// egress is the address of the link that a packet leaves by: what MASQUERADE
-// writes. IPv4 takes the first address whose network holds the next hop, else the
-// link's first, else another link's (inet_select_addr in net/ipv4/devinet.c); IPv6
-// the one that has most bits in common with the destination (RFC 6724 rule 8).
+// egress is the address of the link that a packet leaves by, which MASQUERADE uses.
+// IPv4 takes the first address whose network holds the next hop, else the link's first,
+// else another link's (inet_select_addr in net/ipv4/devinet.c); IPv6 the one that
+// shares the longest prefix with the destination (RFC 6724 rule 8).
 func (h *host) egress(dev *link, dst, next netip.Addr) netip.Addr {
 	var best, other netip.Addr
 	bits, otherBits := -1, -1

@@ -9,11 +9,12 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
 )
 
-// row is a change to the smallest lab with a router in it, and what comes of a flow
-// then. a dials unless from says otherwise.
+// row is a change to the smallest lab with a router in it, and the result of a flow. a
+// dials unless from is set.
 //
 //	client.a 10.0.1.2 --- 10.0.1.1 node.r 10.0.2.1 --- 10.0.2.2 client.b
 type row struct {
@@ -58,16 +59,16 @@ func routed() *plan.Plan {
 }
 
 // rules appends rules to a built-in chain.
-func rules(n *plan.Netns, table, chain string, list ...plan.Rule) {
-	i := slices.IndexFunc(n.Tables, func(t plan.Table) bool { return t.Name == table })
+func rules(n *plan.Netns, table, chain string, list ...iptables.Rule) {
+	i := slices.IndexFunc(n.Tables, func(t iptables.Table) bool { return t.Name == table })
 	if i < 0 {
-		n.Tables = append(n.Tables, plan.Table{Name: table})
+		n.Tables = append(n.Tables, iptables.Table{Name: table})
 		i = len(n.Tables) - 1
 	}
 	t := &n.Tables[i]
-	j := slices.IndexFunc(t.Chains, func(c plan.Chain) bool { return c.Name == chain })
+	j := slices.IndexFunc(t.Chains, func(c iptables.Chain) bool { return c.Name == chain })
 	if j < 0 {
-		c := plan.Chain{Name: chain}
+		c := iptables.Chain{Name: chain}
 		if slices.Contains([]string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}, chain) {
 			c.Policy = "ACCEPT"
 		}
@@ -77,191 +78,191 @@ func rules(n *plan.Netns, table, chain string, list ...plan.Rule) {
 	t.Chains[j].Rules = append(t.Chains[j].Rules, list...)
 }
 
-func rule(target plan.Target, matches ...plan.Match) plan.Rule {
-	return plan.Rule{Matches: matches, Target: target}
+func rule(target iptables.Target, matches ...iptables.Match) iptables.Rule {
+	return iptables.Rule{Matches: matches, Target: target}
 }
 
-func forward(target plan.Target, matches ...plan.Match) func(a, r, b *plan.Netns) {
+func forward(target iptables.Target, matches ...iptables.Match) func(a, r, b *plan.Netns) {
 	return func(_, r, _ *plan.Netns) { rules(r, "filter", "FORWARD", rule(target, matches...)) }
 }
 
-// bridged moves b to the bridge of a, where rules of r drop.
-func bridged(matches ...plan.Match) func(a, r, b *plan.Netns) {
+// bridged moves b to the bridge of a, where rules of r drop packets.
+func bridged(matches ...iptables.Match) func(a, r, b *plan.Netns) {
 	return func(_, r, b *plan.Netns) {
 		r.Links[3].Master = "a"
 		b.Addrs[0].Prefix = netip.MustParsePrefix("10.0.1.3/24")
 		b.Routes[0].Via = netip.MustParseAddr("10.0.1.1")
 		setSysctl(r, "net.bridge.bridge-nf-call-iptables", "1")
-		rules(r, "filter", "FORWARD", rule(plan.Drop{}, matches...))
+		rules(r, "filter", "FORWARD", rule(iptables.Drop{}, matches...))
 	}
 }
 
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
 func rows() []row {
-	isTCP, isUDP := plan.Proto{Name: "tcp"}, plan.Proto{Name: "udp"}
-	answers := plan.CTState{States: []string{"ESTABLISHED", "RELATED"}}
-	vip := plan.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
-	toB := plan.DNAT{To: addrPort("10.0.2.2:80")}
+	isTCP, isUDP := iptables.Proto{Name: "tcp"}, iptables.Proto{Name: "udp"}
+	answers := iptables.CTState{States: []string{"ESTABLISHED", "RELATED"}}
+	vip := iptables.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
+	toB := iptables.DNAT{To: addrPort("10.0.2.2:80")}
 	dnat := func(r *plan.Netns) { rules(r, "nat", "PREROUTING", rule(toB, vip, isTCP)) }
 	return []row{
 		{name: "a router routes", want: "b from a"},
 		{name: "a datagram", proto: flow.UDP, want: "b from a"},
-		{name: "a host that is no router", change: func(_, r, _ *plan.Netns) { setSysctl(r, "net.ipv4.ip_forward", "0") }, want: "timeout"},
-		{name: "no route on the way", to: "10.0.3.1:80", want: "unreachable"},
-		{name: "no route on the way, datagram", to: "10.0.3.1:80", proto: flow.UDP, want: "unreachable"},
-		{name: "no way back", change: func(_, _, b *plan.Netns) { b.Routes = nil }, want: "timeout"},
-		{name: "nobody there, short patience", to: "10.0.2.77:80", want: "timeout"},
-		{name: "nobody there, patience", to: "10.0.2.77:80", within: 6 * time.Second, want: "unreachable"},
-		{name: "nobody on the own link, patience", to: "10.0.1.77:80", within: 6 * time.Second, want: "unreachable"},
-		{name: "in circles", change: func(_, r, b *plan.Netns) {
+		{name: "forwarding is off", change: func(_, r, _ *plan.Netns) { setSysctl(r, "net.ipv4.ip_forward", "0") }, want: "timeout"},
+		{name: "no route at the router", to: "10.0.3.1:80", want: "unreachable"},
+		{name: "no route at the router, datagram", to: "10.0.3.1:80", proto: flow.UDP, want: "unreachable"},
+		{name: "no route back", change: func(_, _, b *plan.Netns) { b.Routes = nil }, want: "timeout"},
+		{name: "no such host, short deadline", to: "10.0.2.77:80", want: "timeout"},
+		{name: "no such host, long deadline", to: "10.0.2.77:80", within: 6 * time.Second, want: "unreachable"},
+		{name: "no such host on the link, long deadline", to: "10.0.1.77:80", within: 6 * time.Second, want: "unreachable"},
+		{name: "a routing loop", change: func(_, r, b *plan.Netns) {
 			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("10.7.0.0/16"), Via: netip.MustParseAddr("10.0.2.2"), Dev: "b"})
 			setSysctl(b, "net.ipv4.ip_forward", "1")
 		}, to: "10.7.0.1:80", want: "unreachable"},
-		{name: "REJECT", change: forward(plan.Reject{}), want: "refused"},
-		{name: "REJECT of datagrams", change: forward(plan.Reject{}, isUDP), proto: flow.UDP, want: "refused"},
-		{name: "REJECT as if there were no host", change: forward(plan.Reject{With: "icmp-host-unreachable"}), want: "unreachable"},
-		{name: "REJECT as forbidden", change: forward(plan.Reject{With: "icmp-admin-prohibited"}), want: "unreachable"},
-		{name: "REJECT with a reset", change: forward(plan.Reject{With: "tcp-reset"}, isTCP), want: "refused"},
+		{name: "REJECT", change: forward(iptables.Reject{}), want: "refused"},
+		{name: "REJECT of datagrams", change: forward(iptables.Reject{}, isUDP), proto: flow.UDP, want: "refused"},
+		{name: "REJECT as host unreachable", change: forward(iptables.Reject{With: "icmp-host-unreachable"}), want: "unreachable"},
+		{name: "REJECT as prohibited", change: forward(iptables.Reject{With: "icmp-admin-prohibited"}), want: "unreachable"},
+		{name: "REJECT with a reset", change: forward(iptables.Reject{With: "tcp-reset"}, isTCP), want: "refused"},
 		{name: "REJECT with a reset after DNAT, from a bridge", change: func(_, r, _ *plan.Netns) {
 			dnat(r)
 			setSysctl(r, "net.bridge.bridge-nf-call-iptables", "1")
-			rules(r, "filter", "FORWARD", rule(plan.Reject{With: "tcp-reset"}, isTCP))
+			rules(r, "filter", "FORWARD", rule(iptables.Reject{With: "tcp-reset"}, isTCP))
 		}, to: "10.9.9.9:81", want: "timeout"},
 		{name: "REJECT with an error after DNAT, from a bridge", change: func(_, r, _ *plan.Netns) {
 			dnat(r)
 			setSysctl(r, "net.bridge.bridge-nf-call-iptables", "1")
-			rules(r, "filter", "FORWARD", rule(plan.Reject{}, isTCP))
+			rules(r, "filter", "FORWARD", rule(iptables.Reject{}, isTCP))
 		}, to: "10.9.9.9:81", within: 3 * time.Second, want: "refused"},
-		{name: "DROP", change: forward(plan.Drop{}), want: "timeout"},
-		{name: "DROP of one port", change: forward(plan.Drop{}, isTCP, plan.DPort{Port: 81}), want: "b from a"},
-		{name: "DROP of a range of ports", change: forward(plan.Drop{}, isTCP, plan.DPorts{First: 79, Last: 80}), want: "timeout"},
-		{name: "DROP of another range of ports", change: forward(plan.Drop{}, isTCP, plan.DPorts{First: 81, Last: 90}), want: "b from a"},
-		{name: "DROP of a list of ports", change: forward(plan.Drop{}, isTCP, plan.MultiPort{Ports: "22,70:80,443"}), want: "timeout"},
-		{name: "DROP of other ports in a list", change: forward(plan.Drop{}, isTCP, plan.MultiPort{Ports: "22,70:79,443"}), want: "b from a"},
-		{name: "what is within a limit", change: forward(plan.Drop{}, plan.Limit{Rate: "10/min"}), want: "timeout"},
-		{name: "a note in the log", change: forward(plan.NFLog{Group: 100, Prefix: "seen"}), want: "b from a"},
-		{name: "a port of a bridge, routed", change: forward(plan.Drop{}, plan.Physdev{In: "pa"}), want: "timeout"},
-		{name: "another port of a bridge, routed", change: forward(plan.Drop{}, plan.Physdev{In: "pb"}, plan.CTState{States: []string{"NEW"}}), want: "b from a"},
-		{name: "what is routed is not bridged", change: forward(plan.Drop{}, plan.Physdev{Bridged: true}), want: "b from a"},
-		{name: "what is bridged", change: bridged(plan.Physdev{Bridged: true}), to: "10.0.1.3:80", want: "timeout"},
-		{name: "from a port of a bridge to another", change: bridged(plan.Physdev{In: "pa", Out: "p+", Bridged: true}), to: "10.0.1.3:80", want: "timeout"},
-		{name: "from another port of a bridge", change: bridged(plan.Physdev{In: "pb"}, plan.CTState{States: []string{"NEW"}}), to: "10.0.1.3:80", want: "b from a"},
-		{name: "to another port of a bridge", change: bridged(plan.Physdev{Out: "pa", Bridged: true}, plan.CTState{States: []string{"NEW"}}), to: "10.0.1.3:80", want: "b from a"},
-		{name: "an ICMP type that gets in", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
-			rules(a, "filter", "INPUT", rule(plan.Accept{}, plan.Proto{Name: "icmp"}, plan.ICMPType{Type: 3, Code: 3}), rule(plan.Drop{}))
+		{name: "DROP", change: forward(iptables.Drop{}), want: "timeout"},
+		{name: "DROP of one port", change: forward(iptables.Drop{}, isTCP, iptables.DPort{Port: 81}), want: "b from a"},
+		{name: "DROP of a range of ports", change: forward(iptables.Drop{}, isTCP, iptables.DPorts{First: 79, Last: 80}), want: "timeout"},
+		{name: "DROP of another range of ports", change: forward(iptables.Drop{}, isTCP, iptables.DPorts{First: 81, Last: 90}), want: "b from a"},
+		{name: "DROP of a list of ports", change: forward(iptables.Drop{}, isTCP, iptables.MultiPort{Ports: "22,70:80,443"}), want: "timeout"},
+		{name: "DROP of other ports in a list", change: forward(iptables.Drop{}, isTCP, iptables.MultiPort{Ports: "22,70:79,443"}), want: "b from a"},
+		{name: "within a limit", change: forward(iptables.Drop{}, iptables.Limit{Rate: "10/min"}), want: "timeout"},
+		{name: "NFLOG", change: forward(iptables.NFLog{Group: 100, Prefix: "seen"}), want: "b from a"},
+		{name: "a port of a bridge, routed", change: forward(iptables.Drop{}, iptables.Physdev{In: "pa"}), want: "timeout"},
+		{name: "another port of a bridge, routed", change: forward(iptables.Drop{}, iptables.Physdev{In: "pb"}, iptables.CTState{States: []string{"NEW"}}), want: "b from a"},
+		{name: "routed is not bridged", change: forward(iptables.Drop{}, iptables.Physdev{Bridged: true}), want: "b from a"},
+		{name: "bridged packets", change: bridged(iptables.Physdev{Bridged: true}), to: "10.0.1.3:80", want: "timeout"},
+		{name: "from a port of a bridge to another", change: bridged(iptables.Physdev{In: "pa", Out: "p+", Bridged: true}), to: "10.0.1.3:80", want: "timeout"},
+		{name: "from another port of a bridge", change: bridged(iptables.Physdev{In: "pb"}, iptables.CTState{States: []string{"NEW"}}), to: "10.0.1.3:80", want: "b from a"},
+		{name: "to another port of a bridge", change: bridged(iptables.Physdev{Out: "pa", Bridged: true}, iptables.CTState{States: []string{"NEW"}}), to: "10.0.1.3:80", want: "b from a"},
+		{name: "an accepted ICMP type", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "INPUT", rule(iptables.Accept{}, iptables.Proto{Name: "icmp"}, iptables.ICMPType{Type: 3, Code: 3}), rule(iptables.Drop{}))
 		}, want: "refused"},
 		{name: "another ICMP code", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
-			rules(a, "filter", "INPUT", rule(plan.Accept{}, plan.Proto{Name: "icmp"}, plan.ICMPType{Type: 3, Code: 1}), rule(plan.Drop{}))
+			rules(a, "filter", "INPUT", rule(iptables.Accept{}, iptables.Proto{Name: "icmp"}, iptables.ICMPType{Type: 3, Code: 1}), rule(iptables.Drop{}))
 		}, want: "timeout"},
 		{name: "an ICMP type with any code", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
-			rules(a, "filter", "INPUT", rule(plan.Drop{}, plan.Proto{Name: "icmp"}, plan.ICMPType{Type: 3, AnyCode: true}))
+			rules(a, "filter", "INPUT", rule(iptables.Drop{}, iptables.Proto{Name: "icmp"}, iptables.ICMPType{Type: 3, AnyCode: true}))
 		}, want: "timeout"},
-		{name: "a jump without a way back", change: func(_, r, _ *plan.Netns) {
-			rules(r, "filter", "FORWARD", rule(plan.Jump{Chain: "OWN"}), rule(plan.Reject{}))
-			rules(r, "filter", "OWN", rule(plan.Goto{Chain: "AWAY"}), rule(plan.Drop{}))
-			rules(r, "filter", "AWAY", rule(plan.Return{}))
+		{name: "a goto", change: func(_, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(iptables.Jump{Chain: "OWN"}), rule(iptables.Reject{}))
+			rules(r, "filter", "OWN", rule(iptables.Goto{Chain: "AWAY"}), rule(iptables.Drop{}))
+			rules(r, "filter", "AWAY", rule(iptables.Return{}))
 		}, want: "refused"},
-		{name: "marks that are set", change: func(_, r, _ *plan.Netns) {
-			rules(r, "mangle", "PREROUTING", rule(plan.OrMark{Bits: 7}), rule(plan.SetMark{Mask: 2}), rule(plan.SetMark{Value: 8, Mask: 12}))
-			rules(r, "filter", "FORWARD", rule(plan.Drop{}, plan.Mark{Value: 9, Not: true}))
+		{name: "SetMark", change: func(_, r, _ *plan.Netns) {
+			rules(r, "mangle", "PREROUTING", rule(iptables.OrMark{Bits: 7}), rule(iptables.SetMark{Mask: 2}), rule(iptables.SetMark{Value: 8, Mask: 12}))
+			rules(r, "filter", "FORWARD", rule(iptables.Drop{}, iptables.Mark{Value: 9, Not: true}))
 		}, want: "b from a"},
-		{name: "DROP by link", change: forward(plan.Drop{}, plan.InIf{Name: "a"}, plan.OutIf{Name: "b"}), want: "timeout"},
-		{name: "DROP by another link", change: forward(plan.Drop{}, plan.InIf{Name: "b"}, plan.CTState{States: []string{"NEW"}}), want: "b from a"},
-		{name: "DROP of answers", change: forward(plan.Drop{}, answers), want: "timeout"},
-		{name: "DROP by link, not", change: forward(plan.Drop{}, plan.InIf{Name: "b", Not: true}), want: "timeout"},
-		{name: "own REJECT", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(plan.Reject{}, isTCP)) }, want: "refused"},
-		{name: "own DROP", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(plan.Drop{})) }, want: "timeout"},
-		{name: "own DROP of a datagram", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(plan.Drop{})) }, want: "unreachable"},
-		{name: "own DROP at POSTROUTING", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "mangle", "POSTROUTING", rule(plan.Drop{})) }, want: "unreachable"},
-		{name: "no ICMP gets in", change: func(a, r, _ *plan.Netns) {
-			rules(r, "filter", "FORWARD", rule(plan.Reject{}))
-			rules(a, "filter", "INPUT", rule(plan.Drop{}, plan.Proto{Name: "icmp"}))
+		{name: "DROP by link", change: forward(iptables.Drop{}, iptables.InIf{Name: "a"}, iptables.OutIf{Name: "b"}), want: "timeout"},
+		{name: "DROP by another link", change: forward(iptables.Drop{}, iptables.InIf{Name: "b"}, iptables.CTState{States: []string{"NEW"}}), want: "b from a"},
+		{name: "DROP of replies", change: forward(iptables.Drop{}, answers), want: "timeout"},
+		{name: "DROP by link, negated", change: forward(iptables.Drop{}, iptables.InIf{Name: "b", Not: true}), want: "timeout"},
+		{name: "local REJECT", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(iptables.Reject{}, isTCP)) }, want: "refused"},
+		{name: "local DROP", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(iptables.Drop{})) }, want: "timeout"},
+		{name: "DROP of a local datagram", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(iptables.Drop{})) }, want: "unreachable"},
+		{name: "DROP of a local datagram at POSTROUTING", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "mangle", "POSTROUTING", rule(iptables.Drop{})) }, want: "unreachable"},
+		{name: "incoming ICMP dropped", change: func(a, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(iptables.Reject{}))
+			rules(a, "filter", "INPUT", rule(iptables.Drop{}, iptables.Proto{Name: "icmp"}))
 		}, want: "timeout"},
-		{name: "refused by nobody's port", to: "10.0.2.2:81", want: "refused"},
+		{name: "refused by a closed port", to: "10.0.2.2:81", want: "refused"},
 		{name: "a datagram to the port of a tunnel", to: "10.0.2.2:81", proto: flow.UDP, change: tunnelAt(81, "10.0.2.2"), want: "timeout"},
 		{name: "a stream to the port of a tunnel", to: "10.0.2.2:81", change: tunnelAt(81, "10.0.2.2"), want: "refused"},
 		{name: "a datagram to the port of a tunnel of the other family", to: "10.0.2.2:81", proto: flow.UDP, change: tunnelAt(81, "fd00::2"), want: "refused"},
-		{name: "refused by nobody's port, datagram", to: "10.0.2.2:81", proto: flow.UDP, want: "refused"},
-		{name: "only answers get in", change: func(a, _, _ *plan.Netns) {
-			rules(a, "filter", "INPUT", rule(plan.Accept{}, answers), rule(plan.Drop{}))
+		{name: "refused by a closed port, datagram", to: "10.0.2.2:81", proto: flow.UDP, want: "refused"},
+		{name: "only replies accepted", change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "INPUT", rule(iptables.Accept{}, answers), rule(iptables.Drop{}))
 		}, want: "b from a"},
 		{name: "ICMP errors are related", to: "10.0.2.2:81", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
-			rules(a, "filter", "INPUT", rule(plan.Accept{}, answers), rule(plan.Drop{}))
+			rules(a, "filter", "INPUT", rule(iptables.Accept{}, answers), rule(iptables.Drop{}))
 		}, want: "refused"},
 		{name: "marks decide", change: func(_, r, _ *plan.Netns) {
-			rules(r, "mangle", "PREROUTING", rule(plan.OrMark{Bits: 6}), rule(plan.XorMark{Bits: 2}))
-			rules(r, "filter", "FORWARD", rule(plan.Drop{}, plan.Mark{Value: 4, Mask: 6, Not: true}))
+			rules(r, "mangle", "PREROUTING", rule(iptables.OrMark{Bits: 6}), rule(iptables.XorMark{Bits: 2}))
+			rules(r, "filter", "FORWARD", rule(iptables.Drop{}, iptables.Mark{Value: 4, Mask: 6, Not: true}))
 		}, want: "b from a"},
 		{name: "a jump that returns", change: func(_, r, _ *plan.Netns) {
-			rules(r, "filter", "FORWARD", rule(plan.Jump{Chain: "OWN"}), rule(plan.Drop{}))
-			rules(r, "filter", "OWN", rule(plan.Return{}, plan.Src{Prefix: netip.MustParsePrefix("10.0.1.2/32")}), rule(plan.Accept{}))
+			rules(r, "filter", "FORWARD", rule(iptables.Jump{Chain: "OWN"}), rule(iptables.Drop{}))
+			rules(r, "filter", "OWN", rule(iptables.Return{}, iptables.Src{Prefix: netip.MustParsePrefix("10.0.1.2/32")}), rule(iptables.Accept{}))
 		}, want: "timeout"},
 		{name: "a jump that accepts", change: func(_, r, _ *plan.Netns) {
-			rules(r, "filter", "FORWARD", rule(plan.Jump{Chain: "OWN"}), rule(plan.Drop{}))
-			rules(r, "filter", "OWN", rule(plan.Return{}, plan.Src{Prefix: netip.MustParsePrefix("10.0.0.0/16"), Not: true}), rule(plan.Accept{}))
+			rules(r, "filter", "FORWARD", rule(iptables.Jump{Chain: "OWN"}), rule(iptables.Drop{}))
+			rules(r, "filter", "OWN", rule(iptables.Return{}, iptables.Src{Prefix: netip.MustParsePrefix("10.0.0.0/16"), Not: true}), rule(iptables.Accept{}))
 		}, want: "b from a"},
-		{name: "a coin", change: forward(plan.Reject{}, plan.Random{Probability: 0.5}, plan.CTState{States: []string{"NEW"}}), want: "b from a, refused"},
+		{name: "a random choice", change: forward(iptables.Reject{}, iptables.Random{Probability: 0.5}, iptables.CTState{States: []string{"NEW"}}), want: "b from a, refused"},
 		{name: "DNAT", change: func(_, r, _ *plan.Netns) { dnat(r) }, to: "10.9.9.9:81", want: "b from a"},
 		{name: "DNAT to the router itself", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.1:80")}, vip, isTCP))
+			rules(r, "nat", "PREROUTING", rule(iptables.DNAT{To: addrPort("10.0.2.1:80")}, vip, isTCP))
 		}, to: "10.9.9.9:81", want: "r from a"},
 		{name: "DNAT to a closed port", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.2:81")}, vip, isTCP))
+			rules(r, "nat", "PREROUTING", rule(iptables.DNAT{To: addrPort("10.0.2.2:81")}, vip, isTCP))
 		}, to: "10.9.9.9:81", want: "refused"},
 		{name: "DNAT to a closed port, datagram", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.2:81")}, vip, isUDP))
+			rules(r, "nat", "PREROUTING", rule(iptables.DNAT{To: addrPort("10.0.2.2:81")}, vip, isUDP))
 		}, to: "10.9.9.9:81", proto: flow.UDP, want: "refused"},
 		{name: "DNAT and MASQUERADE to a closed port, datagram", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.2.2:81")}, vip, isUDP))
-			rules(r, "nat", "POSTROUTING", rule(plan.Masquerade{}, plan.OutIf{Name: "b"}))
+			rules(r, "nat", "PREROUTING", rule(iptables.DNAT{To: addrPort("10.0.2.2:81")}, vip, isUDP))
+			rules(r, "nat", "POSTROUTING", rule(iptables.Masquerade{}, iptables.OutIf{Name: "b"}))
 		}, to: "10.9.9.9:81", proto: flow.UDP, want: "refused"},
-		{name: "DNAT to nobody", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.5.5.5:80")}, vip, isTCP))
+		{name: "DNAT to an unused address", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(iptables.DNAT{To: addrPort("10.5.5.5:80")}, vip, isTCP))
 		}, to: "10.9.9.9:81", want: "unreachable"},
 		{name: "DNAT back to the dialer", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(plan.DNAT{To: addrPort("10.0.1.2:80")}, vip, isTCP))
+			rules(r, "nat", "PREROUTING", rule(iptables.DNAT{To: addrPort("10.0.1.2:80")}, vip, isTCP))
 		}, to: "10.9.9.9:81", want: "timeout"},
-		{name: "a process of the router is not in PREROUTING", change: func(_, r, _ *plan.Netns) { dnat(r) }, from: "node.r", to: "10.9.9.9:81", want: "unreachable"},
-		{name: "DNAT of the own process", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "OUTPUT", rule(toB, plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
+		{name: "a local process skips PREROUTING", change: func(_, r, _ *plan.Netns) { dnat(r) }, from: "node.r", to: "10.9.9.9:81", want: "unreachable"},
+		{name: "DNAT for a local process", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "OUTPUT", rule(toB, iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
 		}, from: "node.r", to: "10.0.1.9:81", want: "b from 10.0.1.1"},
 		{name: "the filter sees the first link", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "OUTPUT", rule(toB, plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
-			rules(r, "filter", "OUTPUT", rule(plan.Drop{}, plan.OutIf{Name: "a"}))
+			rules(r, "nat", "OUTPUT", rule(toB, iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
+			rules(r, "filter", "OUTPUT", rule(iptables.Drop{}, iptables.OutIf{Name: "a"}))
 		}, from: "node.r", to: "10.0.1.9:81", want: "timeout"},
 		{name: "the filter does not see the last link", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "OUTPUT", rule(toB, plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
-			rules(r, "filter", "OUTPUT", rule(plan.Drop{}, plan.OutIf{Name: "b"}))
+			rules(r, "nat", "OUTPUT", rule(toB, iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
+			rules(r, "filter", "OUTPUT", rule(iptables.Drop{}, iptables.OutIf{Name: "b"}))
 		}, from: "node.r", to: "10.0.1.9:81", want: "b from 10.0.1.1"},
 		{name: "MASQUERADE", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "POSTROUTING", rule(plan.Masquerade{}, plan.OutIf{Name: "b"}))
+			rules(r, "nat", "POSTROUTING", rule(iptables.Masquerade{}, iptables.OutIf{Name: "b"}))
 		}, want: "b from 10.0.2.1"},
 		{name: "MASQUERADE on the loopback", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "POSTROUTING", rule(plan.Masquerade{}, plan.OutIf{Name: "lo"}))
+			rules(r, "nat", "POSTROUTING", rule(iptables.Masquerade{}, iptables.OutIf{Name: "lo"}))
 		}, from: "node.r", to: "127.0.0.1:80", want: "r from 10.0.1.1"},
 		{name: "loopback to loopback", from: "node.r", to: "127.0.0.5:80", want: "r from 127.0.0.1"},
 		{name: "own address", from: "node.r", to: "10.0.2.1:80", want: "r from 10.0.2.1"},
 		{name: "the address of another link", to: "10.0.2.1:80", want: "r from a"},
-		{name: "LOCAL is any own address", change: func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(toB, plan.AddrType{Dst: "LOCAL"}, isTCP, plan.DPort{Port: 90}))
+		{name: "LOCAL is any local address", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(toB, iptables.AddrType{Dst: "LOCAL"}, isTCP, iptables.DPort{Port: 90}))
 		}, to: "10.0.2.1:90", want: "b from a"},
 		{name: "a martian source", change: func(_, r, _ *plan.Netns) {
 			r.Addrs = append(r.Addrs, plan.Addr{Link: "b", Prefix: netip.MustParsePrefix("10.0.1.2/32")})
 		}, want: "timeout"},
-		{name: "the wrong path, strict", change: func(_, r, _ *plan.Netns) {
+		{name: "the wrong reverse path, strict", change: func(_, r, _ *plan.Netns) {
 			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("10.0.1.2/32"), Dev: "b"})
 			setSysctl(r, "net.ipv4.conf.all.rp_filter", "1")
 		}, want: "timeout"},
-		{name: "a neighbour entry that lies", change: func(a, _, _ *plan.Netns) {
+		{name: "a wrong neighbour entry", change: func(a, _, _ *plan.Netns) {
 			a.Neighs = append(a.Neighs, plan.Neigh{Link: "eth0", Addr: netip.MustParseAddr("10.0.1.1"), MAC: [6]byte{2, 9, 9, 9, 9, 9}})
 		}, want: "timeout"},
-		{name: "a router of the own link by proxy", change: func(a, r, _ *plan.Netns) {
+		{name: "a router on the link by proxy ARP", change: func(a, r, _ *plan.Netns) {
 			a.Routes = []plan.Route{{To: netip.MustParsePrefix("10.0.2.0/24"), Dev: "eth0"}}
 			setSysctl(r, "net.ipv4.conf.a.proxy_arp", "1")
 		}, want: "b from a"},
-		{name: "the answers' policy", change: func(_, r, _ *plan.Netns) {
-			rules(r, "filter", "FORWARD", rule(plan.Accept{}, plan.InIf{Name: "a"}))
+		{name: "policy for replies", change: func(_, r, _ *plan.Netns) {
+			rules(r, "filter", "FORWARD", rule(iptables.Accept{}, iptables.InIf{Name: "a"}))
 			r.Tables[0].Chains[0].Policy = "DROP"
 		}, want: "timeout"},
 	}
@@ -306,7 +307,7 @@ func TestRows(t *testing.T) {
 			p := r.plan()
 			got := walk.New(p).Walk(r.flow())
 			var parts []string
-			for _, e := range got.Ends() {
+			for _, e := range got.Results() {
 				part := string(e.Value.Outcome)
 				if e.Value.Outcome == flow.Connected {
 					part = e.Value.Answer + " from " + strings.NewReplacer("10.0.1.2", "a").Replace(e.Value.Source.String())

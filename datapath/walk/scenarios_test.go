@@ -5,17 +5,17 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/walk"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
-// TestScenariosHoldOnPaper judges every claim of every scenario without a kernel.
+// TestScenariosHoldOnPaper checks every claim of every scenario without a kernel.
 func TestScenariosHoldOnPaper(t *testing.T) {
-	paths, err := scenarios.Find([]string{"../../scenarios"})
+	paths, err := language.Find([]string{"../../scenarios"})
 	if err != nil || len(paths) < 9 {
 		t.Fatalf("%d scenarios: %v", len(paths), err)
 	}
 	for _, path := range paths {
-		s, diags := scenarios.Load(path, scenarios.Options{})
+		s, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue()})
 		if diags.HasErrors() {
 			t.Errorf("%s: %s", path, diags.JSON())
 			continue

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
 
-// manner is how a scheduler of IPVS chooses among real servers.
+// manner is how an IPVS scheduler chooses among real servers.
 type manner struct {
 	share func(weight int) int // of the connections; 0: it is never chosen
-	// sticks says whose connections all go to one server, as long as servers and
+	// sticks says which connections all go to one server, as long as servers and
 	// weights stay the same.
 	sticks stickiness
 }
@@ -24,13 +24,13 @@ const (
 	perServer                // by the destination, which is the virtual server's own address
 )
 
-// mannerOf tells a scheduler's manner. Which server is next depends on all earlier
-// connections, which a walk does not know: of those that take turns or look at the
-// load, each may be next, as often as its share says.
+// mannerOf returns a scheduler's manner. Which server is next depends on all earlier
+// connections, which a walk does not know: with schedulers that take turns or consider
+// load, each server may be next, in proportion to its share.
 //
-// sh and dh fill a table with all servers and refuse whoever is sent to one of weight
-// 0 (ip_vs_sh.c and ip_vs_dh.c in net/netfilter/ipvs); others pass it over.
-func mannerOf(server *plan.VirtualServer) manner {
+// sh and dh fill a table with all servers and refuse clients mapped to one of weight 0
+// (ip_vs_sh.c and ip_vs_dh.c in net/netfilter/ipvs); others skip it.
+func mannerOf(server *ipvs.Server) manner {
 	equal := func(w int) int { return min(w, 1) }
 	weight := func(w int) int { return w }
 	switch server.Scheduler {
@@ -63,7 +63,7 @@ func mannerOf(server *plan.VirtualServer) manner {
 }
 
 // schedule chooses a real server for a new connection; nil: there is none for it.
-func (r *run) schedule(v *visit, server *plan.VirtualServer) *plan.RealServer {
+func (r *run) schedule(v *visit, server *ipvs.Server) *ipvs.Real {
 	m := mannerOf(server)
 	key := boundKey{netns: v.h.Name, server: virtualKey{server.Proto, server.Addr}}
 	lasts := time.Duration(server.Persistent) * time.Second
@@ -75,7 +75,7 @@ func (r *run) schedule(v *visit, server *plan.VirtualServer) *plan.RealServer {
 	}
 	if to, ok := r.state.bound(key, lasts); ok {
 		for i := range server.Real {
-			// A client is not kept with a server that gets no new connections
+			// A client does not stay with a server that gets no new connections
 			// (expire_quiescent_template).
 			if s := &server.Real[i]; s.Addr == to && (s.Weight > 0 || lasts == 0) {
 				r.state.bind(key, to)
@@ -90,15 +90,15 @@ func (r *run) schedule(v *visit, server *plan.VirtualServer) *plan.RealServer {
 	return usable(s)
 }
 
-func usable(s *plan.RealServer) *plan.RealServer {
+func usable(s *ipvs.Real) *ipvs.Real {
 	if s == nil || s.Weight <= 0 {
 		return nil
 	}
 	return s
 }
 
-// spin takes one of the servers by chance.
-func (r *run) spin(server *plan.VirtualServer, m manner) *plan.RealServer {
+// spin picks one of the servers at random.
+func (r *run) spin(server *ipvs.Server, m manner) *ipvs.Real {
 	left := 0
 	for _, s := range server.Real {
 		left += m.share(s.Weight)
@@ -114,7 +114,7 @@ func (r *run) spin(server *plan.VirtualServer, m manner) *plan.RealServer {
 	return nil
 }
 
-// boundKey is what stays with one real server: a client, or everybody, at a virtual
+// boundKey is what stays with one real server: one client, or all clients, of a virtual
 // server.
 type boundKey struct {
 	netns  string
@@ -122,13 +122,13 @@ type boundKey struct {
 	client netip.Addr
 }
 
-// binding is the real server, and when it was chosen last.
+// binding is the real server, and when it was last chosen.
 type binding struct {
 	real netip.AddrPort
 	at   time.Duration
 }
 
-// bind notes a choice.
+// bind records a choice.
 func (s *State) bind(k boundKey, real netip.AddrPort) {
 	if s.bindings == nil {
 		s.bindings = map[boundKey]binding{}
@@ -136,8 +136,7 @@ func (s *State) bind(k boundKey, real netip.AddrPort) {
 	s.bindings[k] = binding{real, s.now}
 }
 
-// bound returns the choice that was noted, unless it is older than it lasts (0: for
-// ever).
+// bound returns the recorded choice, unless it has expired (0: never expires).
 func (s *State) bound(k boundKey, lasts time.Duration) (netip.AddrPort, bool) {
 	b, ok := s.bindings[k]
 	return b.real, ok && (lasts == 0 || s.now-b.at <= lasts)

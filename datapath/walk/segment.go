@@ -7,8 +7,8 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// path leads a frame inside a segment, that is over veths and bridges: it maps
-// each link on the way from one link to another to the next. Nil: there is no way.
+// path finds the path of a frame inside a segment, that is over veths and bridges: it
+// maps each link on the path to the next. Nil: there is none.
 func (w *World) path(from, to *link) map[*link]*link {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -21,8 +21,8 @@ func (w *World) path(from, to *link) map[*link]*link {
 	return next
 }
 
-// findPath searches from the goal: most hosts have one link on one bridge, so the
-// way is found before the bridge's other ports are looked behind.
+// findPath searches backwards from the target: most hosts have one link on one bridge,
+// so the path is found before the bridge's other ports are searched.
 func (w *World) findPath(from, to *link) map[*link]*link {
 	next := map[*link]*link{to: to}
 	queue := []*link{to}
@@ -73,8 +73,8 @@ func (l *link) master() *link {
 }
 
 // neighbour finds the device that takes frames for an address on a link: by a
-// permanent entry, or by asking (ARP, neighbour discovery). It returns nil when
-// nobody answers.
+// permanent entry, or by asking (ARP, neighbour discovery). It returns nil if no
+// host answers.
 func (w *World) neighbour(dev *link, next netip.Addr) *link {
 	if mac, ok := dev.host.permanent(dev, next); ok {
 		return w.deviceWith(dev, mac)
@@ -85,7 +85,7 @@ func (w *World) neighbour(dev *link, next netip.Addr) *link {
 		}
 	}
 	if next.Is4() {
-		return w.proxied(dev, next)
+		return w.proxyARP(dev, next)
 	}
 	return nil
 }
@@ -116,15 +116,15 @@ func (w *World) answers(h *host, dev *link, next netip.Addr) *link {
 	return nil
 }
 
-// onlyOwn reports whether a link answers for its own addresses only (arp_ignore of 1
-// or more; the larger of the two settings counts).
+// onlyOwn reports whether a link answers only for its own addresses (arp_ignore of 1 or
+// more; the larger of the two settings counts).
 func (h *host) onlyOwn(l *link) bool {
 	return h.sysctl("net.ipv4.conf.all.arp_ignore") || h.sysctl("net.ipv4.conf."+l.Name+".arp_ignore")
 }
 
-// proxied returns the other end of the link when that answers for addresses that
-// it can route to by another link (proxy_arp).
-func (w *World) proxied(dev *link, next netip.Addr) *link {
+// proxyARP returns the other end of the link when that answers for addresses that it
+// can route to by another link (proxy_arp).
+func (w *World) proxyARP(dev *link, next netip.Addr) *link {
 	p := w.peer(dev)
 	if p == nil {
 		return nil

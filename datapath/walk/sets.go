@@ -6,18 +6,19 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // set is an ipset with an index of its members.
 type set struct {
-	*plan.Set
+	*ipset.Set
 	once    sync.Once
 	members map[member]bool
 	lengths [][2]int // of the prefixes of members: each pair once
 }
 
-// member is a member of a set. What the set's type does not ask for is zero.
+// member is a member of a set. Fields that the set's type does not use are zero.
 type member struct {
 	first  netip.Prefix
 	proto  string
@@ -30,8 +31,8 @@ func (s *set) index() {
 	known := map[[2]int]bool{}
 	for _, e := range s.Entries {
 		m := member{first: e.Prefix.Masked(), proto: e.Proto, port: e.Port, second: e.Second.Masked()}
-		if s.Type == plan.BitmapPort {
-			m.proto = "" // a bitmap has ports only
+		if s.Type == ipset.BitmapPort {
+			m.proto = "" // a bitmap has only ports
 		}
 		s.members[m] = true
 		if pair := [2]int{m.first.Bits(), m.second.Bits()}; !known[pair] {
@@ -42,7 +43,7 @@ func (s *set) index() {
 }
 
 // holds reports whether a member covers two addresses and a port. Addresses that the
-// set's type does not ask for are invalid.
+// set's type does not use are invalid.
 func (s *set) holds(first, second netip.Addr, proto string, port uint16) bool {
 	s.once.Do(s.index)
 	for _, bits := range s.lengths {
@@ -61,10 +62,10 @@ func (s *set) holds(first, second netip.Addr, proto string, port uint16) bool {
 	return false
 }
 
-// matchSet asks a set for parts of the packet. A set of the other IP family, a rule
+// matchSet looks parts of the packet up in a set. A set of the other IP family, a rule
 // with fewer parts than the set has, and a packet without ports that is looked up by
-// its port are no hits (ip_set_test in net/netfilter/ipset/ip_set_core.c).
-func (v *visit) matchSet(m plan.MatchSet) (bool, error) {
+// its port do not match (ip_set_test in net/netfilter/ipset/ip_set_core.c).
+func (v *visit) matchSet(m iptables.MatchSet) (bool, error) {
 	s := v.h.sets[m.Set]
 	if s == nil {
 		return false, fmt.Errorf("set %q does not exist", m.Set)
@@ -80,7 +81,7 @@ func (v *visit) matchSet(m plan.MatchSet) (bool, error) {
 }
 
 func (v *visit) inSet(s *set, parts []string) (bool, error) {
-	if s.Type != plan.BitmapPort && s.IPv6 != v.p.ipv6() {
+	if s.Type != ipset.BitmapPort && s.IPv6 != v.p.ipv6() {
 		return false, nil
 	}
 	end := func(i int) netip.AddrPort {
@@ -92,13 +93,13 @@ func (v *visit) inSet(s *set, parts []string) (bool, error) {
 	proto := string(v.p.proto)
 	ports := v.p.quoted == nil // ICMP errors have none
 	switch s.Type {
-	case plan.HashIP, plan.HashNet:
+	case ipset.HashIP, ipset.HashNet:
 		return s.holds(end(0).Addr(), netip.Addr{}, "", 0), nil
-	case plan.BitmapPort:
+	case ipset.BitmapPort:
 		return ports && (proto == "tcp" || proto == "udp") && s.holds(netip.Addr{}, netip.Addr{}, "", end(0).Port()), nil
-	case plan.HashIPPort, plan.HashNetPort:
+	case ipset.HashIPPort, ipset.HashNetPort:
 		return ports && len(parts) >= 2 && s.holds(end(0).Addr(), netip.Addr{}, proto, end(1).Port()), nil
-	case plan.HashIPPortIP, plan.HashIPPortNet:
+	case ipset.HashIPPortIP, ipset.HashIPPortNet:
 		return ports && len(parts) >= 3 && s.holds(end(0).Addr(), end(2).Addr(), proto, end(1).Port()), nil
 	}
 	return false, fmt.Errorf("set %q: unknown type %q", s.Name, s.Type)

@@ -11,9 +11,9 @@ type fate struct {
 	h    *host // where
 	p    *packet
 	why  string
-	code Code // of refused: what the sender is told
-	// own: on the way out of the host that made the packet. The kernel tells
-	// the process at once what became of a datagram.
+	code Code // of refused: the error sent to the sender
+	// own: leaving the host that sent the packet. The kernel reports the fate of a
+	// datagram to the process immediately.
 	own bool
 }
 
@@ -22,10 +22,10 @@ type fateKind uint8
 const (
 	delivered fateKind = iota // to the sockets of a host
 	dropped
-	refused  // discarded, and the sender is told
-	noRoute  // the host that made it knows no way
-	noAnswer // nobody has the next hop's address
-	broken   // the walker does not know
+	refused  // discarded, with an error to the sender
+	noRoute  // the sending host has no route
+	noAnswer // no host has the next hop's address
+	broken   // the walker cannot tell
 )
 
 func (r *run) lose(h *host, p *packet, format string, args ...any) fate {
@@ -43,7 +43,7 @@ func (r *run) refuse(h *host, p *packet, code Code, format string, args ...any) 
 	return f
 }
 
-// originate sends a packet that a host makes: a process of it, or its kernel.
+// originate sends a packet of a host's process or kernel.
 func (r *run) originate(h *host, p *packet) fate {
 	if f := r.limit(h, p); f != nil {
 		return *f
@@ -86,8 +86,8 @@ func (r *run) originate(h *host, p *packet) fate {
 	if p.dst != before { // to this host itself
 		to, _ = h.lookup(p.dst.Addr())
 	}
-	// The hook keeps the device of the first route: -o of the filter table sees
-	// the one from before DNAT (nf_hook_state).
+	// The hook keeps the device of the first route: -o in the filter table matches the
+	// one from before DNAT (nf_hook_state).
 	if f := r.tables(v, "filter"); f != nil {
 		return *f
 	}
@@ -98,7 +98,7 @@ func (r *run) originate(h *host, p *packet) fate {
 // (__mkroute_output in net/ipv4/route.c).
 func (r *run) loopbackOut(h *host, p *packet, to hop) *fate {
 	if src := p.src.Addr(); !to.local && src.Is4() && src.IsLoopback() && !h.either(to.dev, "route_localnet") {
-		f := r.lose(h, p, "%s must not leave by %s: route_localnet is 0", src, to.dev.Name)
+		f := r.lose(h, p, "%s may not leave by %s: route_localnet is 0", src, to.dev.Name)
 		f.own = true
 		return &f
 	}
@@ -120,14 +120,14 @@ func (r *run) postrouting(h *host, in *link, to hop, p *packet) fate {
 	return r.transmit(to.dev, to.next, p)
 }
 
-// receive takes a packet that came in by a link. filtered: the bridge took it
-// through PREROUTING already.
+// receive takes a packet that arrived on a link. filtered: the bridge already took it
+// through PREROUTING.
 func (r *run) receive(h *host, dev *link, p *packet, filtered bool) fate {
 	if f := r.limit(h, p); f != nil {
 		return *f
 	}
 	if !h.speaks(p.dst.Addr()) {
-		return r.lose(h, p, "%s does not speak the packet's IP family", h.Name)
+		return r.lose(h, p, "%s does not support the packet's IP family", h.Name)
 	}
 	if !filtered {
 		if f := r.prerouting(h, dev, p); f != nil {
@@ -175,11 +175,11 @@ func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
 	ipv6 := p.ipv6()
 	switch {
 	case !h.forwards(dev, ipv6) && (!ipv6 || routed):
-		return r.lose(h, p, "%s is no router, and %s is not its own", h.Name, p.dst.Addr())
-	case !routed: // IPv6 says so even where it does not forward (ip6_pkt_discard)
+		return r.lose(h, p, "forwarding is off in %s, and %s is not a local address", h.Name, p.dst.Addr())
+	case !routed: // IPv6 reports it even with forwarding off (ip6_pkt_discard)
 		return r.refuse(h, p, NetUnreachable, "%s has no route to %s", h.Name, p.dst.Addr())
 	case p.ttl <= 1:
-		return r.refuse(h, p, TimeExceeded, "the packet went in circles until its time to live was over in %s", h.Name)
+		return r.refuse(h, p, TimeExceeded, "the packet looped until its TTL expired in %s", h.Name)
 	}
 	p.ttl--
 	r.step(p, Step{Kind: Route, Netns: h.Name, In: dev.Name, Out: to.dev.Name, Text: to.text})
@@ -191,9 +191,9 @@ func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
 	return r.postrouting(h, dev, to, p)
 }
 
-// martian says why a host does not take a packet from a link, by its addresses
-// (ip_route_input_slow and fib_validate_source in net/ipv4). IPv6 knows no such
-// check but for the loopback address.
+// martian says why a host rejects a packet from a link because of its addresses
+// (ip_route_input_slow and fib_validate_source in net/ipv4). IPv6 has no such check
+// except for the loopback address.
 func (h *host) martian(dev *link, p *packet) string {
 	src, dst := p.src.Addr(), p.dst.Addr()
 	if p.ipv6() {
@@ -222,7 +222,7 @@ func (h *host) wrongPath(dev *link, src netip.Addr) string {
 	case !ok:
 		return fmt.Sprintf("no route leads back to %s (rp_filter)", src)
 	case mode == 1 && to.dev != dev:
-		return fmt.Sprintf("%s is reached by %s, not by %s (rp_filter 1)", src, to.dev.Name, dev.Name)
+		return fmt.Sprintf("the route to %s is by %s, not by %s (rp_filter 1)", src, to.dev.Name, dev.Name)
 	}
 	return ""
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// State is what rules remember from one connection to the next: the lists of
-// recent and the bindings of IPVS, by which services keep a client with its endpoint. The zero State
-// remembers nothing. A State does not change; walks return new ones.
+// State is what rules remember from one connection to the next: the lists of recent and
+// the bindings of IPVS, with which services keep a client on its endpoint. The zero
+// State is empty. A State does not change; walks return new ones.
 type State struct {
 	now   time.Duration
 	notes int // so far
@@ -20,20 +20,20 @@ type State struct {
 // recentKey names a list: each namespace has its own.
 type recentKey struct{ netns, list string }
 
-// recentList is when each address was noted last.
+// recentList is when each address was last recorded.
 type recentList map[netip.Addr]note
 
 type note struct {
 	at    time.Duration
-	order int // among the notes of all lists
+	order int // among the records of all lists
 }
 
-// recentLength is how many addresses a list holds; the one that was noted first
-// makes room (ip_list_tot of xt_recent).
+// recentLength is how many addresses a list holds; the oldest one is evicted
+// (ip_list_tot of xt_recent).
 const recentLength = 100
 
-// Remembers reports whether there is anything in the state: what a client meets
-// next then depends on what it met before.
+// Remembers reports whether the state holds anything: a client's next result then
+// depends on earlier ones.
 func (s *State) Remembers() bool { return s != nil && len(s.lists)+len(s.bindings) > 0 }
 
 // After is the state some time later.
@@ -55,7 +55,7 @@ func (s *State) clone() *State {
 	return c
 }
 
-// remember notes an address in a list, as recent's --set does.
+// remember records an address in a list, as recent's --set does.
 func (s *State) remember(netns, list string, a netip.Addr) {
 	if s.lists == nil {
 		s.lists = map[recentKey]recentList{}
@@ -78,8 +78,8 @@ func (s *State) remember(netns, list string, a netip.Addr) {
 	l[a] = note{s.now, s.notes}
 }
 
-// seen reports whether an address was noted within the last so many seconds (0:
-// ever), as --rcheck does. With reap, older notes are forgotten.
+// seen reports whether an address was recorded within the last seconds (0: at any
+// time), as --rcheck does. With reap, older records are removed.
 func (s *State) seen(netns, list string, a netip.Addr, seconds int, reap bool) bool {
 	l := s.lists[recentKey{netns, list}]
 	within := time.Duration(seconds) * time.Second

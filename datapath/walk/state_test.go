@@ -10,23 +10,24 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
 )
 
 // sticky is the lab of the rows, in which the router spreads 10.9.9.9:80 over b and
-// itself and keeps a client with its choice for a minute, as services with session
+// itself and keeps a client on its choice for a minute, as services with session
 // affinity do.
 func sticky() (*plan.Plan, flow.Flow) {
 	p := routed()
 	r := &p.Netns[0]
-	tcp := plan.Proto{Name: "tcp"}
-	vip := plan.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
-	noted := func(list string) plan.Match { return plan.Recent{List: list, Seconds: 60, Reap: true} }
-	rules(r, "nat", "PREROUTING", rule(plan.Jump{Chain: "SVC"}, vip, tcp))
-	rules(r, "nat", "SVC", rule(plan.Jump{Chain: "SEP-B"}, noted("B")), rule(plan.Jump{Chain: "SEP-R"}, noted("R")),
-		rule(plan.Jump{Chain: "SEP-B"}, plan.Random{Probability: 0.5}), rule(plan.Jump{Chain: "SEP-R"}))
-	rules(r, "nat", "SEP-B", rule(plan.DNAT{To: addrPort("10.0.2.2:80")}, tcp, plan.Recent{List: "B", Set: true}))
-	rules(r, "nat", "SEP-R", rule(plan.DNAT{To: addrPort("10.0.2.1:80")}, tcp, plan.Recent{List: "R", Set: true}))
+	tcp := iptables.Proto{Name: "tcp"}
+	vip := iptables.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
+	noted := func(list string) iptables.Match { return iptables.Recent{List: list, Seconds: 60, Reap: true} }
+	rules(r, "nat", "PREROUTING", rule(iptables.Jump{Chain: "SVC"}, vip, tcp))
+	rules(r, "nat", "SVC", rule(iptables.Jump{Chain: "SEP-B"}, noted("B")), rule(iptables.Jump{Chain: "SEP-R"}, noted("R")),
+		rule(iptables.Jump{Chain: "SEP-B"}, iptables.Random{Probability: 0.5}), rule(iptables.Jump{Chain: "SEP-R"}))
+	rules(r, "nat", "SEP-B", rule(iptables.DNAT{To: addrPort("10.0.2.2:80")}, tcp, iptables.Recent{List: "B", Set: true}))
+	rules(r, "nat", "SEP-R", rule(iptables.DNAT{To: addrPort("10.0.2.1:80")}, tcp, iptables.Recent{List: "R", Set: true}))
 	p.Sort()
 	return p, flow.Flow{From: "client.a", To: addrPort("10.9.9.9:80"), Protocol: flow.TCP}
 }
@@ -48,7 +49,7 @@ func TestRecentKeepsAClient(t *testing.T) {
 				t.Errorf("%v after %s answered: %v, want %d", row.after, b.Answer, again.Answers(), row.want)
 			}
 		}
-		// Each new connection starts the minute anew.
+		// Each new connection restarts the minute.
 		later := w.WalkFrom(b.State.After(50*time.Second), f).Branches[0].State.After(50 * time.Second)
 		if got := w.WalkFrom(later, f); len(got.Branches) != 1 {
 			t.Errorf("the second connection did not refresh the list\n%s", got.Text(walk.Brief))
@@ -93,9 +94,9 @@ func TestRecentForgetsTheOldestOfAHundred(t *testing.T) {
 	if got := dial(2); len(got.Branches) != 1 {
 		t.Errorf("forgot one of 100\n%s", got.Text(walk.Brief))
 	}
-	dial(102) // 3 makes room
+	dial(102) // 3 is evicted
 	if got := dial(2); len(got.Branches) != 1 {
-		t.Errorf("forgot another than the oldest\n%s", got.Text(walk.Brief))
+		t.Errorf("evicted one other than the oldest\n%s", got.Text(walk.Brief))
 	}
 	if got := dial(3); len(got.Branches) != 2 {
 		t.Errorf("remembers 101\n%s", got.Text(walk.Brief))
@@ -105,7 +106,7 @@ func TestRecentForgetsTheOldestOfAHundred(t *testing.T) {
 func TestRoutesSpreadOverGateways(t *testing.T) {
 	p := routed()
 	a := &p.Netns[1]
-	a.Routes[0].More = []netip.Addr{netip.MustParseAddr("10.0.1.77")} // nobody
+	a.Routes[0].More = []netip.Addr{netip.MustParseAddr("10.0.1.77")} // unused
 	got := walk.New(p).Walk(flow.Flow{From: "client.a", To: addrPort("10.0.2.2:80")})
 	want := []walk.Weight[flow.Outcome]{{Value: flow.Connected, Probability: 0.5}, {Value: flow.Timeout, Probability: 0.5}}
 	if !slices.Equal(got.Outcomes(), want) {

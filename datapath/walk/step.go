@@ -5,9 +5,8 @@ import "net/netip"
 // Leg is a part of a conversation.
 type Leg string
 
-// The legs: the first packet, the first answer (which may be a reset or an ICMP
-// error), and, where something is different about it, what follows on the open
-// connection.
+// The legs: the first packet, the first answer (which may be a reset or an ICMP error),
+// and, where it differs, the rest of the open connection.
 const (
 	Request Leg = "request"
 	Reply   Leg = "reply"
@@ -15,12 +14,12 @@ const (
 	Answer  Leg = "answer"
 )
 
-// Kind is what a step tells.
+// Kind is what happens in a step.
 type Kind string
 
 // The kinds of steps.
 const (
-	Send      Kind = "send"      // a process or the kernel makes the packet
+	Send      Kind = "send"      // a process or the kernel sends the packet
 	Route     Kind = "route"     // a routing decision
 	RuleHit   Kind = "rule"      // a rule matched
 	Policy    Kind = "policy"    // the end of a built-in chain whose policy is not ACCEPT
@@ -30,9 +29,9 @@ const (
 	Encap     Kind = "encap"     // into a tunnel
 	Decap     Kind = "decap"     // out of it
 	Deliver   Kind = "deliver"   // to a socket
-	Drop      Kind = "drop"      // the end, without a word
+	Drop      Kind = "drop"      // the end, silently
 	Rejected  Kind = "reject"    // the end, with an answer
-	Broken    Kind = "error"     // the walker does not know how to go on
+	Broken    Kind = "error"     // the walker cannot continue
 )
 
 // Step is one thing that happens to a packet.
@@ -43,15 +42,14 @@ type Step struct {
 	Hook   string `json:"hook,omitempty"` // PREROUTING, INPUT, FORWARD, OUTPUT or POSTROUTING
 	Table  string `json:"table,omitempty"`
 	Chain  string `json:"chain,omitempty"`
-	Rule   int    `json:"rule,omitempty"`  // its place in the chain, from 1
+	Rule   int    `json:"rule,omitempty"`  // its position in the chain, from 1
 	Depth  int    `json:"depth,omitempty"` // chains that jumped to this one
 	Tunnel int    `json:"tunnel,omitempty"`
 	In     string `json:"in,omitempty"` // links
 	Out    string `json:"out,omitempty"`
-	// Text is the rule in the words of iptables, the route in those of ip, or what
-	// else there is to say.
+	// Text is the rule in iptables syntax, the route in ip syntax, or a description.
 	Text    string   `json:"text,omitempty"`
-	Origin  Origin   `json:"origin,omitzero"` // what the rule serves
+	Origin  Origin   `json:"origin,omitzero"` // the object that the rule serves
 	Verdict string   `json:"verdict,omitempty"`
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
 	Chance  float64  `json:"chance,omitempty"` // probability of a rule that matches at random
@@ -71,7 +69,7 @@ func (w Rewrite) String() string {
 	return w.Field + " " + endpoint(w.From) + " => " + endpoint(w.To)
 }
 
-// Origin is what a rule serves, and where that is written.
+// Origin is the object that a rule serves, and where it is written.
 type Origin struct {
 	Object string `json:"object,omitempty"`
 	File   string `json:"file,omitempty"`

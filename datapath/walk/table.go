@@ -7,24 +7,24 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// table finds the chains of an iptables table. Chains are indexed when a packet
-// first comes to them: of fifty thousand, it visits a dozen.
+// table finds the chains of an iptables table. Chains are indexed when a packet first
+// visits them: of fifty thousand, it visits a dozen.
 type table struct {
-	*plan.Table
+	*iptables.Table
 	mu      sync.Mutex
 	visited map[string]*chain // nil: there is none of that name
-	places  map[string]int    // of all chains; only where their order is no help
+	places  map[string]int    // of all chains; only if they are not sorted
 }
 
-// longChain is the length from which on a chain gets an index.
+// longChain is the length from which a chain gets an index.
 const longChain = 16
 
 // chain is a chain with an index of its rules.
 type chain struct {
-	*plan.Chain
+	*iptables.Chain
 	table *table
 	once  sync.Once
 	index *ruleIndex
@@ -48,9 +48,9 @@ func (t *table) chain(name string) *chain {
 	return c
 }
 
-// find returns the place of a chain, or -1. A sorted plan lists built-in chains
-// first, then the others by name; in one that is not, or when there is no such
-// chain, the search misses and every chain is looked at once.
+// find returns the index of a chain, or -1. A sorted plan lists built-in chains first,
+// then the others by name; if it is not sorted, or there is no such chain, the search
+// misses and every chain is checked once.
 func (t *table) find(name string) int {
 	builtin := 0
 	for builtin < len(t.Chains) && t.Chains[builtin].Policy != "" {
@@ -60,7 +60,7 @@ func (t *table) find(name string) int {
 		builtin++
 	}
 	rest := t.Chains[builtin:]
-	if i, ok := slices.BinarySearchFunc(rest, name, func(c plan.Chain, name string) int { return strings.Compare(c.Name, name) }); ok {
+	if i, ok := slices.BinarySearchFunc(rest, name, func(c iptables.Chain, name string) int { return strings.Compare(c.Name, name) }); ok {
 		return builtin + i
 	}
 	if t.places == nil {
@@ -78,16 +78,16 @@ func (t *table) find(name string) int {
 }
 
 // ruleIndex finds the rules that a packet can match, by the destination that they
-// ask for: an address, a port, both or neither. Rules of one key are chained, in
-// the order of the rules. Two keys may have the same number, which costs time but
-// no rule: whoever gets a rule from here looks at all of its conditions.
+// match: an address, a port, both or neither. Rules with the same key are linked in
+// order. Two keys may collide, which costs time but is harmless: callers check all
+// conditions of a rule.
 type ruleIndex struct {
 	first  map[uint64]int32 // by key: the first rule
 	last   map[uint64]int32
 	follow []int32 // the next rule of the same key, or none
 }
 
-// none is no rule.
+// none means no rule.
 const none int32 = -1
 
 // key is the number of a destination; the invalid address and port 0 stand for
@@ -146,16 +146,16 @@ func (c *chain) candidates(p *packet) *merge {
 	return m
 }
 
-// destination is the one address and port that a rule asks for; the zero value:
-// any. It may overlook conditions, but must not make one up.
-func destination(r *plan.Rule) (addr netip.Addr, port uint16) {
+// destination is the one address and port that a rule matches; the zero value: any. It
+// may overlook conditions, but must not invent one.
+func destination(r *iptables.Rule) (addr netip.Addr, port uint16) {
 	for _, m := range r.Matches {
 		switch m := m.(type) {
-		case plan.Dst:
+		case iptables.Dst:
 			if !m.Not && m.Prefix.IsSingleIP() {
 				addr = m.Prefix.Addr()
 			}
-		case plan.DPort:
+		case iptables.DPort:
 			port = m.Port
 		}
 	}
@@ -183,7 +183,7 @@ func (m *merge) next() (int32, bool) {
 	if best == none {
 		return 0, false
 	}
-	for h, i := range m.heads { // keys of the same number yield a rule once
+	for h, i := range m.heads { // colliding keys yield a rule once
 		if i == best {
 			m.heads[h] = m.index.follow[best]
 		}

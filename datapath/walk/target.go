@@ -4,69 +4,69 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// verdict is what comes of a rule or of a table.
+// verdict is the result of a rule or of a table.
 type verdict struct {
 	action  action
 	chain   string   // of jump and jumpAway
 	with    Code     // of reject
-	rewrite *Rewrite // what a NAT target asked for
+	rewrite *Rewrite // requested by a NAT target
 	why     string   // of drop and fail
 }
 
 type action uint8
 
 const (
-	next action = iota // go on with the next rule
+	next action = iota // continue with the next rule
 	jump
-	jumpAway // without a way back
+	jumpAway // goto: does not return
 	back
 	accept
 	drop
 	reject
-	fail // the walker does not know
+	fail // the walker cannot tell
 )
 
 // hit is what a target does to a packet. To add a target: a case here, and a
 // function below.
-func (v *visit) hit(t plan.Target) verdict {
+func (v *visit) hit(t iptables.Target) verdict {
 	switch t := t.(type) {
 	case nil:
 		return verdict{}
-	case plan.Jump:
+	case iptables.Jump:
 		return verdict{action: jump, chain: t.Chain}
-	case plan.Goto:
+	case iptables.Goto:
 		return verdict{action: jumpAway, chain: t.Chain}
-	case plan.Return:
+	case iptables.Return:
 		return verdict{action: back}
-	case plan.Accept:
+	case iptables.Accept:
 		return verdict{action: accept}
-	case plan.Drop:
+	case iptables.Drop:
 		return verdict{action: drop}
-	case plan.Reject:
+	case iptables.Reject:
 		return v.reject(t)
-	case plan.DNAT:
+	case iptables.DNAT:
 		return v.dnat(t)
-	case plan.Masquerade:
+	case iptables.Masquerade:
 		return v.masquerade()
-	case plan.OrMark:
+	case iptables.OrMark:
 		v.p.mark |= t.Bits
 		return verdict{}
-	case plan.XorMark:
+	case iptables.XorMark:
 		v.p.mark ^= t.Bits
 		return verdict{}
-	case plan.SetMark:
+	case iptables.SetMark:
 		v.p.mark = v.p.mark&^t.Mask | t.Value
 		return verdict{}
-	case plan.NFLog:
+	case iptables.NFLog:
 		return verdict{}
 	}
 	return verdict{action: fail, why: fmt.Sprintf("unknown target %T", t)}
 }
 
-func (v *visit) reject(t plan.Reject) verdict {
+func (v *visit) reject(t iptables.Reject) verdict {
 	with := Code(t.With)
 	if with == "" {
 		with = PortUnreachable.family(v.p.ipv6())
@@ -77,7 +77,7 @@ func (v *visit) reject(t plan.Reject) verdict {
 	return verdict{action: reject, with: with}
 }
 
-func (v *visit) dnat(t plan.DNAT) verdict {
+func (v *visit) dnat(t iptables.DNAT) verdict {
 	if v.p.conn == nil || v.table != "nat" {
 		return verdict{action: fail, why: "DNAT outside the nat table"}
 	}

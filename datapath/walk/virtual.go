@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
 
 // IPVS sits in the hooks of a host beside the tables (net/netfilter/ipvs/ip_vs_core.c,
-// ip_vs_ops4 and ip_vs_ops6): it answers for virtual servers at INPUT after filter
-// and before nat, and at OUTPUT after nat and before filter, and rewrites the answers
-// of real servers there and at FORWARD after filter. What it sends to a real server
-// goes through OUTPUT, whoever sent it, and never through FORWARD.
+// ip_vs_ops4 and ip_vs_ops6): it handles packets to virtual servers at INPUT after
+// filter and before nat, and at OUTPUT after nat and before filter, and rewrites the
+// replies of real servers there and at FORWARD after filter. What it sends to a real
+// server goes through OUTPUT, whatever its origin, and never through FORWARD.
 
 // virtualKey finds a virtual server.
 type virtualKey struct {
@@ -21,18 +22,18 @@ type virtualKey struct {
 	addr  netip.AddrPort
 }
 
-// served is a connection of IPVS: a client's with a virtual server, and the real
-// server that was chosen.
+// served is an IPVS connection: a client's with a virtual server, and the chosen real
+// server.
 type served struct {
-	server *plan.VirtualServer
+	server *ipvs.Server
 	proto  flow.Protocol
 	client netip.AddrPort
 	real   netip.AddrPort
 }
 
 // balance takes a packet to the real server of its connection, and schedules new
-// connections. It returns the end of the packet, or nil where that goes on in the
-// hook where it is: it is for no virtual server, or the real server is this host.
+// connections. It returns the fate of the packet, or nil if the packet continues in the
+// current hook: it is not for a virtual server, or the real server is this host.
 func (r *run) balance(v *visit) *fate {
 	p := v.p
 	if p.served != nil || p.kind == failure || len(v.h.virtual) == 0 {
@@ -46,7 +47,7 @@ func (r *run) balance(v *visit) *fate {
 		}
 		real := r.schedule(v, server)
 		if real == nil {
-			f := r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no real server for it", p.dst, v.h.Name)
+			f := r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no available real server", p.dst, v.h.Name)
 			f.own = v.hook == "OUTPUT"
 			return &f
 		}
@@ -75,7 +76,7 @@ func (r *run) serveVirtual(v *visit, c *served) *fate {
 	h, p := v.h, v.p
 	before := p.dst
 	p.served, p.dst = c, c.real
-	i := slices.IndexFunc(c.server.Real, func(s plan.RealServer) bool { return s.Addr == c.real })
+	i := slices.IndexFunc(c.server.Real, func(s ipvs.Real) bool { return s.Addr == c.real })
 	r.step(p, Step{Kind: Balance, Netns: h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
 		Origin: Origin(c.server.Origin), Rewrite: &Rewrite{Field: "dst", From: before, To: p.dst},
 		Text: fmt.Sprintf("virtual server %s %s → %s (%d of %d)", c.server.Addr, c.server.Scheduler, c.real, i+1, len(c.server.Real))})
@@ -92,9 +93,9 @@ func (r *run) serveVirtual(v *visit, c *served) *fate {
 	return &f
 }
 
-// alter makes connection tracking expect the answer of the real server, without
-// having it translate anything (ip_vs_update_conntrack); where that is off, it
-// forgets the packet, which no rule can masquerade then (ip_vs_notrack).
+// alter makes connection tracking expect the reply of the real server, without
+// translating anything (ip_vs_update_conntrack); if that is off, it untracks the
+// packet, which no rule can then masquerade (ip_vs_notrack).
 func (h *host) alter(p *packet) {
 	if !h.sysctl("net.ipv4.vs.conntrack") {
 		p.conn, p.back, p.state = nil, false, "UNTRACKED"
@@ -105,8 +106,8 @@ func (h *host) alter(p *packet) {
 	}
 }
 
-// sendReal takes a packet through OUTPUT, as if the host had made it. Nobody is told
-// when it is lost there.
+// sendReal takes a packet through OUTPUT, as if the host had sent it. If it is lost
+// there, no error is sent.
 func (r *run) sendReal(h *host, to hop, p *packet) fate {
 	p.ttl--
 	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.dev.Name, Text: to.text})
@@ -120,8 +121,8 @@ func (r *run) sendReal(h *host, to hop, p *packet) fate {
 	return f
 }
 
-// unbalance gives the answer of a real server the address of the virtual one, and
-// what an ICMP error quotes, too.
+// unbalance gives the reply of a real server the address of the virtual one, and
+// likewise the quote in an ICMP error.
 func (r *run) unbalance(v *visit) {
 	p := v.p
 	if p.served != nil {
@@ -153,7 +154,7 @@ func (r *run) answerVirtual(v *visit, c *served, src netip.AddrPort) {
 }
 
 // byVirtual reports whether a packet is on its way to a real server of a virtual one.
-func (v *visit) byVirtual(m plan.IPVS) bool {
+func (v *visit) byVirtual(m iptables.IPVS) bool {
 	c := v.p.served
 	return c != nil && v.p.dst == c.real && v.p.src == c.client &&
 		string(c.proto) == m.Proto && c.server.Addr == netip.AddrPortFrom(m.Addr, m.Port)

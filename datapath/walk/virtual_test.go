@@ -11,12 +11,14 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/walk"
 )
 
-// virtual makes the router of the rows balance a virtual address, which it has on a
-// dummy, over some servers, given as address:port or address:port=weight.
-func virtual(r *plan.Netns, addr, scheduler string, real ...string) *plan.VirtualServer {
+// virtual makes the router of the rows balance a virtual address, held by a dummy, over
+// some servers, given as address:port or address:port=weight.
+func virtual(r *plan.Netns, addr, scheduler string, real ...string) *ipvs.Server {
 	vip := addrPort(addr)
 	if !slices.ContainsFunc(r.Links, func(l plan.Link) bool { return l.Type == plan.Dummy }) {
 		r.Links = append(r.Links, plan.Link{Name: "kube-ipvs0", Type: plan.Dummy, MTU: 1500, MAC: [6]byte{0x1a, 0, 0, 0, 0, 1}})
@@ -26,22 +28,22 @@ func virtual(r *plan.Netns, addr, scheduler string, real ...string) *plan.Virtua
 	}
 	setSysctl(r, "net.ipv4.vs.conntrack", "1")
 	for _, proto := range []string{"tcp", "udp"} {
-		s := plan.VirtualServer{Addr: vip, Proto: proto, Scheduler: scheduler}
+		s := ipvs.Server{Addr: vip, Proto: proto, Scheduler: scheduler}
 		for _, text := range real {
 			weight := 1
 			text, w, _ := strings.Cut(text, "=")
 			_, _ = fmt.Sscan(w, &weight)
-			s.Real = append(s.Real, plan.RealServer{Addr: addrPort(text), Weight: weight})
+			s.Real = append(s.Real, ipvs.Real{Addr: addrPort(text), Weight: weight})
 		}
 		r.Virtual = append(r.Virtual, s)
 	}
 	return &r.Virtual[len(r.Virtual)-2]
 }
 
-// virtualRows are about IPVS on the router.
+// virtualRows test IPVS on the router.
 func virtualRows() []row {
 	const vip, port81 = "10.9.9.9:80", "10.9.9.9:81"
-	isTCP := plan.Proto{Name: "tcp"}
+	isTCP := iptables.Proto{Name: "tcp"}
 	toB := func(_, r, _ *plan.Netns) { virtual(r, vip, "rr", "10.0.2.2:80") }
 	with := func(changes ...func(a, r, b *plan.Netns)) func(a, r, b *plan.Netns) {
 		return func(a, r, b *plan.Netns) {
@@ -50,28 +52,28 @@ func virtualRows() []row {
 			}
 		}
 	}
-	drop := func(chain string, matches ...plan.Match) func(a, r, b *plan.Netns) {
-		return func(_, r, _ *plan.Netns) { rules(r, "filter", chain, rule(plan.Drop{}, matches...)) }
+	drop := func(chain string, matches ...iptables.Match) func(a, r, b *plan.Netns) {
+		return func(_, r, _ *plan.Netns) { rules(r, "filter", chain, rule(iptables.Drop{}, matches...)) }
 	}
-	mark := func(matches ...plan.Match) func(a, r, b *plan.Netns) {
+	mark := func(matches ...iptables.Match) func(a, r, b *plan.Netns) {
 		return func(_, r, _ *plan.Netns) {
-			rules(r, "nat", "PREROUTING", rule(plan.OrMark{Bits: 1}, matches...))
-			rules(r, "nat", "OUTPUT", rule(plan.OrMark{Bits: 1}, matches...))
-			rules(r, "nat", "POSTROUTING", rule(plan.Masquerade{}, plan.Mark{Value: 1, Mask: 1}))
+			rules(r, "nat", "PREROUTING", rule(iptables.OrMark{Bits: 1}, matches...))
+			rules(r, "nat", "OUTPUT", rule(iptables.OrMark{Bits: 1}, matches...))
+			rules(r, "nat", "POSTROUTING", rule(iptables.Masquerade{}, iptables.Mark{Value: 1, Mask: 1}))
 		}
 	}
-	toVIP := plan.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
-	toReal := plan.Dst{Prefix: netip.MustParsePrefix("10.0.2.2/32")}
-	fromReal := plan.Src{Prefix: netip.MustParsePrefix("10.0.2.2/32")}
-	toNeighbour := plan.Dst{Prefix: netip.MustParsePrefix("10.0.1.3/32")}
+	toVIP := iptables.Dst{Prefix: netip.MustParsePrefix("10.9.9.9/32")}
+	toReal := iptables.Dst{Prefix: netip.MustParsePrefix("10.0.2.2/32")}
+	fromReal := iptables.Src{Prefix: netip.MustParsePrefix("10.0.2.2/32")}
+	toNeighbour := iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.3/32")}
 	neighbour := func(_, r, b *plan.Netns) {
-		bridged(isTCP, plan.DPort{Port: 1})(nil, r, b)
+		bridged(isTCP, iptables.DPort{Port: 1})(nil, r, b)
 		virtual(r, vip, "rr", "10.0.1.3:80")
 	}
-	reject := func(with string, matches ...plan.Match) func(a, r, b *plan.Netns) {
+	reject := func(with string, matches ...iptables.Match) func(a, r, b *plan.Netns) {
 		return func(_, r, _ *plan.Netns) {
 			setSysctl(r, "net.ipv4.icmp_ratelimit", "0")
-			rules(r, "filter", "OUTPUT", rule(plan.Reject{With: with}, matches...))
+			rules(r, "filter", "OUTPUT", rule(iptables.Reject{With: with}, matches...))
 		}
 	}
 	return []row{
@@ -79,7 +81,7 @@ func virtualRows() []row {
 		{name: "a datagram", change: toB, to: vip, proto: flow.UDP, want: "b from a"},
 		{name: "masquerade by a mark", change: with(toB, mark(toVIP)), to: vip, want: "b from 10.0.2.1"},
 		{name: "a datagram masqueraded", change: with(toB, mark(toVIP)), to: vip, proto: flow.UDP, want: "b from 10.0.2.1"},
-		{name: "masquerade takes connection tracking", change: with(toB, mark(toVIP), func(_, r, _ *plan.Netns) { setSysctl(r, "net.ipv4.vs.conntrack", "0") }), to: vip, want: "b from a"},
+		{name: "masquerade needs connection tracking", change: with(toB, mark(toVIP), func(_, r, _ *plan.Netns) { setSysctl(r, "net.ipv4.vs.conntrack", "0") }), to: vip, want: "b from a"},
 		{name: "a process of the router dials from the address itself", change: toB, from: "node.r", to: vip, want: "b from 10.9.9.9"},
 		{name: "masqueraded", change: with(toB, mark(toVIP)), from: "node.r", to: vip, want: "b from 10.0.2.1"},
 		{name: "the router itself is the real server", change: func(_, r, _ *plan.Netns) { virtual(r, port81, "rr", "10.0.2.1:80") }, to: port81, want: "r from a"},
@@ -88,25 +90,25 @@ func virtualRows() []row {
 		{name: "no real server", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr") }, to: vip, want: "refused"},
 		{name: "no real server, datagram", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr") }, to: vip, proto: flow.UDP, want: "refused"},
 		{name: "no real server, the router itself", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr") }, from: "node.r", to: vip, want: "refused"},
-		{name: "weight 0 is nobody", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "wrr", "10.0.2.2:80=0") }, to: vip, want: "refused"},
-		{name: "no virtual server of that port", change: with(toB, func(_, r, _ *plan.Netns) { r.Agents = nil }), to: "10.9.9.9:88", want: "refused"},
-		{name: "else the router's own sockets", change: func(_, r, _ *plan.Netns) { virtual(r, port81, "rr", "10.0.2.2:80") }, to: vip, want: "r from a"},
+		{name: "only a server of weight 0", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "wrr", "10.0.2.2:80=0") }, to: vip, want: "refused"},
+		{name: "no virtual server on that port", change: with(toB, func(_, r, _ *plan.Netns) { r.Agents = nil }), to: "10.9.9.9:88", want: "refused"},
+		{name: "otherwise the router's own sockets", change: func(_, r, _ *plan.Netns) { virtual(r, port81, "rr", "10.0.2.2:80") }, to: vip, want: "r from a"},
 		{name: "a closed port", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr", "10.0.2.2:99") }, to: vip, want: "refused"},
 		{name: "a closed port, datagram", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr", "10.0.2.2:99") }, to: vip, proto: flow.UDP, want: "refused"},
 		{name: "a closed port, datagram masqueraded", change: with(func(_, r, _ *plan.Netns) { virtual(r, vip, "rr", "10.0.2.2:99") }, mark(toVIP)), to: vip, proto: flow.UDP, want: "refused"},
 		{name: "the filter at INPUT comes first", change: with(toB, drop("INPUT", toVIP)), to: vip, want: "timeout"},
-		{name: "what IPVS sends leaves by OUTPUT", change: with(toB, drop("OUTPUT", toReal, plan.OutIf{Name: "b"})), to: vip, want: "timeout"},
-		{name: "and not by FORWARD", change: with(toB, drop("FORWARD", toReal)), to: vip, want: "b from a"},
-		{name: "the answer does", change: with(toB, drop("FORWARD", fromReal)), to: vip, want: "timeout"},
+		{name: "what IPVS sends leaves by OUTPUT", change: with(toB, drop("OUTPUT", toReal, iptables.OutIf{Name: "b"})), to: vip, want: "timeout"},
+		{name: "what IPVS sends skips FORWARD", change: with(toB, drop("FORWARD", toReal)), to: vip, want: "b from a"},
+		{name: "the reply passes FORWARD", change: with(toB, drop("FORWARD", fromReal)), to: vip, want: "timeout"},
 		{name: "a process of the router: after IPVS at OUTPUT", change: with(toB, drop("OUTPUT", toReal)), from: "node.r", to: vip, want: "timeout"},
-		{name: "its answer at INPUT", change: with(toB, drop("INPUT", fromReal)), from: "node.r", to: vip, want: "timeout"},
-		{name: "by its virtual server", change: with(toB, drop("OUTPUT", plan.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 80})), to: vip, want: "timeout"},
-		{name: "not by another", change: with(toB, drop("OUTPUT", plan.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 81})), to: vip, want: "b from a"},
-		{name: "nor before IPVS", change: with(toB, drop("INPUT", plan.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 80})), to: vip, want: "b from a"},
+		{name: "a process of the router: the reply at INPUT", change: with(toB, drop("INPUT", fromReal)), from: "node.r", to: vip, want: "timeout"},
+		{name: "matched by virtual server", change: with(toB, drop("OUTPUT", iptables.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 80})), to: vip, want: "timeout"},
+		{name: "not matched by another virtual server", change: with(toB, drop("OUTPUT", iptables.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 81})), to: vip, want: "b from a"},
+		{name: "not matched before IPVS", change: with(toB, drop("INPUT", iptables.IPVS{Addr: netip.MustParseAddr("10.9.9.9"), Proto: "tcp", Port: 80})), to: vip, want: "b from a"},
 		{name: "refused behind IPVS", change: with(toB, reject("", toReal)), to: vip, want: "refused"},
 		{name: "refused behind IPVS, masqueraded", change: with(toB, mark(toVIP), reject("", toReal)), to: vip, want: "refused"},
 		{name: "a datagram refused behind IPVS", change: with(toB, reject("", toReal)), to: vip, proto: flow.UDP, want: "refused"},
-		{name: "a reset behind IPVS, from no bridge", change: with(toB, reject("tcp-reset", isTCP, toReal), func(_, r, _ *plan.Netns) {
+		{name: "a reset behind IPVS, not from a bridge", change: with(toB, reject("tcp-reset", isTCP, toReal), func(_, r, _ *plan.Netns) {
 			setSysctl(r, "net.bridge.bridge-nf-call-iptables", "0")
 		}), to: vip, want: "refused"},
 		{name: "refused behind IPVS, the router itself", change: with(toB, reject("", toReal)), from: "node.r", to: vip, want: "refused"},
@@ -114,13 +116,13 @@ func virtualRows() []row {
 		{name: "refused behind IPVS, from a bridge", change: with(neighbour, reject("", toNeighbour)), to: vip, want: "refused"},
 		{name: "a datagram refused behind IPVS, from a bridge", change: with(neighbour, reject("", toNeighbour)), to: vip, proto: flow.UDP, want: "refused"},
 		{name: "a reset behind IPVS, from a bridge", change: with(neighbour, reject("tcp-reset", isTCP, toNeighbour)), to: vip, want: "timeout"},
-		{name: "a neighbour's answer past the router", change: with(func(_, r, b *plan.Netns) {
-			bridged(isTCP, plan.DPort{Port: 1})(nil, r, b)
+		{name: "a neighbour's reply bypassing the router", change: with(func(_, r, b *plan.Netns) {
+			bridged(isTCP, iptables.DPort{Port: 1})(nil, r, b)
 			virtual(r, vip, "rr", "10.0.1.3:80")
 			setSysctl(r, "net.bridge.bridge-nf-call-iptables", "0")
 		}), to: vip, want: "timeout"},
-		{name: "a neighbour's answer through its hooks", change: with(func(_, r, b *plan.Netns) {
-			bridged(isTCP, plan.DPort{Port: 1})(nil, r, b)
+		{name: "a neighbour's reply through the router's hooks", change: with(func(_, r, b *plan.Netns) {
+			bridged(isTCP, iptables.DPort{Port: 1})(nil, r, b)
 			virtual(r, vip, "rr", "10.0.1.3:80")
 		}), to: vip, want: "b from a"},
 		{name: "addresses as local routes", change: func(_, r, _ *plan.Netns) {
@@ -132,7 +134,7 @@ func virtualRows() []row {
 			virtual(r, vip, "rr", "10.0.2.2:80")
 			r.Links, r.Addrs = r.Links[:len(r.Links)-1], r.Addrs[:len(r.Addrs)-1]
 			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("10.0.2.2"), Dev: "b"})
-		}, to: vip, want: "timeout"}, // b is no router
+		}, to: vip, want: "timeout"}, // forwarding is off in b
 		{name: "several", change: func(_, r, _ *plan.Netns) { virtual(r, vip, "rr", "10.0.2.1:80", "10.0.2.2:80") }, to: vip, want: "b from a, r from a"},
 	}
 }
@@ -143,11 +145,11 @@ func TestVirtualServers(t *testing.T) {
 	}
 }
 
-// check follows the flow of a row on paper.
+// check walks the flow of a row on paper.
 func (r row) check(t *testing.T) {
 	got := walk.New(r.plan()).Walk(r.flow())
 	var parts []string
-	for _, e := range got.Ends() {
+	for _, e := range got.Results() {
 		part := string(e.Value.Outcome)
 		if e.Value.Outcome == flow.Connected {
 			part = e.Value.Answer + " from " + strings.NewReplacer("10.0.1.2", "a").Replace(e.Value.Source.String())
@@ -160,13 +162,13 @@ func (r row) check(t *testing.T) {
 	}
 }
 
-// Who is next among servers of weights 3, 1 and 0.
+// The next server among servers of weights 3, 1 and 0.
 func TestSchedulers(t *testing.T) {
 	for _, row := range []struct {
 		scheduler, flag string
 		want            string
-		stays           bool // a client with its server
-		all             bool // everybody with the same
+		stays           bool // a client stays on its server
+		all             bool // all clients stay on the same
 	}{
 		{"rr", "", "b 50 %, r 50 %", false, false},
 		{"lc", "", "b 50 %, r 50 %", false, false},
@@ -199,12 +201,12 @@ func TestSchedulers(t *testing.T) {
 			}
 			for _, b := range first.Branches {
 				again, other := w.WalkFrom(b.State, f), f
-				if stays := len(again.Ends()) == 1 && again.Ends()[0].Value == b.End; stays != row.stays && len(first.Ends()) > 1 {
-					t.Errorf("after %s: %s", b.End, shares(again))
+				if stays := len(again.Results()) == 1 && again.Results()[0].Value == b.Result; stays != row.stays && len(first.Results()) > 1 {
+					t.Errorf("after %s: %s", b.Result, shares(again))
 				}
 				other.From = "client.b"
-				if all := len(w.WalkFrom(b.State, other).Branches) == 1; all != row.all && len(first.Ends()) > 1 {
-					t.Errorf("after %s, another client: %s", b.End, shares(w.WalkFrom(b.State, other)))
+				if all := len(w.WalkFrom(b.State, other).Branches) == 1; all != row.all && len(first.Results()) > 1 {
+					t.Errorf("after %s, another client: %s", b.Result, shares(w.WalkFrom(b.State, other)))
 				}
 			}
 		})
@@ -213,7 +215,7 @@ func TestSchedulers(t *testing.T) {
 
 func shares(p walk.Prediction) string {
 	var parts []string
-	for _, e := range p.Ends() {
+	for _, e := range p.Results() {
 		who := e.Value.Answer
 		if who == "" {
 			who = string(e.Value.Outcome)
@@ -234,16 +236,16 @@ func TestPersistenceKeepsAClient(t *testing.T) {
 	other.To = addrPort("10.9.9.9:81")
 	for _, b := range w.Walk(f).Branches {
 		if !b.State.Remembers() {
-			t.Errorf("%s is forgotten", b.End)
+			t.Errorf("%s is forgotten", b.Result)
 		}
 		for after, want := range map[time.Duration]int{0: 1, time.Minute: 1, 61 * time.Second: 2} {
-			if again := w.WalkFrom(b.State.After(after), f); len(again.Ends()) != want || want == 1 && again.Ends()[0].Value != b.End {
-				t.Errorf("%v after %s: %v", after, b.End, again.Ends())
+			if again := w.WalkFrom(b.State.After(after), f); len(again.Results()) != want || want == 1 && again.Results()[0].Value != b.Result {
+				t.Errorf("%v after %s: %v", after, b.Result, again.Results())
 			}
 		}
 		// kube-proxy's affinity by rules is per service; here each address has its own.
-		if again := w.WalkFrom(b.State, other); len(again.Ends()) != 2 {
-			t.Errorf("at another virtual server: %v", again.Ends())
+		if again := w.WalkFrom(b.State, other); len(again.Results()) != 2 {
+			t.Errorf("at another virtual server: %v", again.Results())
 		}
 	}
 }

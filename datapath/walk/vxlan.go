@@ -9,16 +9,16 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// maxTunnels is how deep packets may be wrapped; the kernel's own bound
+// maxTunnels is how deep packets may be encapsulated; the kernel's own limit
 // (IP_TUNNEL_RECURSION_LIMIT) is about the same.
 const maxTunnels = 4
 
-// tunnel wraps a packet in a datagram for the end of the tunnel that has the next
-// hop, and unwraps it there.
+// tunnel encapsulates a packet in a datagram for the VTEP behind which the next hop is,
+// and decapsulates it there.
 func (r *run) tunnel(dev *link, next netip.Addr, p *packet) fate {
 	h := dev.host
 	if p.depth >= maxTunnels {
-		return r.lose(h, p, "%s in %s: tunnel inside tunnel without end", dev.Name, h.Name)
+		return r.lose(h, p, "%s in %s: endlessly nested tunnels", dev.Name, h.Name)
 	}
 	mac, ok := r.w.tunnelNeighbour(dev, next)
 	if !ok {
@@ -38,15 +38,15 @@ func (r *run) tunnel(dev *link, next netip.Addr, p *packet) fate {
 	if arrived.kind != delivered {
 		arrived.p, arrived.own = p, false
 		if arrived.kind != broken {
-			// The sender of the inner packet learns nothing of the outer one's end.
-			arrived.kind, arrived.why = dropped, "the tunnel's packet is lost: "+arrived.why
+			// The sender of the inner packet does not learn the fate of the outer one.
+			arrived.kind, arrived.why = dropped, "the encapsulated packet is lost: "+arrived.why
 		}
 		return arrived
 	}
 	return r.untunnel(arrived.h, dev, mac, outer, p)
 }
 
-// untunnel takes a packet out of the datagram that arrived at a host.
+// untunnel decapsulates a packet from the datagram that arrived at a host.
 func (r *run) untunnel(h *host, from *link, mac [6]byte, outer, p *packet) fate {
 	i := slices.IndexFunc(h.order, func(l *link) bool {
 		return l.Type == plan.VXLAN && l.VXLAN.ID == from.VXLAN.ID && l.VXLAN.Port == int(outer.dst.Port())
@@ -64,8 +64,8 @@ func (r *run) untunnel(h *host, from *link, mac [6]byte, outer, p *packet) fate 
 	return r.receive(h, dev, p, false)
 }
 
-// tunnelNeighbour returns the MAC of a neighbour behind a tunnel: that of its
-// permanent entry, or what asking the ends that get broadcasts would tell.
+// tunnelNeighbour returns the MAC of a neighbour behind a tunnel: that of its permanent
+// entry, or what resolution by broadcast to the VTEPs would return.
 func (w *World) tunnelNeighbour(dev *link, next netip.Addr) ([6]byte, bool) {
 	if mac, ok := dev.host.permanent(dev, next); ok {
 		return mac, true
@@ -86,7 +86,7 @@ func (w *World) tunnelNeighbour(dev *link, next netip.Addr) ([6]byte, bool) {
 	return [6]byte{}, false
 }
 
-// forwarding returns the end of the tunnel that frames for a MAC go to.
+// forwarding returns the VTEP to which frames for a MAC go.
 func (h *host) forwarding(dev *link, mac [6]byte) (netip.Addr, bool) {
 	for _, want := range [][6]byte{mac, {}} {
 		for _, e := range h.FDB {

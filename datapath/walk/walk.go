@@ -11,10 +11,9 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// Bounds that no plan of ours comes near. Damaged ones may jump in circles, which
-// the kernel refuses to load, or fan out beyond measure. A branch that meets a bound
-// fails; beyond those of the walk, the rest of the probability is one branch that
-// says so.
+// Bounds far beyond any real plan. Damaged ones may contain jump loops, which the
+// kernel refuses to load, or fan out excessively. A branch that hits a bound fails;
+// beyond the bounds of the walk, the remaining probability is one branch that says so.
 const (
 	maxJumps     = 64
 	branchSteps  = 20_000
@@ -27,11 +26,11 @@ const (
 // defaultWithin is the deadline of a flow that sets none.
 const defaultWithin = time.Second
 
-// Walk follows a flow that begins when no rule remembers anything.
+// Walk follows a flow that starts with empty state.
 func (w *World) Walk(f flow.Flow) Prediction { return w.WalkFrom(nil, f) }
 
-// WalkFrom follows a flow through rules that remember earlier ones. Each branch of
-// the prediction has the state after it.
+// WalkFrom follows a flow through rules that remember earlier flows. Each branch of the
+// prediction has the state after it.
 func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
 	p := Prediction{Flow: f}
 	left, steps, rules := 1.0, 0, 0
@@ -44,7 +43,7 @@ func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
 			return p
 		}
 		if steps > walkSteps || rules > walkRules || len(p.Branches) >= walkBranches {
-			rest := ended(flow.Failed, fmt.Sprintf("the rules choose at random so often that only %d ways were followed", len(p.Branches)))
+			rest := ended(flow.Failed, fmt.Sprintf("there are so many random choices that only %d branches were followed", len(p.Branches)))
 			rest.Probability, rest.State = max(left, 0), s.clone()
 			p.Branches = append(p.Branches, rest)
 			return p
@@ -53,8 +52,8 @@ func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
 }
 
 // run is one branch of a walk. Where rules choose at random, it takes the next of
-// choices, or yes when there is none; a walk repeats it with other choices until
-// all are taken.
+// choices, or yes if there is none left; a walk repeats it with other choices until all
+// are taken.
 type run struct {
 	w           *World
 	choices     []bool
@@ -62,7 +61,7 @@ type run struct {
 	probability float64
 	conns       map[*host][]*conn
 	served      map[*host][]*served
-	gateways    map[spread]netip.Addr // what was chosen where a route has several
+	gateways    map[spread]netip.Addr // what was chosen if a route has several
 	state       *State
 	leg         Leg
 	steps       []Step
@@ -70,7 +69,7 @@ type run struct {
 	moves       int
 }
 
-// decide takes one of two ways, the first of which has a probability.
+// decide makes a choice between yes, with probability p, and no.
 func (r *run) decide(p float64) bool {
 	if p <= 0 || p >= 1 {
 		return p >= 1
@@ -100,9 +99,9 @@ func (r *run) next() []bool {
 	return append(slices.Clone(r.made[:i]), false)
 }
 
-// spread is what the kernel keeps together where a route has several gateways: one
-// connection, whether it tells them by addresses or also by ports
-// (fib_multipath_hash_policy, ip-sysctl.rst).
+// spread is what the kernel keeps together if a route has several gateways: one
+// connection, whether it hashes addresses or also ports (fib_multipath_hash_policy,
+// ip-sysctl.rst).
 type spread struct {
 	h *host
 	t tuple
@@ -135,7 +134,7 @@ func (r *run) step(p *packet, s Step) {
 	r.steps = append(r.steps, s)
 }
 
-// limit ends packets that move without end, which takes a damaged plan.
+// limit ends packets that loop forever, which takes a damaged plan.
 func (r *run) limit(h *host, p *packet) *fate {
 	if r.moves++; r.moves <= branchSteps {
 		return nil
@@ -162,9 +161,11 @@ func (r *run) follow(f flow.Flow) Branch {
 	return b
 }
 
-func ended(o flow.Outcome, why string) Branch { return Branch{End: flow.End{Outcome: o}, Why: why} }
+func ended(o flow.Outcome, why string) Branch {
+	return Branch{Result: flow.Result{Outcome: o}, Why: why}
+}
 
-// dial is the first packet.
+// dial sends the first packet.
 func (r *run) dial(f flow.Flow) Branch {
 	r.leg = Request
 	h := r.w.host(f.From)
@@ -186,7 +187,7 @@ func (r *run) dial(f flow.Flow) Branch {
 	return b
 }
 
-// arrived goes on where the first packet ended.
+// arrived continues where the first packet ended.
 func (r *run) arrived(t *talk, f fate) Branch {
 	switch f.kind {
 	case delivered:
@@ -230,15 +231,15 @@ func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) B
 		p.src = netip.AddrPortFrom(h.errorSource(about), 0)
 	}
 	if code == TCPReset && about.port != nil && (about.served != nil || about.conn != nil && about.conn.dnat) {
-		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it goes straight out.
-		return ended(flow.Timeout, why+"; the reset to a packet from a bridge passes by NAT and IPVS, and "+t.dialer.Name+" does not know it")
+		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it is sent directly.
+		return ended(flow.Timeout, why+"; the reset for a packet from a bridge bypasses NAT and IPVS, and matches no socket in "+t.dialer.Name)
 	}
 	f := r.originate(h, p)
 	switch {
 	case f.kind == broken:
 		return ended(flow.Failed, f.why)
 	case f.kind != delivered:
-		return ended(flow.Timeout, why+"; the answer to that is lost: "+f.why)
+		return ended(flow.Timeout, why+"; the error for that is lost: "+f.why)
 	case f.h != t.dialer || !t.hears(f.p):
 		return ended(flow.Timeout, why+"; "+astray(f))
 	}
@@ -246,8 +247,8 @@ func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) B
 	return ended(code.outcome(), why)
 }
 
-// errorSource is where a host sends an ICMP error from: the address that the
-// packet was for, if that is its own (icmp_send).
+// errorSource is the source address of a host's ICMP error: the packet's destination,
+// if that is local (icmp_send).
 func (h *host) errorSource(about *packet) netip.Addr {
 	if dst := about.dst.Addr(); h.isLocal(dst) {
 		return dst
@@ -268,29 +269,48 @@ func (t *talk) hears(p *packet) bool {
 }
 
 func astray(f fate) string {
-	return fmt.Sprintf("the answer reaches %s as %s, for which nobody there waits", f.h.Name, f.p.shown())
+	return fmt.Sprintf("the reply reaches %s as %s, which matches no socket there", f.h.Name, f.p.shown())
 }
 
-// serve is the server's side: an agent answers, or the kernel says that there is
-// none.
+// serve is the server's side: an agent answers, or the kernel reports a closed port.
 func (r *run) serve(t *talk, f fate) Branch {
 	if dev := f.h.tunnelSocket(f.p); dev != nil {
-		return ended(flow.Timeout, r.lose(f.h, f.p, "%s of %s takes what comes to udp port %d, and drops what is no VXLAN", dev.Name, f.h.Name, dev.VXLAN.Port).why)
+		return ended(flow.Timeout, r.lose(f.h, f.p, "%s of %s receives on udp port %d, and drops what is not VXLAN", dev.Name, f.h.Name, dev.VXLAN.Port).why)
 	}
 	who := f.h.listener(f.p)
 	if who == nil {
 		why := fmt.Sprintf("nothing in %s listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
+		if len(f.h.Execs) > 0 {
+			why = fmt.Sprintf("no agent in %s listens on %s port %d, and what its program listens on is not known", f.h.Name, t.flow.Protocol, f.p.dst.Port())
+		}
 		r.step(f.p, Step{Kind: Rejected, Netns: f.h.Name, Text: why})
-		return r.closed(t, f, why)
+		b := r.closed(t, f, why)
+		b.Assumed = len(f.h.Execs) > 0
+		return b
 	}
-	seen := f.p.src
+	seen, ttl := f.p.src, f.p.ttl
 	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: who.Name})
 	b := r.converse(t, f)
-	// A health check says how the service is, not who it is itself and whom it saw.
-	if b.Outcome == flow.Connected && who.Health == (plan.Health{}) {
-		b.Answer, b.Node, b.Source = who.Name, who.Node, seen.Addr()
+	if b.Outcome != flow.Connected {
+		return b
+	}
+	if t.flow.Path != "" {
+		b.Status = status(who)
+	}
+	// A health check reports on the service, not its own name and what it saw.
+	if who.Health == (plan.Health{}) {
+		b.Answer, b.Node, b.Source, b.TTL = who.Name, who.Node, seen.Addr(), ttl
 	}
 	return b
+}
+
+// status is that of the HTTP response of an agent: a health check tells a load balancer
+// to avoid a node without endpoints.
+func status(who *plan.Agent) int {
+	if who.Health != (plan.Health{}) && who.Health.LocalEndpoints == 0 {
+		return 503
+	}
+	return 200
 }
 
 // listener returns the agent whose socket takes a packet; nil: none does.
@@ -305,19 +325,19 @@ func (h *host) listener(p *packet) *plan.Agent {
 	return nil
 }
 
-// closed is the answer to a packet for which no socket is open.
+// closed is the reply to a packet for which no socket is open.
 func (r *run) closed(t *talk, f fate, why string) Branch {
 	code := TCPReset
 	if t.flow.Protocol == flow.UDP {
 		code = PortUnreachable.family(f.p.ipv6())
 	}
 	about := *f.p
-	about.conn, about.port = nil, nil // it has left the stack: the answer is one of its own
+	about.conn, about.port = nil, nil // it has left the stack: the reply is a new packet
 	return r.complain(t, f.h, &about, code, why)
 }
 
-// converse is the rest of the conversation: the answer to the first packet, and on
-// a stream a question and its answer, which firewalls may judge differently.
+// converse is the rest of the conversation: the reply to the first packet, and on a
+// stream a request and its response, which firewalls may judge differently.
 func (r *run) converse(t *talk, f fate) Branch {
 	server, local, remote := f.h, f.p.dst, f.p.src
 	legs := []struct {
@@ -348,7 +368,7 @@ func (r *run) converse(t *talk, f fate) Branch {
 		case l.leg == Reply:
 			r.step(got.p, Step{Kind: Deliver, Netns: got.h.Name})
 		default:
-			r.steps = r.steps[:mark] // the same way as before
+			r.steps = r.steps[:mark] // the same path as before
 		}
 	}
 	return ended(flow.Connected, "")

@@ -10,9 +10,9 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// BenchmarkExplain is what netlab explain does in a lab with 10,000 services of
-// three endpoints each, compiling left out: index the plan, follow one flow to one
-// service, render.
+// BenchmarkExplain is what netlab explain does in a lab with 10,000 services of three
+// endpoints each, without compiling: index the plan, follow one flow to one service,
+// render.
 func BenchmarkExplain(b *testing.B) {
 	for _, services := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint(services), func(b *testing.B) {
@@ -22,7 +22,7 @@ func BenchmarkExplain(b *testing.B) {
 			b.ResetTimer()
 			for range b.N {
 				p := walk.New(l.plan).Walk(f)
-				if len(p.Ends()) != 3 || len(p.Text(walk.Brief)) == 0 {
+				if len(p.Results()) != 3 || len(p.Text(walk.Brief)) == 0 {
 					b.Fatal(p.Text(walk.Brief))
 				}
 			}
@@ -30,7 +30,7 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// BenchmarkWalk is one more flow in a world that is indexed.
+// BenchmarkWalk is one more flow in an indexed world.
 func BenchmarkWalk(b *testing.B) {
 	l := build(b, manyServices(1_000))
 	w := walk.New(l.plan)

@@ -7,9 +7,9 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// World is a plan that is ready to be walked. Network namespaces are indexed when
-// the first packet visits them, so that a walk costs what it touches, not what
-// the lab holds. A World may be used by several goroutines; the plan must not
+// World is a plan that is ready to be walked. Network namespaces are indexed when the
+// first packet visits them, so that the cost of a walk depends on what it touches, not
+// on the size of the lab. A World may be used by several goroutines; the plan must not
 // change any more.
 type World struct {
 	hosts  map[string]*host
@@ -55,7 +55,7 @@ func (w *World) host(name string) *host {
 	return h
 }
 
-// peer is the other end of a veth, or nil: a pair that is not whole is down.
+// peer is the other end of a veth, or nil: an incomplete pair is down.
 func (w *World) peer(l *link) *link {
 	if l.Type != plan.Veth {
 		return nil

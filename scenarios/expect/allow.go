@@ -9,14 +9,13 @@ import (
 	"github.com/netlab/netlab/reports"
 )
 
-// Allow is a truth table: which pairs of a Reach connect. All others end as Denied
-// says.
+// Allow is a truth table: which pairs of a Reach connect. All others end as Denied.
 type Allow struct {
 	Pairs  [][]bool     // by From, then To
 	Denied flow.Outcome // timeout or refused
 }
 
-// outcomeOf is how connections of one pair are to end.
+// outcomeOf is how connections of one pair should end.
 func (r *Reach) outcomeOf(from, to int) flow.Outcome {
 	switch {
 	case r.Allow == nil:
@@ -28,12 +27,12 @@ func (r *Reach) outcomeOf(from, to int) flow.Outcome {
 	}
 }
 
-// Itself reports whether a pair is somebody and his own address.
+// Itself reports whether a pair is a dialer and its own address.
 func (r *Reach) Itself(from, to int) bool {
 	return slices.Contains(r.From[from].Addrs, r.To[to].Addr.Addr())
 }
 
-// wanted says in words what a truth table claims.
+// wanted describes what a truth table claims.
 func (a *Allow) wanted() string {
 	pairs, allowed := 0, 0
 	for _, row := range a.Pairs {
@@ -47,8 +46,8 @@ func (a *Allow) wanted() string {
 	return fmt.Sprintf("%d of %d pairs connected, all others %s", allowed, pairs, a.Denied)
 }
 
-// Table is what an expectation with Allow claims, predicts and saw of each pair, as a
-// truth table; nil for other expectations.
+// Table is what an expectation with Allow claims about each pair, and what was predicted
+// and observed, as a truth table; nil for other expectations. On paper the verdict is zero.
 func (r *Reach) Table(v Verdict, forecasts []Forecast) *reports.Reachability {
 	if r.Allow == nil {
 		return nil
@@ -75,12 +74,14 @@ func (r *Reach) Table(v Verdict, forecasts []Forecast) *reports.Reachability {
 			i := from*len(r.To) + to
 			c := &row[to]
 			c.Expected = []flow.Outcome{r.outcomeOf(from, to)}
-			for _, o := range v.Pairs[i].Outcomes {
-				c.Observed = append(c.Observed, o.Outcome)
+			if i < len(v.Pairs) {
+				for _, o := range v.Pairs[i].Outcomes {
+					c.Observed = append(c.Observed, o.Outcome)
+				}
 			}
-			if c.Predicted = c.Expected; i < len(forecasts) && len(forecasts[i].Prediction.Branches) > 0 {
+			if c.Predicted = c.Expected; i < len(forecasts) && forecasts[i].Unknown == "" && len(forecasts[i].Prediction.Branches) > 0 {
 				c.Predicted = nil
-				for _, e := range forecasts[i].Prediction.Ends() {
+				for _, e := range forecasts[i].Prediction.Results() {
 					if !slices.Contains(c.Predicted, e.Value.Outcome) {
 						c.Predicted = append(c.Predicted, e.Value.Outcome)
 					}

@@ -32,15 +32,15 @@ func TestATruthTableIsJudgedPairByPair(t *testing.T) {
 		{"as claimed", [4]flow.Outcome{c, c, x, c}, nil},
 		{"a hole", [4]flow.Outcome{c, c, c, c}, []int{2}},
 		{"too tight", [4]flow.Outcome{c, x, x, c}, []int{1}},
-		{"denied another way", [4]flow.Outcome{c, c, r, c}, []int{2}},
+		{"denied differently", [4]flow.Outcome{c, c, r, c}, []int{2}},
 		{"the reverse", [4]flow.Outcome{c, x, c, c}, []int{1, 2}},
 		{"the probe broke", [4]flow.Outcome{c, c, flow.Failed, c}, []int{2}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			e := table()
-			var seen []flow.Seen
+			var seen []flow.Observation
 			for i, f := range e.Flows() {
-				seen = append(seen, flow.Seen{Flow: f, Outcome: row.seen[i]})
+				seen = append(seen, flow.Observation{Flow: f, Outcome: row.seen[i]})
 			}
 			v := e.Judge(seen)
 			if v.OK != (row.again == nil) || !reflect.DeepEqual(v.Again(), row.again) {
@@ -66,7 +66,7 @@ func TestATruthTableInWords(t *testing.T) {
 	if got, want := e.Describe(), "a and b to pod a:80 and pod b:80 over tcp: 3 of 4 pairs connected, all others timeout"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	got := e.Table(e.Judge(make([]flow.Seen, 4)), nil)
+	got := e.Table(e.Judge(make([]flow.Observation, 4)), nil)
 	if got.Port != 80 || !reflect.DeepEqual(got.To, []string{"a", "b"}) || !reflect.DeepEqual(got.From, []string{"a", "b"}) {
 		t.Errorf("got %+v", got)
 	}
@@ -75,7 +75,7 @@ func TestATruthTableInWords(t *testing.T) {
 	}
 }
 
-// Somebody who reaches himself proves that somebody listens.
+// A pod that reaches itself proves that something listens.
 func TestSilenceInATruthTable(t *testing.T) {
 	e := table()
 	if w := Controls(nil, []*Reach{e}); len(w) != 0 {

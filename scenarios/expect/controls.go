@@ -11,7 +11,7 @@ import (
 
 // Controls warns of every expectation of silence without a positive control: when
 // nothing in the same scenario ever connects to the listener, the silence may only
-// mean that nobody was there. lab tells which listeners are behind a service.
+// mean that nothing was listening. lab tells which listeners are behind a service.
 func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 	l := listeners{lab: lab}
 	proved := map[listener]bool{}
@@ -36,7 +36,7 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 			warnings = append(warnings, topology.Problem{
 				Summary: "Silence without a positive control",
 				Detail: fmt.Sprintf("Nothing in this scenario ever connects to %s over %s, so this silence may only mean that "+
-					"nobody listens; add an expectation that reaches it from elsewhere.", t.Name, r.protocol()),
+					"nothing listens; add an expectation that reaches it from elsewhere.", t.Name, r.protocol()),
 				Origin:  r.Origin,
 				Warning: true,
 			})
@@ -45,8 +45,8 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 	return warnings
 }
 
-// some reports whether f holds for how the connections of some dialer to a target are
-// to end.
+// some reports whether f holds for how the connections of any dialer to a target
+// should end.
 func (r *Reach) some(to int, f func(flow.Outcome) bool) bool {
 	if r.Allow == nil {
 		return f(r.outcome())

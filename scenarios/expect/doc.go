@@ -1,7 +1,12 @@
-// Package expect holds the kinds of expectations that a scenario can state, one
-// file each: what they claim, which flows prove it, and the judgement of what was
-// seen. It knows neither HCL nor how a flow is dialed.
+// Package expect judges the claims of a scenario: which flows prove an expectation, and
+// whether their results are as claimed. It knows neither HCL nor how a flow is dialed.
 //
-// Judging is pure: the same flows, seen in the same way, give the same verdict.
-// Start reading at expectation.go, then reach.go and judge.go.
+// An expectation is a list of checks, a file each. A check sees results with their
+// weights, and does not know whether packets brought them (a weight is a number of
+// connections) or a walk on paper (a weight is a probability): the same code judges both.
+// What only packets can show, such as a latency, is a check of another type (byPackets),
+// and on paper the expectation names it as not predicted.
+//
+// Judging is pure: the same flows with the same results give the same verdict. Start
+// reading at reach.go, then check.go and, for one check, source.go.
 package expect

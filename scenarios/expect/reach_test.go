@@ -11,8 +11,6 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-var _ Expectation = (*Reach)(nil)
-
 var (
 	laptop = Place{Name: "laptop", Netns: "client.laptop", Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.100")}}
 	pod    = Place{Name: "web-0", Netns: "pod.web-0", Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")}}
@@ -47,13 +45,13 @@ func TestConnectionsSufficeForTheClaim(t *testing.T) {
 		{"two agents", Reach{Answers: agents(2)}, 31},   // 2·2⁻³¹ = 9.3e-10
 		{"three agents", Reach{Answers: agents(3)}, 54}, // 3·(2/3)⁵⁴ = 9.3e-10
 		{"count wins", Reach{Answers: agents(3), Count: 7}, 7},
-		{"nobody is counted where none should answer", Reach{Answers: agents(3), Outcome: flow.Timeout}, 1},
+		{"agents do not count where none should answer", Reach{Answers: agents(3), Outcome: flow.Timeout}, 1},
 		{"spread over two", Reach{Answers: agents(2), Spread: &Spread{Tolerance: 0.3}}, 400},
 		{"spread over one", Reach{Answers: agents(1), Spread: &Spread{Tolerance: 0.3}}, 1},
 		{"spread by weights", Reach{Spread: &Spread{Tolerance: 0.5, Weights: map[string]float64{"a": 3, "b": 1}}}, 432},
 		{"spread over the unknown", Reach{Spread: &Spread{Tolerance: 0.5}}, 1000},
 		{"wide tolerance still sees all", Reach{Answers: agents(2), Spread: &Spread{Tolerance: 5}}, 31},
-		{"no tolerance ends", Reach{Answers: agents(2), Spread: &Spread{}}, 31},
+		{"no tolerance terminates", Reach{Answers: agents(2), Spread: &Spread{}}, 31},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

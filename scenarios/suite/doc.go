@@ -2,8 +2,8 @@
 // every expect block a spec, whose code location is the line of the block. netlab
 // test and go test ./scenarios run the same specs.
 //
-// Labs are built side by side, and all probes of a lab run at once; the specs,
-// which Ginkgo runs one after the other, only wait for their results. So a run
-// costs about what its slowest expectation waits for. Start reading at runner.go;
-// specs.go is what Ginkgo sees.
+// Labs are built in parallel, and all probes of a lab run concurrently; the specs,
+// which Ginkgo runs one after the other, only wait for their results. So a run takes
+// about as long as its slowest expectation. Start reading at runner.go; specs.go is
+// what Ginkgo sees.
 package suite

@@ -3,6 +3,7 @@
 package suite_test
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -14,5 +15,7 @@ func TestMain(m *testing.M) {
 	if to := os.Getenv(askVariable); to != "" {
 		os.Exit(askOnce(to))
 	}
+	// Tests mostly wait for the kernel. The command line still overrides this.
+	_ = flag.Set("test.parallel", "8")
 	os.Exit(m.Run())
 }

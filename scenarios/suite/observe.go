@@ -17,8 +17,8 @@ import (
 // between is the shortest pause before a wrong result is tried again.
 const between = 20 * time.Millisecond
 
-// observe settles all expectations of a lab at once, but for those that measure: they
-// come last, one by one, and dial one flow at a time.
+// observe judges all expectations of a lab concurrently, except those that measure:
+// they come last, one by one, and dial one flow at a time.
 func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 	var all sync.WaitGroup
 	// Each has a connection and a thread in the engine while it dials.
@@ -44,11 +44,11 @@ func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 }
 
 // dial makes the connections of an expectation.
-func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow) ([]flow.Seen, error) {
+func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow) ([]flow.Observation, error) {
 	if !e.Measured() {
 		return lab.Probe(ctx, flows)
 	}
-	var all []flow.Seen
+	var all []flow.Observation
 	for _, f := range flows {
 		seen, err := lab.Probe(ctx, []flow.Flow{f})
 		if err != nil {
@@ -59,23 +59,23 @@ func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow
 	return all, nil
 }
 
-// confirmations is how often what disagrees with the prediction is dialed again before
-// that is said: a packet that a busy machine lost is no difference between the rules on
-// paper and the kernel's.
+// confirmations is how often a flow that disagrees with its prediction is dialed again
+// before that is reported: a packet lost on a busy machine does not mean that the rules
+// on paper differ from the kernel's.
 const confirmations = 2
 
-// prove dials the flows of one expectation, and those that went wrong again, until
-// all is as claimed or the time to retry is over.
+// prove dials the flows of one expectation, and retries the wrong ones, until all are
+// as claimed or the retry time is over.
 func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) reports.Result {
-	result := x.result(e)
+	result := x.lab.result(e)
 	started := time.Now()
 	flows := e.Flows()
 	forecasts := make(chan []expect.Forecast, 1)
-	go func() { forecasts <- e.Predict(x.paper) }() // while silence is waited for
-	seen, err := dial(ctx, lab, e, flows)
+	go func() { forecasts <- e.Predict(x.paper) }() // while timeouts are waited for
+	observations, err := dial(ctx, lab, e, flows)
 	var verdict expect.Verdict
 	for pause := between; err == nil; pause *= 2 {
-		verdict = e.Judge(seen)
+		verdict = e.Judge(observations)
 		again := verdict.Again()
 		if len(again) == 0 || time.Since(started)+pause > e.Retry {
 			break
@@ -84,23 +84,23 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-time.After(pause):
-			err = dialAgain(ctx, lab, e, flows, seen, again)
+			err = dialAgain(ctx, lab, e, flows, observations, again)
 		}
 	}
 	predicted := <-forecasts
 	var disputes map[int][]string
 	for times := 0; err == nil; times++ {
-		disputes = disputed(predicted, verdict, seen)
+		disputes = disputed(predicted, verdict, observations)
 		if len(disputes) == 0 || times == confirmations {
 			break
 		}
-		if err = dialAgain(ctx, lab, e, flows, seen, flowsOf(verdict, disputes)); err == nil {
-			verdict = e.Judge(seen)
+		if err = dialAgain(ctx, lab, e, flows, observations, flowsOf(verdict, disputes)); err == nil {
+			verdict = e.Judge(observations)
 		}
 	}
 	result.Duration = time.Since(started)
 	if err != nil {
-		result.Status, result.Failure = reports.Failed, fmt.Sprintf("the probe broke: %v", err)
+		result.Status, result.Failure = reports.Failed, fmt.Sprintf("the probe failed: %v", err)
 		return result
 	}
 	result.Rows = verdict.Rows()
@@ -117,8 +117,8 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 	return result
 }
 
-// dialAgain replaces what was seen at some places.
-func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow, seen []flow.Seen, places []int) error {
+// dialAgain replaces the observations at some indexes.
+func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow, observations []flow.Observation, places []int) error {
 	some := make([]flow.Flow, len(places))
 	for i, p := range places {
 		some[i] = flows[p]
@@ -128,17 +128,12 @@ func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows [
 		return err
 	}
 	for i, p := range places {
-		seen[p] = news[i]
+		observations[p] = news[i]
 	}
 	return nil
 }
 
-// maxTold is for how many pairs of an expectation rules are told: finding them takes
-// a walk through all.
-const maxTold = 20
-
-// addRules tells, for each pair that failed, which rules its packets should have
-// met.
+// addRules adds, for each pair that failed, the rules that its packets should have met.
 func (x *run) addRules(rows []reports.Row, v expect.Verdict, flows []flow.Flow) {
 	told := 0
 	for i, pair := range v.Pairs {

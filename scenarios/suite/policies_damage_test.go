@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/walk"
 )
 
-// Each of these rules is missed where it is missing: those whose chain begins with the
-// one word and whose text has the others.
+// Removing each of these rules is noticed: those whose chain begins with the prefix and
+// whose text has all the words.
 func TestMistakesInPolicyRulesAreNoticed(t *testing.T) {
 	const enough = 130 // labs of each style
 	const all = ""
@@ -22,37 +24,37 @@ func TestMistakesInPolicyRulesAreNoticed(t *testing.T) {
 			{"nothing is allowed", "KUBE-NWPLCY-IN-", []string{"--or-mark 0x10000"}},
 			{"nothing may leave", "KUBE-NWPLCY-EG-", []string{"--or-mark 0x10000"}},
 			{"nothing is denied", "KUBE-POD-FW-", []string{"denied by"}},
-			{"nobody asks the sender", "KUBE-ROUTER-FORWARD", []string{" -s "}},
-			{"nobody asks the receiver", "KUBE-ROUTER-FORWARD", []string{" -d "}},
+			{"the sender's policies are skipped", "KUBE-ROUTER-FORWARD", []string{" -s "}},
+			{"the receiver's policies are skipped", "KUBE-ROUTER-FORWARD", []string{" -d "}},
 			{"the node is denied", "KUBE-POD-FW-", []string{"--src-type LOCAL"}},
 			{"pods do not reach themselves", "KUBE-POD-FW-", []string{"reach itself"}},
-			{"what is not isolated is closed", "KUBE-POD-FW-", []string{"KUBE-NWPLCY-DEFAULT"}},
+			{"pods that are not isolated are closed", "KUBE-POD-FW-", []string{"KUBE-NWPLCY-DEFAULT"}},
 			{"known connections are denied", "KUBE-NWPLCY-COMMON", []string{"ESTABLISHED"}},
-			{"marks stay", "KUBE-POD-FW-", []string{"MARK --set-mark 0x0/0x10000"}},
+			{"marks are not cleared", "KUBE-POD-FW-", []string{"MARK --set-mark 0x0/0x10000"}},
 			{"no Admin tier", "KUBE-POD-FW-", []string{"KUBE-ADMPOL-"}},
-			{"nothing passes the Admin tier", "KUBE-ADMPOL-", []string{"--or-mark 0x40000"}},
+			{"Pass of the Admin tier has no effect", "KUBE-ADMPOL-", []string{"--or-mark 0x40000"}},
 			{"no Baseline tier", "KUBE-POD-FW-", []string{"KUBE-BASPOL-"}},
 			{"cluster policies deny nothing", "KUBE-NWPLCY-DENY", nil},
-			{"services of IPVS are the node", "KUBE-ROUTER-INPUT", []string{"-j RETURN"}},
+			{"services of IPVS count as the node", "KUBE-ROUTER-INPUT", []string{"-j RETURN"}},
 			{"nothing is enforced towards the node", "INPUT", []string{"KUBE-ROUTER-INPUT"}},
-			{"nobody asks about services of IPVS", "OUTPUT", []string{"KUBE-ROUTER-OUTPUT"}},
+			{"services of IPVS are not filtered", "OUTPUT", []string{"KUBE-ROUTER-OUTPUT"}},
 		},
 		"calico": {
 			{"nothing is allowed", "cali-pi-", []string{"0x10000/0x10000", "--set-mark"}},
 			{"nothing may leave", "cali-po-", []string{"0x10000/0x10000", "--set-mark"}},
 			{"nothing inbound is denied", "cali-tw-", []string{"policies passed"}},
 			{"nothing outbound is denied", "cali-fw-", []string{"policies passed"}},
-			{"nobody asks the sender", "cali-FORWARD", []string{"cali-from-wl-dispatch"}},
-			{"nobody asks the receiver", "cali-FORWARD", []string{"cali-to-wl-dispatch"}},
+			{"the sender's policies are skipped", "cali-FORWARD", []string{"cali-from-wl-dispatch"}},
+			{"the receiver's policies are skipped", "cali-FORWARD", []string{"cali-to-wl-dispatch"}},
 			{"pods do not reach themselves", "cali-", []string{"reaches itself"}},
 			{"no profile accepts", "cali-pr", []string{"--set-mark"}},
 			{"known connections are denied", "cali-", []string{"ESTABLISHED"}},
-			{"marks stay", "cali-", []string{"--set-mark 0x0/0x70000"}},
+			{"marks are not cleared", "cali-", []string{"--set-mark 0x0/0x70000"}},
 			{"no policy is final", "cali-", []string{"Return if policy accepted"}},
 			{"cluster policies deny nothing", "cali-", []string{"policy denied"}},
-			{"services of IPVS are the node", "cali-INPUT", []string{"-j RETURN"}},
+			{"services of IPVS count as the node", "cali-INPUT", []string{"-j RETURN"}},
 			{"nothing is enforced towards the node", "INPUT", []string{"cali-INPUT"}},
-			{"nobody asks about services of IPVS", "OUTPUT", []string{"cali-OUTPUT"}},
+			{"services of IPVS are not filtered", "OUTPUT", []string{"cali-OUTPUT"}},
 			{"the node is denied by its services of IPVS", "cali-OUTPUT", []string{"cali-to-wl-dispatch"}},
 		},
 		"nftables": {
@@ -60,17 +62,17 @@ func TestMistakesInPolicyRulesAreNoticed(t *testing.T) {
 			{"nothing may leave", "policy-egress/", nil},
 			{"nothing inbound is denied", "ingress/", []string{"isolated"}},
 			{"nothing outbound is denied", "egress/", []string{"isolated"}},
-			{"nobody asks the sender", "pods", []string{"vmap @egress"}},
-			{"nobody asks the receiver", "pods", []string{"vmap @ingress"}},
+			{"the sender's policies are skipped", "pods", []string{"vmap @egress"}},
+			{"the receiver's policies are skipped", "pods", []string{"vmap @ingress"}},
 			{"pods do not reach themselves", "pods", []string{"itself"}},
 			{"known connections are denied", "pods", []string{"established"}},
 			{"no policy is final", all, []string{"mark & 0x00010000 == 0x00010000 return"}},
 			{"no Admin tier", "ingress/", []string{"jump admin-"}},
 			{"no Baseline tier", "ingress/", []string{"jump baseline-"}},
-			{"services of IPVS are the node", "input", []string{"services"}},
+			{"services of IPVS count as the node", "input", []string{"services"}},
 			{"nothing is enforced towards the node", "input", []string{"vmap"}},
-			{"nobody asks about services of IPVS", "output", []string{"jump pods"}},
-			{"what the node sends itself is asked about", "output", []string{"fib"}},
+			{"services of IPVS are not filtered", "output", []string{"jump pods"}},
+			{"the node's own traffic to itself is filtered", "output", []string{"fib"}},
 		},
 	} {
 		t.Run(style, func(t *testing.T) {
@@ -101,15 +103,15 @@ func TestMistakesInPolicyRulesAreNoticed(t *testing.T) {
 							}
 						}
 					}
-					t.Errorf("nobody notices in %d labs that %d rules are missing", enough, missing)
+					t.Errorf("not noticed in %d labs: %d rules are missing", enough, missing)
 				})
 			}
 		})
 	}
 }
 
-// withoutText is a plan without the rules that are wrong, of iptables and of nf_tables,
-// and how many those are.
+// withoutText returns a plan without the rules that match, of iptables and of
+// nf_tables, and how many were removed.
 func withoutText(p *plan.Plan, wrong func(chain, text string) bool) (*plan.Plan, int) {
 	missing := 0
 	counted := func(chain, text string) bool {
@@ -119,7 +121,7 @@ func withoutText(p *plan.Plan, wrong func(chain, text string) bool) (*plan.Plan,
 		}
 		return is
 	}
-	out := mistake(func(chain string, r plan.Rule) bool { return counted(chain, r.Restore(chain)) }).without(p)
+	out := mistake(func(chain string, r iptables.Rule) bool { return counted(chain, r.Restore(chain)) }).without(p)
 	for i := range out.Netns {
 		n := &out.Netns[i]
 		n.NFT = slices.Clone(n.NFT)
@@ -127,7 +129,7 @@ func withoutText(p *plan.Plan, wrong func(chain, text string) bool) (*plan.Plan,
 			n.NFT[j].Chains = slices.Clone(n.NFT[j].Chains)
 			for k := range n.NFT[j].Chains {
 				c := &n.NFT[j].Chains[k]
-				c.Rules = slices.DeleteFunc(slices.Clone(c.Rules), func(r plan.NFTRule) bool { return counted(c.Name, r.Words()) })
+				c.Rules = slices.DeleteFunc(slices.Clone(c.Rules), func(r nft.Rule) bool { return counted(c.Name, r.Words()) })
 			}
 		}
 	}

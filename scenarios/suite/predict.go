@@ -3,28 +3,26 @@
 package suite
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
-// disputed returns what was observed of pairs against what can come of their flows on
-// paper, by the pair's place. Probes that broke were no observation.
-func disputed(forecasts []expect.Forecast, v expect.Verdict, seen []flow.Seen) map[int][]string {
+// disputed returns how observations differ from what is possible on paper, by the index
+// of the pair. A failed probe is not an observation.
+func disputed(forecasts []expect.Forecast, v expect.Verdict, observations []flow.Observation) map[int][]string {
 	wrong := map[int][]string{}
 	for i, forecast := range forecasts {
 		if len(v.Pairs[i].Flows) == 0 {
 			continue
 		}
-		var observed []flow.Seen
+		var observed []flow.Observation
 		for _, place := range v.Pairs[i].Flows {
-			if seen[place].Outcome != flow.Failed {
-				observed = append(observed, seen[place])
+			if observations[place].Outcome != flow.Failed {
+				observed = append(observed, observations[place])
 			}
 		}
 		if d := forecast.Disagrees(observed); len(d) > 0 {
@@ -34,7 +32,7 @@ func disputed(forecasts []expect.Forecast, v expect.Verdict, seen []flow.Seen) m
 	return wrong
 }
 
-// flowsOf lists the places of the flows of pairs, sorted.
+// flowsOf lists the indexes of the flows of pairs, sorted.
 func flowsOf(v expect.Verdict, pairs map[int][]string) []int {
 	var places []int
 	for i := range pairs {
@@ -45,29 +43,16 @@ func flowsOf(v expect.Verdict, pairs map[int][]string) []int {
 	return slices.Compact(places)
 }
 
-// note writes in the rows what was predicted of their pairs, and what of it is disputed.
+// note adds to the rows what was predicted for their pairs, and how that differs.
 func note(rows []reports.Row, forecasts []expect.Forecast, v expect.Verdict, disputes map[int][]string) {
 	for i, forecast := range forecasts {
 		if len(v.Pairs[i].Flows) == 0 {
 			continue
 		}
-		rows[i].Predicted = inWords(forecast.Prediction)
+		rows[i].Predicted = forecast.Predicted
 		if wrong := disputes[i]; len(wrong) > 0 {
 			rows[i].Disagrees = true
 			rows[i].Predicted += " (" + strings.Join(wrong, "; ") + ")"
 		}
 	}
-}
-
-// inWords lists what can come of a flow, with probabilities where there is a choice.
-func inWords(p walk.Prediction) string {
-	ends := p.Ends()
-	if len(ends) == 1 {
-		return ends[0].Value.String()
-	}
-	var words []string
-	for _, e := range ends {
-		words = append(words, fmt.Sprintf("%.3g %%: %s", 100*e.Probability, e.Value))
-	}
-	return strings.Join(words, "; ")
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-var kernelLabs = flag.Int("kernel-labs", 6, "how many random labs are made in namespaces")
+var kernelLabs = flag.Int("kernel-labs", 6, "how many random labs are built in network namespaces")
 
-// Whatever a lab is made of, the kernel does what its services mean, and what its
-// rules say on paper.
+// In any lab the kernel does what the services mean, and what the rules do on paper.
 func TestKernelDoesWhatServicesMean(t *testing.T) {
 	for _, seed := range seeds(*kernelLabs) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -31,7 +30,7 @@ func TestKernelDoesWhatServicesMean(t *testing.T) {
 	}
 }
 
-// Whatever its policies are, the kernel does what they mean, in every style.
+// With any policies the kernel does what they mean, in every style.
 func TestKernelDoesWhatPoliciesMean(t *testing.T) {
 	for _, style := range policyStyles() {
 		t.Run(style, func(t *testing.T) {
@@ -49,18 +48,17 @@ func TestKernelDoesWhatPoliciesMean(t *testing.T) {
 	}
 }
 
-// ask makes all connections of a lab.
+// ask makes all connections of a lab and compares the results.
 func (b *built) ask(t *testing.T, seed uint64) {
 	t.Helper()
 	running := b.start(t)
 	asked := questions(b.lab)
-	wrong := map[question][]flow.End{}
+	wrong := map[question][]flow.Result{}
 	for _, within := range []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond} {
 		if wrong = b.observe(t, running, asked, within); len(wrong) == 0 {
 			return
 		}
-		// A busy machine answers late: ask again, and all but the first time
-		// for the rest only.
+		// A busy machine answers late: retry the connections that were wrong.
 		asked = slices.DeleteFunc(asked, func(q question) bool { return wrong[q] == nil })
 	}
 	for i, q := range asked {
@@ -72,9 +70,9 @@ func (b *built) ask(t *testing.T, seed uint64) {
 	}
 }
 
-// observe makes connections, and returns what was seen of those that did not end as
-// both meaning and rules say.
-func (b *built) observe(t *testing.T, running *engine.Client, asked []question, within time.Duration) map[question][]flow.End {
+// observe makes connections, and returns the results of those that differ from meaning
+// or rules.
+func (b *built) observe(t *testing.T, running *engine.Client, asked []question, within time.Duration) map[question][]flow.Result {
 	t.Helper()
 	flows := make([]flow.Flow, len(asked))
 	for i, q := range asked {
@@ -85,16 +83,16 @@ func (b *built) observe(t *testing.T, running *engine.Client, asked []question, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := map[question][]flow.End{}
+	wrong := map[question][]flow.Result{}
 	for i, s := range seen {
-		if !slices.Contains(b.meaning(asked[i]), s.End()) || !b.world.Walk(flows[i]).Allows(s.End()) {
-			wrong[asked[i]] = []flow.End{s.End()}
+		if !slices.Contains(b.meaning(asked[i]), s.Result().Core()) || !b.world.Walk(flows[i]).Allows(s.Result()) {
+			wrong[asked[i]] = []flow.Result{s.Result()}
 		}
 	}
 	return wrong
 }
 
-// start makes the lab in namespaces.
+// start builds the lab in network namespaces.
 func (b *built) start(t *testing.T) *engine.Client {
 	t.Helper()
 	running, err := engine.Start(t.Context(), "")
@@ -109,10 +107,10 @@ func (b *built) start(t *testing.T) *engine.Client {
 	return running
 }
 
-// outspoken is the plan, with pods, clients and the wire as ready as nodes are to
-// tell of datagrams that nobody takes: else the kernel does so once a second and
-// destination (icmp_ratelimit in Documentation/networking/ip-sysctl.rst), and here
-// everybody asks at once.
+// outspoken is the plan with the ICMP rate limit off for pods, clients and the
+// underlay, too: otherwise the kernel reports unreachable ports once a second per
+// destination (icmp_ratelimit in Documentation/networking/ip-sysctl.rst), and here all
+// clients dial at once.
 func (b *built) outspoken() *plan.Plan {
 	p := *b.plan
 	p.Netns = slices.Clone(p.Netns)

@@ -15,6 +15,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/meaning"
 )
 
 var (
@@ -22,7 +23,7 @@ var (
 	labCount  = flag.Int("labs", 160, "how many random labs are compared on paper")
 )
 
-// seeds are the seeds of as many labs as are wanted, or those that go test -run names:
+// seeds are the seeds of n labs, or those that go test -run names:
 // TestKernelDoesWhatServicesMean/4711.
 func seeds(n int) []uint64 {
 	if _, names, ok := strings.Cut(flag.Lookup("test.run").Value.String(), "/"); ok {
@@ -45,7 +46,7 @@ func seeds(n int) []uint64 {
 	return list
 }
 
-// question is a connection of somebody.
+// question is a connection to try.
 type question struct {
 	from     topology.Dialer
 	to       netip.AddrPort
@@ -60,8 +61,7 @@ func (q question) String() string {
 	return fmt.Sprintf("%s to %s over %s", q.from.Netns(), q.to, q.protocol)
 }
 
-// questions are the connections of everybody to everything that has a meaning in the
-// lab.
+// questions are the connections of all dialers to all targets of the lab.
 func questions(lab *topology.Lab) []question {
 	var out []question
 	for _, target := range targets(lab) {
@@ -72,17 +72,17 @@ func questions(lab *topology.Lab) []question {
 	return out
 }
 
-// target is an address that somebody may dial.
+// target is an address to dial.
 type target struct {
 	to       netip.AddrPort
 	protocol topology.Protocol
 }
 
-// wrongPort is one that nothing has.
+// wrongPort is a port on which nothing listens.
 const wrongPort = 79
 
-// targets are the addresses of services, with a wrong port, too; node ports on all
-// addresses of nodes; pods, clients and whoever else listens, with a wrong port.
+// targets are the addresses of services, also with a wrong port; node ports on all
+// addresses of nodes; pods, clients and all other listeners, also with a wrong port.
 func targets(lab *topology.Lab) []target {
 	known := map[target]bool{}
 	var out []target
@@ -111,7 +111,7 @@ func targets(lab *topology.Lab) []target {
 		for _, a := range addrs {
 			add(a, wrongPort, topology.TCP)
 			for _, p := range lab.Pods {
-				if p.HostNetwork && len(p.Ports) > 0 { // a port of a node, but not of the service
+				if p.HostNetwork && len(p.Ports) > 0 { // a port of the node, not of the service
 					add(a, p.Ports[0].Number, topology.TCP)
 				}
 			}
@@ -137,7 +137,7 @@ func targets(lab *topology.Lab) []target {
 	return out
 }
 
-// nodeAddresses are those of nodes on the wire and on their bridges, and loopback.
+// nodeAddresses are those of nodes on the underlay and on their bridges, and loopback.
 func nodeAddresses(lab *topology.Lab) []netip.Addr {
 	out := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	if len(lab.Network.PodCIDRs) > 1 {
@@ -152,31 +152,26 @@ func nodeAddresses(lab *topology.Lab) []netip.Addr {
 	return out
 }
 
-// meaning is what the API says of a connection, in the words of flows.
-func (b *built) meaning(q question) []flow.End {
-	var out []flow.End
-	for _, e := range topology.Reach(b.lab, q.from, q.to, q.protocol) {
-		out = append(out, flow.End{Outcome: flow.Outcome(e.Outcome), Answer: e.Answer, Node: e.Node, Source: e.Source})
+// meaning is what the API promises for a connection.
+func (b *built) meaning(q question) []flow.Result {
+	return sorted(meaning.Reach(b.lab, q.from, q.to, q.protocol))
+}
+
+// walked is what the rules do to a connection, on paper.
+func walked(p walk.Prediction) []flow.Result {
+	var out []flow.Result
+	for _, e := range p.Results() {
+		out = append(out, e.Value.Core())
 	}
 	return sorted(out)
 }
 
-// walked is what the rules make of a connection, on paper.
-func walked(p walk.Prediction) []flow.End {
-	var out []flow.End
-	for _, e := range p.Ends() {
-		out = append(out, e.Value)
-	}
-	return sorted(out)
-}
-
-func sorted(list []flow.End) []flow.End {
-	slices.SortFunc(list, func(a, b flow.End) int { return strings.Compare(a.String(), b.String()) })
+func sorted(list []flow.Result) []flow.Result {
+	slices.SortFunc(list, flow.Result.Compare)
 	return slices.Compact(list)
 }
 
-// disputed returns the first connection of which meaning and rules say different
-// things.
+// disputed returns the first connection on which meaning and rules differ.
 func (b *built) disputed() (q question, found bool) {
 	for _, q := range questions(b.lab) {
 		if !slices.Equal(b.meaning(q), walked(b.world.Walk(q.flow()))) {
@@ -186,8 +181,7 @@ func (b *built) disputed() (q question, found bool) {
 	return question{}, false
 }
 
-// shrink leaves out of a scenario whatever is not needed for something to be wrong
-// with it.
+// shrink removes from a scenario everything that is not needed to keep it wrong.
 func shrink(t testing.TB, b *built, wrong func(*built) bool) *built {
 	t.Helper()
 	for again := true; again; {
@@ -203,14 +197,14 @@ func shrink(t testing.TB, b *built, wrong func(*built) bool) *built {
 	return b
 }
 
-// dispute tells a case as far as paper goes.
-func (b *built) dispute(q question, observed []flow.End) string {
+// dispute describes a case: all opinions, the scenario and the trace on paper.
+func (b *built) dispute(q question, observed []flow.Result) string {
 	p := b.world.Walk(q.flow())
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n", q)
 	for _, opinion := range []struct {
 		who  string
-		ends []flow.End
+		ends []flow.Result
 	}{{"meaning", b.meaning(q)}, {"rules", walked(p)}, {"kernel", observed}} {
 		for _, e := range opinion.ends {
 			fmt.Fprintf(&text, "  %-8s %s\n", opinion.who, e)
@@ -220,7 +214,7 @@ func (b *built) dispute(q question, observed []flow.End) string {
 	return text.String()
 }
 
-// Whatever a lab is made of, its rules do what its services mean.
+// In any lab the rules do what the services mean.
 func TestRulesDoWhatServicesMean(t *testing.T) {
 	var compared sync.Map
 	t.Run("labs", func(t *testing.T) {

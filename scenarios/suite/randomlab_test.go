@@ -12,7 +12,7 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
-	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -22,7 +22,7 @@ type block struct {
 	lines  []string
 }
 
-// script is a scenario that is made of blocks, so that parts of it can be left out.
+// script is a scenario as a list of blocks, so that parts of it can be removed.
 type script []block
 
 // String is the scenario.
@@ -35,11 +35,11 @@ func (s script) String() string {
 		}
 		b.WriteString("}\n")
 	}
-	out, _ := scenarios.Format([]byte(b.String()))
+	out, _ := language.Format([]byte(b.String()))
 	return string(out)
 }
 
-// smaller are the scenarios with one thing less, the largest things first.
+// smaller are the scenarios with one block or line removed, blocks first.
 func (s script) smaller() []script {
 	var out []script
 	for i := len(s) - 1; i >= 0; i-- {
@@ -70,7 +70,7 @@ func (s script) build(t testing.TB) (*built, error) {
 	if err := os.WriteFile(path, []byte(s.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, diags := scenarios.Load(path, scenarios.Options{})
+	loaded, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue()})
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("%s\n%s", diags.JSON(), s)
 	}
@@ -88,11 +88,13 @@ type dice struct {
 	pods    int
 }
 
-// randomScript is a small lab: of any seed always the same.
+// randomScript is a small lab, always the same for a seed. Consecutive seeds take the
+// pod-network modes in turn.
 func randomScript(seed uint64) script {
 	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
 	d.dual, d.nodes, d.clients, d.pods = d.one(4), 2+d.IntN(3), d.IntN(3), 1+d.IntN(8)
-	s := script{d.network(), d.proxy()}
+	modes := datapath.Catalogue().Networks
+	s := script{d.network(modes[seed%uint64(len(modes))]), d.proxy()}
 	for i := range d.nodes {
 		s = append(s, d.node(i+1))
 	}
@@ -118,34 +120,31 @@ func (b *block) add(format string, args ...any) {
 	b.lines = append(b.lines, fmt.Sprintf(format, args...))
 }
 
-func (d *dice) network() block {
+func (d *dice) network(mode topology.NetworkMode) block {
 	b := block{header: "network"}
-	mode := pick(d, "host-gw", "vxlan")
-	b.add("mode = %q", mode)
+	b.add("mode = %q", mode.Name)
 	if d.dual {
-		// A line that is left out takes the others' second family with it.
+		// Removing this line makes the whole lab single-stack.
 		b.add(`pod_cidr = ["10.244.0.0/16", "fd00:10:244::/56"]`)
 	}
 	if d.one(3) {
 		b.add("masquerade_node_traffic = false")
 	}
-	if mode == "vxlan" && d.one(3) {
-		b.add("vxlan { direct_routing = true }")
+	if mode.Tunnel == topology.VXLANTunnel && d.one(3) {
+		b.add("%s { direct_routing = true }", mode.Name)
 	}
 	return b
 }
 
 func (d *dice) proxy() block {
 	b := block{header: "proxy"}
-	switch d.IntN(15) {
-	case 0:
-		b.add(`mode = "none"`)
-	case 1, 2, 3, 4, 5, 6:
-		d.ipvs = true
-		b.add(`mode = "ipvs"`)
-	}
-	if d.ipvs && d.one(2) {
-		b.add("ipvs { %s }", pick(d, "strict_arp = true", `addresses = "local_routes"`, `scheduler = "wrr"`, `scheduler = "sh"`, `scheduler = "lblc"`, `scheduler = "fo"`))
+	// Most labs have a proxy that translates.
+	idle := d.one(15)
+	mode := pick(d, slices.DeleteFunc(datapath.Catalogue().Proxies, func(m topology.ProxyMode) bool { return m.Translates == idle })...)
+	b.add("mode = %q", mode.Name)
+	d.ipvs = mode.VirtualServers
+	if mode.VirtualServers && d.one(2) {
+		b.add("%s { %s }", mode.Name, pick(d, "strict_arp = true", `addresses = "local_routes"`, `scheduler = "wrr"`, `scheduler = "sh"`, `scheduler = "lblc"`, `scheduler = "fo"`))
 	}
 	if d.one(5) {
 		b.add("masquerade_all = true")
@@ -159,8 +158,8 @@ func (d *dice) proxy() block {
 	if d.one(5) {
 		b.add("node_port_addresses = %s", pick(d, `["192.168.0.0/24"]`, `["10.244.0.0/16"]`, `["127.0.0.0/8", "192.168.0.11/32"]`, `["0.0.0.0/0"]`, `["192.168.0.12/32"]`))
 	}
-	if d.one(6) {
-		b.add(`iptables { layout = "legacy" }`)
+	if mode.Layouts && d.one(4) {
+		b.add("%s { layout = %q }", mode.Name, topology.LayoutLegacy)
 	}
 	return b
 }
@@ -169,6 +168,11 @@ func (d *dice) node(i int) block {
 	b := block{header: fmt.Sprintf("node \"n%d\"", i)}
 	if !d.one(4) {
 		b.add("zone = %q", pick(d, "east", "west"))
+	}
+	if d.one(3) { // a static route to some other node's pods
+		if other := 1 + d.IntN(d.nodes); other != i {
+			b.add(`routes = [{ to = "10.244.%d.0/24", via = "192.168.0.%d" }]`, other, 10+other)
+		}
 	}
 	return b
 }
@@ -245,7 +249,7 @@ func (d *dice) service(i int) block {
 		b.add("publish_not_ready_addresses = true")
 	}
 	if d.one(20) {
-		b.add(`labels = { "service.kubernetes.io/service-proxy-name" = "somebody" }`)
+		b.add(`labels = { "service.kubernetes.io/service-proxy-name" = "other" }`)
 	}
 	if d.dual && !d.one(3) {
 		b.add("ip_family_policy = %q", pick(d, "PreferDualStack", "RequireDualStack"))
@@ -254,8 +258,8 @@ func (d *dice) service(i int) block {
 	return b
 }
 
-// hostAddress is the address of a node or client, which with ipvs all nodes would take
-// for theirs: then it is nobody's.
+// hostAddress is the address of a node or client. With ipvs every node would make it
+// local, so there it is an unused address.
 func (d *dice) hostAddress(i int) string {
 	switch {
 	case d.ipvs:
@@ -292,8 +296,7 @@ func (d *dice) loadBalancer(b *block, i int) {
 	}
 }
 
-// backends adds ports, and what answers there: pods that are selected, or endpoints
-// that are written.
+// backends adds ports, and what answers there: selected pods, or endpoint blocks.
 func (d *dice) backends(b *block, i int) {
 	target := "8080"
 	if d.one(6) {
@@ -307,8 +310,8 @@ func (d *dice) backends(b *block, i int) {
 			target = `"http"`
 		}
 	}
-	// Addresses are shared, but who has an address and a port is one service: what two
-	// mean nobody says.
+	// Services may share an address, but not address and port: the meaning of that is
+	// undefined.
 	b.add("port \"http\" {\nport = %d\ntarget_port = %s\n}", 80+i, target)
 	if d.one(2) {
 		b.add("port \"dns\" {\nport = %d\ntarget_port = 5353\nprotocol = \"udp\"\n}", 53+i)
@@ -318,7 +321,7 @@ func (d *dice) backends(b *block, i int) {
 	}
 }
 
-// endpoint adds an endpoint block for a pod, or for somebody outside.
+// endpoint adds an endpoint block for a pod, or for a client outside.
 func (d *dice) endpoint(b *block, pod int, outside bool) {
 	parts := []string{fmt.Sprintf("pod = pod.p%d", pod)}
 	if outside && d.one(4) {

@@ -35,20 +35,20 @@ func policyScript(seed uint64, style string) script {
 	return s
 }
 
-// policyStyles are the styles that do what policies mean: legacy has faults, which its
+// policyStyles are the styles that conform: legacy has known faults, which its
 // documentation names.
 func policyStyles() []string {
 	var list []string
 	for _, s := range datapath.Styles() {
-		if s.Name() != "legacy" {
+		if s.Facts().Conforms {
 			list = append(list, s.Name())
 		}
 	}
 	return list
 }
 
-// namespaces moves some pods and services to another namespace, but for pods that
-// somebody named as endpoints.
+// namespaces moves some pods and services to another namespace, except pods that
+// endpoint blocks name.
 func (d *dice) namespaces(s script) {
 	for i := range s {
 		kind, name, _ := strings.Cut(s[i].header, " ")
@@ -127,7 +127,7 @@ func (d *dice) clusterPolicy(i int) block {
 	}
 	for range d.IntN(3) {
 		to, ports := d.clusterPeer(), d.ports()
-		if d.one(2) { // which have no ports by name
+		if d.one(2) { // networks allow no named ports
 			to = fmt.Sprintf("networks = [%q]\n", pick(d, "0.0.0.0/0", "10.244.0.0/16", "192.168.0.12/32", "::/0"))
 			ports = pick(d, "", "port {\nport = 8080\n}\n", "port {\nprotocol = \"udp\"\n}\n")
 		}
@@ -145,8 +145,8 @@ func (d *dice) clusterPeer() string {
 	return text
 }
 
-// Whatever the policies of a lab are, the rules of every style do what they mean, for
-// services, nodes and the outside, too.
+// With any policies the rules of every style do what they mean, also for services,
+// nodes and outside clients.
 func TestRulesDoWhatPoliciesMean(t *testing.T) {
 	for _, style := range policyStyles() {
 		t.Run(style, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestRulesDoWhatPoliciesMean(t *testing.T) {
 					}
 					b = shrink(t, b, func(b *built) bool {
 						_, found := b.disputed()
-						return found && b.lab.PolicyOptions.Style == style
+						return found && b.lab.PolicyOptions.Style.Name == style
 					})
 					q, _ := b.disputed()
 					t.Errorf("-seed %d: %s", seed, b.dispute(q, nil))

@@ -7,15 +7,19 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// maxRules bounds what a failure prints.
-const maxRules = 40
+// Limits of what a failure prints: rules, and pairs of an expectation with rules, since
+// finding them takes a walk through all rules.
+const (
+	maxRules = 40
+	maxTold  = 20
+)
 
-// RulesFor lists the rules of a plan that a packet of the flow should meet: those
-// that name its destination, in the namespaces of nodes that it can pass, and the
-// chains that they lead to. Each comes with the line of the scenario that it
-// serves.
+// RulesFor lists the rules of a plan that a packet of the flow should meet: those that
+// name its destination, on the nodes that it can pass, and the chains that they jump
+// to. Each comes with the line of the scenario that it serves.
 func RulesFor(p *plan.Plan, f flow.Flow) []string {
 	var lines []string
 	for i := range p.Netns {
@@ -33,8 +37,8 @@ func RulesFor(p *plan.Plan, f flow.Flow) []string {
 	return lines
 }
 
-// passes reports whether a packet of the flow can be judged on the node: it starts
-// there, on a pod of it, or is sent to one of its addresses.
+// passes reports whether the node can filter or translate packets of the flow: it
+// starts there or on one of its pods, or is sent to one of its addresses.
 func passes(p *plan.Plan, n *plan.Netns, f flow.Flow) bool {
 	if n.Name == f.From {
 		return true
@@ -47,8 +51,8 @@ func passes(p *plan.Plan, n *plan.Netns, f flow.Flow) bool {
 	return slices.ContainsFunc(n.Addrs, func(a plan.Addr) bool { return a.Prefix.Addr() == f.To.Addr() })
 }
 
-func tableRules(n *plan.Netns, t plan.Table, f flow.Flow) []string {
-	chains := make(map[string]*plan.Chain, len(t.Chains))
+func tableRules(n *plan.Netns, t iptables.Table, f flow.Flow) []string {
+	chains := make(map[string]*iptables.Chain, len(t.Chains))
 	for i := range t.Chains {
 		chains[t.Chains[i].Name] = &t.Chains[i]
 	}
@@ -72,7 +76,7 @@ func tableRules(n *plan.Netns, t plan.Table, f flow.Flow) []string {
 				line += "  # " + r.Origin.String()
 			}
 			lines = append(lines, line)
-			if jump, ok := r.Target.(plan.Jump); ok {
+			if jump, ok := r.Target.(iptables.Jump); ok {
 				show(jump.Chain, false)
 			}
 		}
@@ -83,17 +87,17 @@ func tableRules(n *plan.Netns, t plan.Table, f flow.Flow) []string {
 	return lines
 }
 
-// names reports whether a rule is about the flow's destination port, on its
-// destination address or on any address of the node.
-func names(r *plan.Rule, f flow.Flow, local bool) bool {
+// names reports whether a rule matches the flow's destination port, at its destination
+// address or at any address of the node.
+func names(r *iptables.Rule, f flow.Flow, local bool) bool {
 	port, proto, addr := false, false, local
 	for _, m := range r.Matches {
 		switch m := m.(type) {
-		case plan.DPort:
+		case iptables.DPort:
 			port = m.Port == f.To.Port()
-		case plan.Proto:
+		case iptables.Proto:
 			proto = m.Name == string(f.Protocol)
-		case plan.Dst:
+		case iptables.Dst:
 			addr = !m.Not && m.Prefix == netip.PrefixFrom(f.To.Addr(), f.To.Addr().BitLen())
 		}
 	}

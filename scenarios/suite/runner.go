@@ -16,30 +16,21 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
-	"github.com/netlab/netlab/scenarios"
-	"github.com/netlab/netlab/scenarios/expect"
-	"github.com/netlab/netlab/topology"
 )
-
-// Lab is a scenario that is ready to run.
-type Lab struct {
-	Path     string // as the user named it
-	Scenario *scenarios.Scenario
-	Plan     *plan.Plan
-	Meta     engine.Meta
-}
 
 // Options say how labs are run.
 type Options struct {
-	Parallel int // labs at once; 0: as many as the cores can do (slow.go)
+	Parallel int // labs at once; 0: by the number of cores (slow.go)
 	// Thorough also applies every lab twice and compares the kernel with the plan.
 	Thorough bool
-	// Finish is called with every lab whose expectations are settled, while it
-	// still runs; nil: it is taken down.
+	// Finish is called with every lab whose expectations are judged, while it still runs;
+	// nil: it is taken down.
 	Finish func(ctx context.Context, lab *Lab, running *engine.Client, failed bool) error
 	// Name gives labs names, so that other commands find them while they run;
 	// nil: they have none.
 	Name func(*Lab) string
+	// Meta is what a lab reports about itself; nil: nothing.
+	Meta func(*Lab) engine.Meta
 }
 
 // Runner runs labs and keeps their results.
@@ -52,7 +43,8 @@ type Runner struct {
 	cancel  context.CancelFunc
 }
 
-// run is one lab under test. The channels are closed when what they name is known.
+// run is one lab under test. Each channel is closed when the event it is named after
+// has happened.
 type run struct {
 	lab     *Lab
 	up      chan struct{}
@@ -66,8 +58,7 @@ type run struct {
 	paper   *walk.World // the plan, to predict from
 }
 
-// New prepares a run of the labs; nothing starts before the first result is asked
-// for.
+// New prepares a run of the labs; nothing starts before Start.
 func New(labs []*Lab, o Options) *Runner {
 	if o.Parallel <= 0 {
 		o.Parallel = labsPerCore() * runtime.GOMAXPROCS(0)
@@ -111,7 +102,7 @@ func (r *Runner) Start(ctx context.Context) {
 	})
 }
 
-// Stop ends what still runs and waits until it is gone.
+// Stop ends all running labs and waits until they are gone.
 func (r *Runner) Stop() {
 	if r.cancel != nil {
 		r.cancel()
@@ -177,10 +168,10 @@ func (r *Runner) run(ctx context.Context, x *run) {
 	x.downErr = lab.Down(ctx)
 }
 
-// abort settles every expectation of a lab that cannot be observed.
+// abort sets the result of every expectation of a lab that cannot be observed.
 func (x *run) abort(err error) {
 	for i, e := range x.lab.Scenario.Expects {
-		x.results[i] = x.result(e)
+		x.results[i] = x.lab.result(e)
 		var lacks *engine.UnsupportedError
 		if errors.As(err, &lacks) {
 			x.results[i].Status = reports.Skipped
@@ -203,10 +194,14 @@ func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = lab.Apply(ctx, x.lab.Plan, x.lab.Meta, false)
+	var meta engine.Meta
+	if r.options.Meta != nil {
+		meta = r.options.Meta(x.lab)
+	}
+	_, err = lab.Apply(ctx, x.lab.Plan, meta, false)
 	x.upTook = time.Since(started)
 	if err == nil && r.options.Thorough {
-		err = unchanged(ctx, lab, x.lab)
+		err = unchanged(ctx, lab, x.lab.Plan, meta)
 	}
 	if err != nil {
 		lab.Abandon()
@@ -215,10 +210,10 @@ func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
 	return lab, nil
 }
 
-// unchanged applies a lab that was just applied: nothing may change, and the
-// kernel must be as planned.
-func unchanged(ctx context.Context, running *engine.Client, lab *Lab) error {
-	again, err := running.Apply(ctx, lab.Plan, lab.Meta, true)
+// unchanged applies a lab a second time: nothing may change, and the kernel must be as
+// planned.
+func unchanged(ctx context.Context, running *engine.Client, p *plan.Plan, meta engine.Meta) error {
+	again, err := running.Apply(ctx, p, meta, true)
 	if err != nil {
 		return fmt.Errorf("apply again: %w", err)
 	}
@@ -235,17 +230,6 @@ func unchanged(ctx context.Context, running *engine.Client, lab *Lab) error {
 	return nil
 }
 
-func (x *run) result(e *expect.Reach) reports.Result {
-	return reports.Result{
-		Scenario:  x.lab.Scenario.Name,
-		Variation: x.lab.Scenario.Variation.String(),
-		File:      x.lab.Scenario.Path(e.Origin.File),
-		Line:      e.Origin.Line,
-		Name:      e.Name,
-		Claim:     e.Describe(),
-	}
-}
-
 func (x *run) failure(name string, err error) reports.Result {
 	s := x.lab.Scenario
 	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name, Status: reports.Failed, Failure: err.Error()}
@@ -254,9 +238,4 @@ func (x *run) failure(name string, err error) reports.Result {
 		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
 	}
 	return result
-}
-
-// Controls are the warnings about silence that nothing proves.
-func Controls(s *scenarios.Scenario) []topology.Problem {
-	return expect.Controls(s.Lab, s.Expects)
 }

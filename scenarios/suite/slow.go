@@ -10,9 +10,9 @@ import (
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
-// labsPerCore is how many labs run at once: most wait for silence most of the time. A
-// deadline cannot grow beyond the kernel's patience with neighbours, so that a slow
-// machine has to do less at once instead.
+// labsPerCore is how many labs run at once: they mostly wait for timeouts. A deadline
+// cannot exceed the kernel's neighbour timeouts, so a slow machine runs fewer labs at
+// once instead.
 func labsPerCore() int {
 	if flow.TimeScale() > 1 {
 		return 1
@@ -28,7 +28,7 @@ func expectationsAtOnce() int {
 	return 64
 }
 
-// patient is the lab with more time for each expectation.
+// patient returns the lab with more time for each expectation.
 func patient(lab *Lab, factor float64) *Lab {
 	if factor == 1 {
 		return lab

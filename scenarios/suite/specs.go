@@ -18,7 +18,7 @@ import (
 // Specs registers the specs of all labs with Ginkgo. It must be called while the
 // tree is built, once per process.
 func (r *Runner) Specs() {
-	// The labs outlive this node, so that its own context would end them.
+	// The labs outlive this Ginkgo node, whose context would end them.
 	ginkgo.BeforeSuite(func() { r.Start(context.Background()) })
 	ginkgo.AfterSuite(r.Stop)
 	for _, x := range r.runs {
@@ -56,7 +56,7 @@ func await(ctx ginkgo.SpecContext, ready <-chan struct{}) {
 	}
 }
 
-// settle passes, skips or fails a spec by an error. Only what a kernel lacks is a
+// settle passes, skips or fails a spec by an error. Only a missing kernel feature is a
 // reason to skip.
 func settle(err error, at types.CodeLocation) {
 	var lacks *engine.UnsupportedError
@@ -83,8 +83,8 @@ func fail(message string, at types.CodeLocation) {
 	ginkgo.Fail(fmt.Sprintf("%s\n%s:%d", message, at.FileName, at.LineNumber))
 }
 
-// Explain says in words why an expectation failed: what was wanted, what was
-// observed, and the rules that the packets should have met.
+// Explain describes why an expectation failed: what was wanted, what was observed, and
+// the rules that the packets should have met.
 func Explain(r reports.Result) string {
 	var b strings.Builder
 	if r.Failure != "" {
@@ -96,7 +96,7 @@ func Explain(r reports.Result) string {
 		}
 		fmt.Fprintf(&b, "%s to %s\n  wanted:    %s\n  observed:  %s\n  predicted: %s\n", row.Who, row.To, row.Wanted, row.Observed, row.Predicted)
 		if len(row.Rules) > 0 {
-			b.WriteString("  rules that it should have met:\n")
+			b.WriteString("  rules that the packet should have met:\n")
 		}
 		for _, rule := range row.Rules {
 			fmt.Fprintf(&b, "    %s\n", rule)

@@ -10,7 +10,7 @@ import (
 )
 
 // Bytes that the tunnel adds to a packet: the inner Ethernet header and the VXLAN,
-// UDP and outer IP headers. The kernel refuses a larger MTU on a bound device.
+// UDP and outer IP headers. The kernel rejects a larger MTU on a bound device.
 const (
 	overhead4 = 14 + 8 + 8 + 20
 	overhead6 = 14 + 8 + 8 + 40
@@ -23,6 +23,15 @@ var _ podnet.Mode = Mode{}
 
 // Name is vxlan.
 func (Mode) Name() string { return "vxlan" }
+
+// Facts says that packets between nodes are encapsulated.
+func (Mode) Facts() topology.NetworkFacts {
+	return topology.NetworkFacts{
+		About:  "frames between nodes travel inside UDP",
+		Limits: "50 bytes less MTU for pods, 70 over IPv6",
+		Routed: true, Tunnel: topology.VXLANTunnel,
+	}
+}
 
 // Compile returns the plan of the lab with a tunnel device on each node.
 func (Mode) Compile(lab *topology.Lab) (*plan.Plan, error) {
@@ -49,7 +58,7 @@ func addTunnel(lab *topology.Lab, node *topology.Node, cidr netip.Prefix, n *pla
 	ipv6 := cidr.Addr().Is6()
 	local, ok := podnet.AddrOf(node, ipv6)
 	if !ok {
-		return // the nodes do not speak this family
+		return // the nodes do not have this family
 	}
 	link := tunnel(lab, node, local)
 	n.Links = append(n.Links, link)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 )
 
@@ -15,7 +16,7 @@ type leaf struct {
 	o     plan.Origin
 }
 
-// Splitting takes so many bits at a time, and stops where so few addresses are left.
+// Splitting takes splitBits at a time, and stops where few addresses are left.
 const (
 	splitBits = 4
 	fewLeaves = 4
@@ -41,7 +42,7 @@ func (c *compiler) dispatch(root string) {
 func (c *compiler) split(root, chain string, leaves []leaf) {
 	if len(leaves) <= fewLeaves {
 		for _, l := range leaves {
-			c.Add(chain, l.o, plan.Goto{Chain: l.chain}, match(root, single(l.addr)))
+			c.Add(chain, l.o, iptables.Goto{Chain: l.chain}, match(root, single(l.addr)))
 		}
 		return
 	}
@@ -54,10 +55,10 @@ func (c *compiler) split(root, chain string, leaves []leaf) {
 			n++
 		}
 		if n == 1 {
-			c.Add(chain, leaves[0].o, plan.Goto{Chain: leaves[0].chain}, match(root, single(leaves[0].addr)))
+			c.Add(chain, leaves[0].o, iptables.Goto{Chain: leaves[0].chain}, match(root, single(leaves[0].addr)))
 		} else {
 			branch := root + "-" + policy.Hash(28-len(root)-1, group.String())
-			c.Add(chain, c.View.Origin(), plan.Goto{Chain: branch}, match(root, group))
+			c.Add(chain, c.View.Origin(), iptables.Goto{Chain: branch}, match(root, group))
 			c.split(root, branch, leaves[:n])
 		}
 		leaves = leaves[n:]
@@ -65,11 +66,11 @@ func (c *compiler) split(root, chain string, leaves []leaf) {
 }
 
 // match is the condition of one of the trees.
-func match(root string, p netip.Prefix) plan.Match {
+func match(root string, p netip.Prefix) iptables.Match {
 	if root == from {
-		return plan.Src{Prefix: p}
+		return iptables.Src{Prefix: p}
 	}
-	return plan.Dst{Prefix: p}
+	return iptables.Dst{Prefix: p}
 }
 
 // common is how many bits two addresses begin with in common.

@@ -5,12 +5,12 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
 )
 
-// crowd is a node with so many pods, all of them isolated.
+// crowd is a node with n pods, all of them isolated.
 func crowd(n int, cidr string) policy.View {
 	lab := &topology.Lab{Network: topology.Network{PodCIDRs: []netip.Prefix{netip.MustParsePrefix(cidr)}}}
 	node := &topology.Node{Name: "a"}
@@ -39,7 +39,7 @@ func TestTheTreeLeadsEachAddressToItsPod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		chains := map[string][]plan.Rule{}
+		chains := map[string][]iptables.Rule{}
 		for _, c := range n.Tables[0].Chains {
 			chains[c.Name] = c.Rules
 		}
@@ -53,27 +53,27 @@ func TestTheTreeLeadsEachAddressToItsPod(t *testing.T) {
 		}
 		stranger := netip.MustParseAddr("192.0.2.1")
 		if end, _ := follow(chains, from, stranger); end != "" {
-			t.Errorf("%d pods: a stranger is led to %q", row.pods, end)
+			t.Errorf("%d pods: an unknown address is led to %q", row.pods, end)
 		}
 	}
 }
 
 // follow returns the chain to which a tree leads an address, and how many rules it
 // looks at.
-func follow(chains map[string][]plan.Rule, chain string, a netip.Addr) (end string, met int) {
+func follow(chains map[string][]iptables.Rule, chain string, a netip.Addr) (end string, met int) {
 	for {
 		next := ""
 		for _, r := range chains[chain] {
 			met++
 			var p netip.Prefix
 			switch m := r.Matches[0].(type) {
-			case plan.Src:
+			case iptables.Src:
 				p = m.Prefix
-			case plan.Dst:
+			case iptables.Dst:
 				p = m.Prefix
 			}
 			if p.Contains(a) {
-				next = r.Target.(plan.Goto).Chain
+				next = r.Target.(iptables.Goto).Chain
 				break
 			}
 		}
@@ -98,7 +98,7 @@ func TestNamesFitTheKernel(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range n.Tables[0].Chains {
 		if len(c.Name) > maxChain || seen[c.Name] {
-			t.Errorf("chain %q is too long or there twice", c.Name)
+			t.Errorf("chain %q is too long or a duplicate", c.Name)
 		}
 		seen[c.Name] = true
 	}

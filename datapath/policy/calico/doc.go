@@ -1,10 +1,10 @@
 // Package calico is the policy style of Calico: dispatch to two chains per pod, a chain
 // per policy and direction, and marks for "accepted" and "passed on".
 //
-// # The way of a packet
+// # The path of a packet
 //
-//  1. FORWARD begins with cali-FORWARD, which asks two trees for the pods that policies
-//     are about: cali-from-wl-dispatch by the source, cali-to-wl-dispatch by the
+//  1. FORWARD begins with cali-FORWARD, which looks up the pods that policies apply to
+//     in two trees: cali-from-wl-dispatch by the source, cali-to-wl-dispatch by the
 //     destination. A tree splits addresses four bits at a time, so that a packet meets a
 //     handful of rules however many pods there are, and each leaf goes to the pod's own
 //     chain: cali-fw-<link> for what comes from it, cali-tw-<link> for what goes to it,
@@ -12,23 +12,23 @@
 //     goes through both.
 //  2. The pod's chain accepts known connections and drops INVALID packets. What a pod
 //     sends to itself through a service returns. Packets that a pod addresses to the
-//     nodes' own tunnels are dropped: it could fake those of other pods.
+//     nodes' own tunnels are dropped: it could spoof packets of other pods.
 //  3. Then the tiers in order. Each begins by clearing the mark "pass" (0x20000) and
 //     jumps to the chains of its policies, cali-pi-_<hash> inbound and cali-po-_<hash>
 //     outbound, as long as "pass" is not set. A rule that matches sets "accept"
 //     (0x10000), "pass", or "deny" (0x40000), and returns. "Accept" returns from the
-//     pod's chain at once: the packet goes on to the other pod's chain. After the
-//     network policies of an isolated pod, who was not accepted is denied.
-//  4. Where no network policy isolates the pod, the Baseline tier is asked, then the
+//     pod's chain immediately: the packet goes on to the other pod's chain. After the
+//     network policies of an isolated pod, what was not accepted is denied.
+//  4. Where no network policy isolates the pod, the Baseline tier comes next, then the
 //     profile of its namespace, cali-pri-kns.<namespace> or cali-pro-kns.<namespace>,
 //     which accepts.
 //  5. Back in FORWARD the packet goes on to the chains of services and of the pod
 //     network.
 //
-// Rules ask sets for the other end: cali40s:<hash> of pods and blocks together
+// Rules match the other end with sets: cali40s:<hash> of pods and blocks together
 // (hash:net), cali40n:<hash> for named ports (hash:ip,port); for IPv6 cali60s: and
-// cali60n:. A change of labels changes members of sets and no rule, but for the chains of
-// pods that are isolated or not any more.
+// cali60n:. A change of labels changes members of sets and no rule, except for the chains of
+// pods that become isolated or cease to be.
 //
 // # What it costs
 //
@@ -39,14 +39,14 @@
 //
 // # Unlike Calico
 //
-// Calico's pods are no ports of a bridge: each has a link of its own that the node
-// routes to, and the trees split the names of links (cali+). Here FORWARD sees the
+// Calico's pods are not bridge ports: each has a link of its own that the node routes
+// to, and the trees split the names of links (cali+). Here FORWARD sees the
 // bridge, whichever pod it leads to, so that the trees split addresses. Accepted packets
-// are not accepted for good at the end of FORWARD, since kube-proxy's rules that refuse
+// do not get a final ACCEPT at the end of FORWARD, since kube-proxy's rules that reject
 // connections to services without endpoints come after. Rules carry no hash of their
 // chain in a comment: the plan is compared instead. The tier of cluster policies is not
 // Calico's own, but uses its marks as its tiers do. Where IPVS serves the services,
-// their packets leave by OUTPUT; Calico marks endpoints for that, here cali-OUTPUT asks
-// both trees about packets that the node did not make, and cali-INPUT nothing about what
-// is for services.
+// their packets leave by OUTPUT; Calico marks endpoints for that, here cali-OUTPUT sends
+// packets that the node did not originate to both trees, and cali-INPUT skips what is for
+// services.
 package calico

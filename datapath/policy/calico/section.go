@@ -4,7 +4,8 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
 )
@@ -31,15 +32,15 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule) {
 	said := policy.Comment(r.Origin.Object)
 	peer := c.peers(s, r, peers)
 	for _, port := range ports {
-		c.Add(chain, r.Origin, set(bit), append(append(append([]plan.Match{}, port...), said), peer...)...)
+		c.Add(chain, r.Origin, set(bit), append(append(append([]iptables.Match{}, port...), said), peer...)...)
 	}
 	if len(members) > 0 {
-		c.Add(chain, r.Origin, set(bit), append(append([]plan.Match{said}, peer...), c.named(s, r, members))...)
+		c.Add(chain, r.Origin, set(bit), append(append([]iptables.Match{said}, peer...), c.named(s, r, members))...)
 	}
-	c.Add(chain, r.Origin, plan.Return{}, has(bit))
+	c.Add(chain, r.Origin, iptables.Return{}, has(bit))
 }
 
-// bitOf is the mark that an action leaves.
+// bitOf is the mark that an action sets.
 func bitOf(a topology.PolicyAction) uint32 {
 	switch a {
 	case topology.PolicyDeny:
@@ -50,31 +51,31 @@ func bitOf(a topology.PolicyAction) uint32 {
 	return accept
 }
 
-// peers makes the set of a rule's other ends, and returns the condition that asks it;
-// none where anybody is meant.
-func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers) []plan.Match {
+// peers makes the set of a rule's other ends, and returns the condition that matches
+// it; none where the rule matches any peer.
+func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers) []iptables.Match {
 	if peers.Any {
 		return nil
 	}
-	set := plan.Set{Name: c.setName("s", s, r), Type: plan.HashNet, IPv6: c.IPv6, Origin: r.Origin}
+	set := ipset.Set{Name: c.setName("s", s, r), Type: ipset.HashNet, IPv6: c.IPv6, Origin: r.Origin}
 	for _, a := range peers.Pods {
 		if !covered(a, peers.Blocks) {
-			set.Entries = append(set.Entries, plan.SetEntry{Prefix: single(a)})
+			set.Entries = append(set.Entries, ipset.Entry{Prefix: single(a)})
 		}
 	}
 	for _, b := range peers.Blocks {
-		set.Entries = append(set.Entries, plan.SetEntry{Prefix: b})
+		set.Entries = append(set.Entries, ipset.Entry{Prefix: b})
 	}
 	c.Sets = append(c.Sets, set)
 	part := "src"
 	if s.Direction == policy.Egress {
 		part = "dst"
 	}
-	return []plan.Match{plan.MatchSet{Set: set.Name, Parts: part}}
+	return []iptables.Match{iptables.MatchSet{Set: set.Name, Parts: part}}
 }
 
-// covered reports whether a block holds an address: as a member of its own it would be
-// there twice where the block is that address alone.
+// covered reports whether a block contains an address: as a member of its own it would
+// be a duplicate where the block is that address alone.
 func covered(a netip.Addr, blocks []netip.Prefix) bool {
 	for _, b := range blocks {
 		if b.Contains(a) {
@@ -84,14 +85,14 @@ func covered(a netip.Addr, blocks []netip.Prefix) bool {
 	return false
 }
 
-// named makes the set of a rule's named ports, and returns the condition that asks it.
-func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Member) plan.Match {
-	set := plan.Set{Name: c.setName("n", s, r), Type: plan.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
+// named makes the set of a rule's named ports, and returns the condition that matches it.
+func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Member) iptables.Match {
+	set := ipset.Set{Name: c.setName("n", s, r), Type: ipset.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
 	for _, m := range members {
-		set.Entries = append(set.Entries, plan.SetEntry{Prefix: single(m.Addr), Proto: string(m.Protocol), Port: m.Port})
+		set.Entries = append(set.Entries, ipset.Entry{Prefix: single(m.Addr), Proto: string(m.Protocol), Port: m.Port})
 	}
 	c.Sets = append(c.Sets, set)
-	return plan.MatchSet{Set: set.Name, Parts: "dst,dst"}
+	return iptables.MatchSet{Set: set.Name, Parts: "dst,dst"}
 }
 
 // setName is the name of a set of a rule: cali40s:… of addresses, cali40n:… of named

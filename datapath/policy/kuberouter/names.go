@@ -17,7 +17,7 @@ const (
 	deny     = "KUBE-NWPLCY-DENY" // with cluster policies
 )
 
-// Names of the sets of what IPVS takes, after kube-router's for the same.
+// Names of the sets of what IPVS serves, as kube-router names them.
 const (
 	servedAddrs = "kube-router-svip"
 	servedPorts = "kube-router-svip-prt"
@@ -29,7 +29,7 @@ func podChain(p *topology.Pod) string {
 }
 
 // sectionChain is the chain of a policy in one direction: one character of the hash
-// for each that the direction takes, for names have 28 at most.
+// for each of the direction's, since names have at most 28.
 func sectionChain(s *policy.Section) string {
 	kind := map[topology.PolicyTier]string{"": "NWPLCY", topology.AdminTier: "ADMPOL", topology.BaselineTier: "BASPOL"}[s.Tier]
 	direction := "IN"
@@ -41,7 +41,7 @@ func sectionChain(s *policy.Section) string {
 
 // The contents of a set.
 const (
-	subject = "subject" // the pods that a policy is about
+	subject = "subject" // the pods that a policy selects
 	pods    = "pods"    // of peers
 	blocks  = "blocks"
 	named   = "named"

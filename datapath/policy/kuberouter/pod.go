@@ -2,6 +2,7 @@ package kuberouter
 
 import (
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 )
 
@@ -14,26 +15,26 @@ func (c *compiler) pod(p *policy.Pod) {
 	name := p.Namespace + "/" + p.Name
 	o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
 	chain := podChain(p.Pod)
-	to, from := plan.Dst{Prefix: own}, plan.Src{Prefix: own}
+	to, from := iptables.Dst{Prefix: own}, iptables.Src{Prefix: own}
 	c.jumps(chain, o, to, from, policy.Comment("rule to jump traffic of pod "+name))
 
-	c.Add(chain, o, plan.Jump{Chain: common}, plan.Comment{Text: "rule for all pods"})
-	c.Add(chain, o, plan.Return{}, to, plan.Comment{Text: "rule to permit the traffic from the pod's own node"}, plan.AddrType{Src: "LOCAL"})
+	c.Add(chain, o, iptables.Jump{Chain: common}, iptables.Comment{Text: "rule for all pods"})
+	c.Add(chain, o, iptables.Return{}, to, iptables.Comment{Text: "rule to permit the traffic from the pod's own node"}, iptables.AddrType{Src: "LOCAL"})
 	// What comes back through a service has the pod's own address until POSTROUTING.
-	c.Add(chain, o, plan.Return{}, from, to, plan.Comment{Text: "rule to permit a pod to reach itself"})
+	c.Add(chain, o, iptables.Return{}, from, to, iptables.Comment{Text: "rule to permit a pod to reach itself"})
 	c.side(chain, o, &p.Ingress, to)
 	c.side(chain, o, &p.Egress, from)
-	c.deny(chain, o, "denied by the policies of pod "+name, plan.Mark{Value: matched, Mask: matched, Not: true})
+	c.deny(chain, o, "denied by the policies of pod "+name, iptables.Mark{Value: matched, Mask: matched, Not: true})
 	c.Add(chain, o, clearMark(matched))
-	c.Add(chain, o, setMark(complies), plan.Comment{Text: "mark of traffic that complies with network policies"})
+	c.Add(chain, o, setMark(complies), iptables.Comment{Text: "mark of traffic that complies with network policies"})
 }
 
 // jumps leads packets of a pod to its chain. Packets from a pod to another of its node
-// are bridged; the rules that ask for that see nothing that the others would not, and
+// are bridged; the rules that match that see nothing that the others would not, and
 // are there as in kube-router.
-func (c *compiler) jumps(chain string, o plan.Origin, to, from, comment plan.Match) {
-	bridged := plan.Physdev{Bridged: true}
-	jump := func(top string, matches ...plan.Match) { c.Add(top, o, plan.Jump{Chain: chain}, matches...) }
+func (c *compiler) jumps(chain string, o plan.Origin, to, from, comment iptables.Match) {
+	bridged := iptables.Physdev{Bridged: true}
+	jump := func(top string, matches ...iptables.Match) { c.Add(top, o, iptables.Jump{Chain: chain}, matches...) }
 	jump(forward, to, comment)
 	jump(output, to, comment)
 	jump(forward, to, bridged, comment)
@@ -45,20 +46,19 @@ func (c *compiler) jumps(chain string, o plan.Origin, to, from, comment plan.Mat
 	jump(forward, from, bridged, comment)
 }
 
-// side asks what decides about one direction of a pod; about matches the packets
-// of it.
-func (c *compiler) side(chain string, o plan.Origin, s *policy.Side, about plan.Match) {
-	ask := func(section *policy.Section, matches ...plan.Match) {
-		all := append([]plan.Match{about, policy.Comment("rule to run through " + section.Title())}, matches...)
-		c.Add(chain, section.Origin, plan.Jump{Chain: sectionChain(section)}, all...)
+// side jumps to the policies of one direction of a pod; about matches its packets.
+func (c *compiler) side(chain string, o plan.Origin, s *policy.Side, about iptables.Match) {
+	ask := func(section *policy.Section, matches ...iptables.Match) {
+		all := append([]iptables.Match{about, policy.Comment("rule to run through " + section.Title())}, matches...)
+		c.Add(chain, section.Origin, iptables.Jump{Chain: sectionChain(section)}, all...)
 	}
 	for _, section := range s.Admin {
 		ask(section, unmarked(matched|passed))
 	}
-	var undecided []plan.Match
+	var undecided []iptables.Match
 	if len(s.Admin) > 0 {
 		c.Add(chain, o, clearMark(passed))
-		undecided = []plan.Match{unmarked(matched)}
+		undecided = []iptables.Match{unmarked(matched)}
 	}
 	for _, section := range s.Network {
 		ask(section, undecided...)
@@ -69,5 +69,5 @@ func (c *compiler) side(chain string, o plan.Origin, s *policy.Side, about plan.
 	for _, section := range s.Baseline {
 		ask(section, unmarked(matched))
 	}
-	c.Add(chain, o, plan.Jump{Chain: defaults}, about, plan.Comment{Text: "rule for a direction without network policies"})
+	c.Add(chain, o, iptables.Jump{Chain: defaults}, about, iptables.Comment{Text: "rule for a direction without network policies"})
 }

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
 )
@@ -19,7 +21,7 @@ func (c *compiler) section(s *policy.Section) {
 		}
 	}
 	about := c.setName(s, 0, subject)
-	c.set(about, plan.HashIP, own, s.Origin)
+	c.set(about, ipset.HashIP, own, s.Origin)
 	for _, r := range s.Rules {
 		c.rule(chain, s, r, about)
 	}
@@ -38,32 +40,32 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, about s
 	set := c.named(s, r, members)
 	for _, peer := range c.peers(s, r, peers) {
 		for _, port := range ports {
-			c.act(chain, r, target, append(append([]plan.Match{}, port...), ends(s, r, peer, about)...))
+			c.act(chain, r, target, append(append([]iptables.Match{}, port...), ends(s, r, peer, about)...))
 		}
 		switch {
 		case set == "":
 		case s.Direction == policy.Egress: // members are ports of the peers already
-			c.act(chain, r, target, append(ends(s, r, "", about), plan.MatchSet{Set: set, Parts: "dst,dst"}))
+			c.act(chain, r, target, append(ends(s, r, "", about), iptables.MatchSet{Set: set, Parts: "dst,dst"}))
 			set = ""
 		default:
-			c.act(chain, r, target, append(ends(s, r, peer, ""), plan.MatchSet{Set: set, Parts: "dst,dst"}))
+			c.act(chain, r, target, append(ends(s, r, peer, ""), iptables.MatchSet{Set: set, Parts: "dst,dst"}))
 		}
 	}
 }
 
-// act adds a rule and, where that marks, the return of what it marked.
-func (c *compiler) act(chain string, r *policy.Rule, target plan.Target, matches []plan.Match) {
+// act adds a rule and, if that marks, the return of what it marked.
+func (c *compiler) act(chain string, r *policy.Rule, target iptables.Target, matches []iptables.Match) {
 	c.Add(chain, r.Origin, target, matches...)
-	if m, ok := target.(plan.OrMark); ok {
-		c.Add(chain, r.Origin, plan.Return{}, policy.Comment(r.Origin.Object), marked(m.Bits))
+	if m, ok := target.(iptables.OrMark); ok {
+		c.Add(chain, r.Origin, iptables.Return{}, policy.Comment(r.Origin.Object), marked(m.Bits))
 	}
 }
 
-// target is what a rule does. Only a denial may end the way of a packet here.
-func (c *compiler) target(r *policy.Rule) plan.Target {
+// target is what a rule does. Only a denial may end the traversal here.
+func (c *compiler) target(r *policy.Rule) iptables.Target {
 	switch r.Action {
 	case topology.PolicyDeny:
-		return plan.Jump{Chain: deny}
+		return iptables.Jump{Chain: deny}
 	case topology.PolicyPass:
 		return setMark(passed)
 	}
@@ -72,17 +74,17 @@ func (c *compiler) target(r *policy.Rule) plan.Target {
 
 // ends are the conditions for both ends of a packet, each in a set: a peer and the
 // policy's own pods. The empty name stands for any end.
-func ends(s *policy.Section, r *policy.Rule, peer, about string) []plan.Match {
+func ends(s *policy.Section, r *policy.Rule, peer, about string) []iptables.Match {
 	src, dst := peer, about
 	if s.Direction == policy.Egress {
 		src, dst = about, peer
 	}
-	out := []plan.Match{policy.Comment(r.Origin.Object)}
+	out := []iptables.Match{policy.Comment(r.Origin.Object)}
 	if src != "" {
-		out = append(out, plan.MatchSet{Set: src, Parts: "src"})
+		out = append(out, iptables.MatchSet{Set: src, Parts: "src"})
 	}
 	if dst != "" {
-		out = append(out, plan.MatchSet{Set: dst, Parts: "dst"})
+		out = append(out, iptables.MatchSet{Set: dst, Parts: "dst"})
 	}
 	return out
 }
@@ -100,21 +102,21 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers)
 			list = append(list, netip.PrefixFrom(a, a.BitLen()))
 		}
 		names = append(names, c.setName(s, r.Index, pods))
-		c.set(names[0], plan.HashIP, list, r.Origin)
+		c.set(names[0], ipset.HashIP, list, r.Origin)
 	}
 	if len(peers.Blocks) > 0 {
 		names = append(names, c.setName(s, r.Index, blocks))
-		c.set(names[len(names)-1], plan.HashNet, peers.Blocks, r.Origin)
+		c.set(names[len(names)-1], ipset.HashNet, peers.Blocks, r.Origin)
 	}
 	return names
 }
 
-func (c *compiler) set(name string, kind plan.SetType, members []netip.Prefix, o plan.Origin) {
-	entries := make([]plan.SetEntry, 0, len(members))
+func (c *compiler) set(name string, kind ipset.Type, members []netip.Prefix, o plan.Origin) {
+	entries := make([]ipset.Entry, 0, len(members))
 	for _, p := range members {
-		entries = append(entries, plan.SetEntry{Prefix: p})
+		entries = append(entries, ipset.Entry{Prefix: p})
 	}
-	c.Sets = append(c.Sets, plan.Set{Name: name, Type: kind, IPv6: c.IPv6, Entries: entries, Origin: o})
+	c.Sets = append(c.Sets, ipset.Set{Name: name, Type: kind, IPv6: c.IPv6, Entries: entries, Origin: o})
 }
 
 // named makes the set of a rule's named ports, and returns its name; empty: there
@@ -123,9 +125,9 @@ func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Mem
 	if len(members) == 0 {
 		return ""
 	}
-	set := plan.Set{Name: c.setName(s, r.Index, named), Type: plan.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
+	set := ipset.Set{Name: c.setName(s, r.Index, named), Type: ipset.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
 	for _, m := range members {
-		set.Entries = append(set.Entries, plan.SetEntry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
+		set.Entries = append(set.Entries, ipset.Entry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
 	}
 	c.Sets = append(c.Sets, set)
 	return set.Name

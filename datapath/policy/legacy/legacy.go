@@ -5,7 +5,9 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
+	"github.com/netlab/netlab/topology"
 )
 
 // Style is the policy style legacy.
@@ -16,14 +18,19 @@ var _ policy.Style = Style{}
 // Name is legacy.
 func (Style) Name() string { return "legacy" }
 
+// Facts says what the style cannot do.
+func (Style) Facts() topology.StyleFacts {
+	return topology.StyleFacts{About: "one chain of what is allowed, one that denies the rest", Limits: "no cluster policies, and both directions share a chain"}
+}
+
 // The chains.
 const (
 	allowed     = "KUBE-NWPLCY-CHAIN"
 	podSpecific = "KUBE-POD-SPECIFIC-FW-CHAIN"
 )
 
-// errTiers refuses what the style has no rules for.
-var errTiers = errors.New("cluster policies are not possible in this style: use kube-router, calico or nftables")
+// errTiers rejects what the style has no rules for.
+var errTiers = errors.New("this style has no cluster policies: use kube-router, calico or nftables")
 
 // Compile returns the table filter of each IP family. Cluster policies are an error.
 func (Style) Compile(v policy.View) (plan.Netns, error) {
@@ -38,7 +45,7 @@ func (Style) Compile(v policy.View) (plan.Netns, error) {
 	}
 	for _, ipv6 := range v.Families() {
 		c := compiler{view: &v, ipv6: ipv6}
-		out.Tables = append(out.Tables, plan.Table{Name: "filter", IPv6: ipv6, Chains: []plan.Chain{
+		out.Tables = append(out.Tables, iptables.Table{Name: "filter", IPv6: ipv6, Chains: []iptables.Chain{
 			{Name: "FORWARD", Policy: "ACCEPT", Rules: c.intercept()},
 			{Name: allowed, Rules: c.allow()},
 			{Name: podSpecific, Rules: c.decide()},
@@ -54,22 +61,22 @@ type compiler struct {
 }
 
 // intercept leads packets of isolated pods to the chain that decides.
-func (c *compiler) intercept() []plan.Rule {
-	var rules []plan.Rule
+func (c *compiler) intercept() []iptables.Rule {
+	var rules []iptables.Rule
 	for i := range c.view.Pods {
 		p := &c.view.Pods[i]
 		o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
 		for _, own := range prefixes(p.Addrs, c.ipv6) {
-			jump := func(matches ...plan.Match) {
-				rules = append(rules, plan.Rule{Matches: matches, Target: plan.Jump{Chain: podSpecific}, Origin: o})
+			jump := func(matches ...iptables.Match) {
+				rules = append(rules, iptables.Rule{Matches: matches, Target: iptables.Jump{Chain: podSpecific}, Origin: o})
 			}
 			if p.Ingress.Isolated() {
-				jump(plan.Dst{Prefix: own}, plan.Physdev{Bridged: true})
-				jump(plan.Dst{Prefix: own})
+				jump(iptables.Dst{Prefix: own}, iptables.Physdev{Bridged: true})
+				jump(iptables.Dst{Prefix: own})
 			}
 			if p.Egress.Isolated() {
-				jump(plan.Src{Prefix: own}, plan.Physdev{Bridged: true})
-				jump(plan.Src{Prefix: own})
+				jump(iptables.Src{Prefix: own}, iptables.Physdev{Bridged: true})
+				jump(iptables.Src{Prefix: own})
 			}
 		}
 	}
@@ -77,29 +84,29 @@ func (c *compiler) intercept() []plan.Rule {
 }
 
 // decide denies what the policies do not allow.
-func (c *compiler) decide() []plan.Rule {
+func (c *compiler) decide() []iptables.Rule {
 	o := c.view.Origin()
-	rules := []plan.Rule{{Matches: []plan.Match{policy.Established()}, Target: plan.Accept{}, Origin: o}}
+	rules := []iptables.Rule{{Matches: []iptables.Match{policy.Established()}, Target: iptables.Accept{}, Origin: o}}
 	if c.ipv6 {
 		for _, m := range policy.NeighbourDiscovery() {
-			rules = append(rules, plan.Rule{Matches: []plan.Match{plan.Proto{Name: "ipv6-icmp"}, m}, Target: plan.Accept{}, Origin: o})
+			rules = append(rules, iptables.Rule{Matches: []iptables.Match{iptables.Proto{Name: "ipv6-icmp"}, m}, Target: iptables.Accept{}, Origin: o})
 		}
 	}
-	rules = append(rules, plan.Rule{Target: plan.Jump{Chain: allowed}, Origin: o})
+	rules = append(rules, iptables.Rule{Target: iptables.Jump{Chain: allowed}, Origin: o})
 	for _, r := range c.view.Deny(c.ipv6) {
-		rules = append(rules, plan.Rule{Matches: r.Matches, Target: r.Target, Origin: o})
+		rules = append(rules, iptables.Rule{Matches: r.Matches, Target: r.Target, Origin: o})
 	}
 	return rules
 }
 
 // allow accepts each pair that some rule of some policy names, and each pod's packets
 // to itself.
-func (c *compiler) allow() []plan.Rule {
-	var rules []plan.Rule
+func (c *compiler) allow() []iptables.Rule {
+	var rules []iptables.Rule
 	for i := range c.view.Pods {
 		for _, own := range prefixes(c.view.Pods[i].Addrs, c.ipv6) {
-			rules = append(rules, plan.Rule{Matches: []plan.Match{plan.Src{Prefix: own}, plan.Dst{Prefix: own}},
-				Target: plan.Accept{}, Origin: c.view.Origin()})
+			rules = append(rules, iptables.Rule{Matches: []iptables.Match{iptables.Src{Prefix: own}, iptables.Dst{Prefix: own}},
+				Target: iptables.Accept{}, Origin: c.view.Origin()})
 		}
 	}
 	for _, s := range c.view.Sections {
@@ -115,21 +122,21 @@ func (c *compiler) allow() []plan.Rule {
 }
 
 // pairs are the rules for what a policy's rule allows to a pod, or from it.
-func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []plan.Rule {
-	var rules []plan.Rule
-	add := func(peer []netip.Prefix, ports []plan.Match) {
+func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []iptables.Rule {
+	var rules []iptables.Rule
+	add := func(peer []netip.Prefix, ports []iptables.Match) {
 		src, dst := peer, []netip.Prefix{own}
 		if s.Direction == policy.Egress {
 			src, dst = dst, src
 		}
-		var matches []plan.Match
+		var matches []iptables.Match
 		for _, p := range src {
-			matches = append(matches, plan.Src{Prefix: p})
+			matches = append(matches, iptables.Src{Prefix: p})
 		}
 		for _, p := range dst {
-			matches = append(matches, plan.Dst{Prefix: p})
+			matches = append(matches, iptables.Dst{Prefix: p})
 		}
-		rules = append(rules, plan.Rule{Matches: append(matches, ports...), Target: plan.Accept{}, Origin: r.Origin})
+		rules = append(rules, iptables.Rule{Matches: append(matches, ports...), Target: iptables.Accept{}, Origin: r.Origin})
 	}
 	others := c.others(r)
 	for _, ports := range r.PortMatches() {
@@ -138,7 +145,7 @@ func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []
 		}
 	}
 	for _, m := range s.Named(r, c.ipv6) {
-		ports := []plan.Match{plan.Proto{Name: string(m.Protocol)}, plan.DPort{Port: m.Port}}
+		ports := []iptables.Match{iptables.Proto{Name: string(m.Protocol)}, iptables.DPort{Port: m.Port}}
 		address := netip.PrefixFrom(m.Addr, m.Addr.BitLen())
 		switch {
 		case s.Direction == policy.Egress:

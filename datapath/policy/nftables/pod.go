@@ -2,6 +2,7 @@ package nftables
 
 import (
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
 )
@@ -23,8 +24,8 @@ func sectionChain(s *policy.Section) string {
 	return named(kind+string(s.Direction), s.Name)
 }
 
-// longest is how long a name may be before a hash replaces it: it leaves room for what
-// the names of sets end in (NFT_NAME_MAXLEN is 256, with a zero byte).
+// longest is how long a name may be before a hash replaces it: it leaves room for the
+// suffixes of set names (NFT_NAME_MAXLEN is 256, with a zero byte).
 const longest = 200
 
 // named joins the parts of a name: policy-ingress/default/db.
@@ -39,47 +40,47 @@ func named(kind string, parts ...string) string {
 	return name
 }
 
-// pod adds the chains of a pod, of which each drops what belongs to no connection: that
-// is what becomes of a connection that was cut, whoever sends next.
+// pod adds the chains of a pod, each of which drops what belongs to no connection: so
+// are the packets of a connection that was cut, whichever side sends next.
 func (c *compiler) pod(p *policy.Pod) {
 	o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
 	for _, d := range []policy.Direction{policy.Egress, policy.Ingress} {
 		chain := podChain(p.Pod, d)
-		c.add(chain, o, "", plan.NFTCTState{States: []string{"invalid"}}, verdict("drop"))
+		c.add(chain, o, "", nft.CTState{States: []string{"invalid"}}, verdict("drop"))
 		if s := p.Side(d); !s.Open() {
 			c.side(chain, o, s)
 		}
 	}
 }
 
-// side asks what decides about one direction of a pod, tier by tier.
+// side jumps to the policies of one direction of a pod, tier by tier.
 func (c *compiler) side(chain string, o plan.Origin, s *policy.Side) {
-	c.add(chain, o, "", plan.NFTSetMark{And: ^uint32(accepted | passed)})
-	accept := []plan.NFTExpr{marked(accepted), verdict("return")}
+	c.add(chain, o, "", nft.SetMark{And: ^uint32(accepted | passed)})
+	accept := []nft.Expr{marked(accepted), verdict("return")}
 	for _, section := range s.Admin {
-		c.add(chain, section.Origin, section.Title(), unmarked(accepted|passed), plan.NFTJump(sectionChain(section)))
+		c.add(chain, section.Origin, section.Title(), unmarked(accepted|passed), nft.Jump(sectionChain(section)))
 	}
 	if len(s.Admin) > 0 {
 		c.add(chain, o, "", accept...)
 	}
 	if s.Isolated() {
 		for _, section := range s.Network {
-			c.add(chain, section.Origin, section.Title(), plan.NFTJump(sectionChain(section)))
+			c.add(chain, section.Origin, section.Title(), nft.Jump(sectionChain(section)))
 			c.add(chain, section.Origin, "", accept...)
 		}
-		c.add(chain, o, "isolated, and no rule matched", plan.NFTGoto(deny))
+		c.add(chain, o, "isolated, and no rule matched", nft.Goto(deny))
 		return
 	}
 	for _, section := range s.Baseline {
-		c.add(chain, section.Origin, section.Title(), unmarked(accepted), plan.NFTJump(sectionChain(section)))
+		c.add(chain, section.Origin, section.Title(), unmarked(accepted), nft.Jump(sectionChain(section)))
 	}
 }
 
 // marked matches packets with all of some bits, unmarked those with none.
-func marked(bits uint32) plan.NFTExpr {
-	return plan.NFTMatch{Field: plan.NFTMetaMark, Mask: bits, Value: plan.NFTNumber(bits)}
+func marked(bits uint32) nft.Expr {
+	return nft.Match{Field: nft.MetaMark, Mask: bits, Value: nft.Number(bits)}
 }
 
-func unmarked(bits uint32) plan.NFTExpr {
-	return plan.NFTMatch{Field: plan.NFTMetaMark, Mask: bits, Value: plan.NFTNumber(0)}
+func unmarked(bits uint32) nft.Expr {
+	return nft.Match{Field: nft.MetaMark, Mask: bits, Value: nft.Number(0)}
 }

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
 )
@@ -24,7 +24,7 @@ func (c *compiler) section(s *policy.Section) {
 
 // rule adds what one rule of a policy matches in one family: its peers at each kind of
 // ports by number, and at its named ports.
-func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, f family, base string, ports [][]plan.NFTExpr) {
+func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, f family, base string, ports [][]nft.Expr) {
 	peers := r.Peers(f.ipv6)
 	if peers.None() {
 		return
@@ -35,18 +35,18 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, f famil
 		c.add(chain, r.Origin, r.Origin.Object, join(peer, port, act)...)
 	}
 	if members := s.Named(r, f.ipv6); len(members) > 0 {
-		set := plan.NFTSet{Name: f.name(base + "-named"), Key: []plan.NFTType{f.addr, plan.NFTProto, plan.NFTPort}, Origin: r.Origin}
+		set := nft.Set{Name: f.name(base + "-named"), Key: []nft.Type{f.addr, nft.Proto, nft.Port}, Origin: r.Origin}
 		for _, m := range members {
 			set.Elements = append(set.Elements, port(m))
 		}
 		c.table.Sets = append(c.table.Sets, set)
-		lookup := plan.NFTLookup{Fields: []plan.NFTField{f.dst, plan.NFTL4Proto, plan.NFTDPort}, Set: set.Name}
-		c.add(chain, r.Origin, r.Origin.Object, join(peer, []plan.NFTExpr{lookup}, act)...)
+		lookup := nft.Lookup{Fields: []nft.Field{f.dst, nft.L4Proto, nft.DPort}, Set: set.Name}
+		c.add(chain, r.Origin, r.Origin.Object, join(peer, []nft.Expr{lookup}, act)...)
 	}
 }
 
-func join(parts ...[]plan.NFTExpr) []plan.NFTExpr {
-	var out []plan.NFTExpr
+func join(parts ...[]nft.Expr) []nft.Expr {
+	var out []nft.Expr
 	for _, p := range parts {
 		out = append(out, p...)
 	}
@@ -54,44 +54,44 @@ func join(parts ...[]plan.NFTExpr) []plan.NFTExpr {
 }
 
 // actionOf is what a rule does with what it matches. Only a denial ends the packet's
-// way here.
-func actionOf(r *policy.Rule) []plan.NFTExpr {
+// path here.
+func actionOf(r *policy.Rule) []nft.Expr {
 	switch r.Action {
 	case topology.PolicyDeny:
-		return []plan.NFTExpr{plan.NFTGoto(deny)}
+		return []nft.Expr{nft.Goto(deny)}
 	case topology.PolicyPass:
-		return []plan.NFTExpr{plan.NFTOrMark(passed), verdict("return")}
+		return []nft.Expr{nft.OrMark(passed), verdict("return")}
 	}
-	return []plan.NFTExpr{plan.NFTOrMark(accepted), verdict("return")}
+	return []nft.Expr{nft.OrMark(accepted), verdict("return")}
 }
 
-// peers is the condition for the other end: an element of a set, or where anybody is
-// meant, a packet of the family.
-func (c *compiler) peers(s *policy.Section, r *policy.Rule, f family, base string, peers *policy.Peers) []plan.NFTExpr {
+// peers is the condition for the other end: an element of a set, or for any peer, a
+// packet of the family.
+func (c *compiler) peers(s *policy.Section, r *policy.Rule, f family, base string, peers *policy.Peers) []nft.Expr {
 	if peers.Any {
 		if len(c.view.Families()) == 1 {
 			return nil
 		}
-		return []plan.NFTExpr{plan.NFTMatch{Field: plan.NFTFamilyOf, Value: plan.NFTNumber(f.number)}}
+		return []nft.Expr{nft.Match{Field: nft.FamilyOf, Value: nft.Number(f.number)}}
 	}
-	set := plan.NFTSet{Name: f.name(base + "-peers"), Key: []plan.NFTType{f.addr}, Interval: len(peers.Blocks) > 0, Origin: r.Origin}
+	set := nft.Set{Name: f.name(base + "-peers"), Key: []nft.Type{f.addr}, Interval: len(peers.Blocks) > 0, Origin: r.Origin}
 	for _, a := range peers.Pods {
 		if !covered(a, peers.Blocks) {
-			set.Elements = append(set.Elements, plan.NFTElement{Key: []plan.NFTValue{plan.NFTAddr(a)}})
+			set.Elements = append(set.Elements, nft.Element{Key: []nft.Value{nft.Addr(a)}})
 		}
 	}
 	for _, b := range peers.Blocks {
-		set.Elements = append(set.Elements, plan.NFTElement{Key: []plan.NFTValue{plan.NFTPrefix(b)}})
+		set.Elements = append(set.Elements, nft.Element{Key: []nft.Value{nft.Prefix(b)}})
 	}
 	c.table.Sets = append(c.table.Sets, set)
 	field := f.src
 	if s.Direction == policy.Egress {
 		field = f.dst
 	}
-	return []plan.NFTExpr{plan.NFTLookup{Fields: []plan.NFTField{field}, Set: set.Name}}
+	return []nft.Expr{nft.Lookup{Fields: []nft.Field{field}, Set: set.Name}}
 }
 
-// covered reports whether a block holds an address: elements of interval sets must not
+// covered reports whether a block contains an address: elements of interval sets must not
 // overlap.
 func covered(a netip.Addr, blocks []netip.Prefix) bool {
 	for _, b := range blocks {
@@ -102,27 +102,27 @@ func covered(a netip.Addr, blocks []netip.Prefix) bool {
 	return false
 }
 
-// ports are the conditions for the ports of a rule by number, of which a packet has to
-// meet all of one element: one range is in the rule itself, several are a set.
-func (c *compiler) ports(r *policy.Rule, base string) [][]plan.NFTExpr {
+// ports are the conditions for the ports of a rule by number; a packet has to match all
+// of one element: one range is in the rule itself, several are a set.
+func (c *compiler) ports(r *policy.Rule, base string) [][]nft.Expr {
 	switch {
 	case r.AnyPort:
-		return [][]plan.NFTExpr{nil}
+		return [][]nft.Expr{nil}
 	case len(r.Ranges) == 0:
 		return nil
 	case len(r.Ranges) == 1:
 		only := r.Ranges[0]
-		exprs := []plan.NFTExpr{protocol(only.Protocol)}
+		exprs := []nft.Expr{protocol(only.Protocol)}
 		if !only.All() {
-			exprs = append(exprs, plan.NFTMatch{Field: plan.NFTDPort, Value: plan.NFTRange(uint32(only.First), uint32(only.Last))})
+			exprs = append(exprs, nft.Match{Field: nft.DPort, Value: nft.Range(uint32(only.First), uint32(only.Last))})
 		}
-		return [][]plan.NFTExpr{exprs}
+		return [][]nft.Expr{exprs}
 	}
-	set := plan.NFTSet{Name: base + "-ports", Key: []plan.NFTType{plan.NFTProto, plan.NFTPort}, Interval: true, Origin: r.Origin}
+	set := nft.Set{Name: base + "-ports", Key: []nft.Type{nft.Proto, nft.Port}, Interval: true, Origin: r.Origin}
 	for _, p := range r.Ranges {
-		set.Elements = append(set.Elements, plan.NFTElement{Key: []plan.NFTValue{
-			plan.NFTProtocol(string(p.Protocol)), plan.NFTRange(uint32(p.First), uint32(p.Last))}})
+		set.Elements = append(set.Elements, nft.Element{Key: []nft.Value{
+			nft.Protocol(string(p.Protocol)), nft.Range(uint32(p.First), uint32(p.Last))}})
 	}
 	c.table.Sets = append(c.table.Sets, set)
-	return [][]plan.NFTExpr{{plan.NFTLookup{Fields: []plan.NFTField{plan.NFTL4Proto, plan.NFTDPort}, Set: set.Name}}}
+	return [][]nft.Expr{{nft.Lookup{Fields: []nft.Field{nft.L4Proto, nft.DPort}, Set: set.Name}}}
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// crowd is a lab of pods and policies on ten nodes: each policy is about one in a
-// hundred pods and lets in as many others.
+// crowd is a lab of pods and policies on ten nodes: each policy selects one in a
+// hundred pods and admits as many others.
 func crowd(style string, pods, policies int) topology.Spec {
 	spec := topology.Spec{PolicyOptions: topology.PoliciesSpec{Style: set(style)}}
 	spec.Namespaces = []topology.NamespaceSpec{{Name: "crowd"}}
@@ -30,7 +31,7 @@ func crowd(style string, pods, policies int) topology.Spec {
 
 func resolved(b *testing.B, spec topology.Spec) *topology.Lab {
 	b.Helper()
-	lab, problems := topology.Resolve(&spec)
+	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			b.Fatalf("%s: %s", p.Summary, p.Detail)
@@ -41,7 +42,7 @@ func resolved(b *testing.B, spec topology.Spec) *topology.Lab {
 
 func BenchmarkCompile(b *testing.B) {
 	for _, style := range datapath.Styles() {
-		if style.Name() == "legacy" {
+		if !style.Facts().Conforms {
 			continue
 		}
 		lab := resolved(b, crowd(style.Name(), 1000, 1000))
@@ -58,7 +59,7 @@ func BenchmarkCompile(b *testing.B) {
 // BenchmarkLabelChange compares the plans before and after one label changed.
 func BenchmarkLabelChange(b *testing.B) {
 	for _, style := range datapath.Styles() {
-		if style.Name() == "legacy" {
+		if !style.Facts().Conforms {
 			continue
 		}
 		spec := crowd(style.Name(), 1000, 1000)

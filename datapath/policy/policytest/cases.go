@@ -1,14 +1,14 @@
 package policytest
 
-// Case is a set of policies, of which the whole table is asked.
+// Case is a set of policies, tested with the whole table.
 type Case struct {
 	Name string
 	Say  []statement
-	// Legacy is why the style legacy does not pass the case; empty: it does.
+	// Legacy is why style legacy fails the case; empty: it passes.
 	Legacy fault
 }
 
-// Cases are the cases of the exam.
+// Cases are the conformance cases.
 func Cases() []Case {
 	var list []Case
 	for _, group := range [][]Case{defaults(), selectors(), combinations(), blocks(), portCases(), unions(), nodes(), tiers(), labels()} {
@@ -24,18 +24,18 @@ func Cases() []Case {
 
 func one(name string, say ...statement) Case { return Case{Name: name, Say: say} }
 
-// defaults are about policyTypes, and about what is missing or empty.
+// defaults test policyTypes, and absent or empty parts.
 func defaults() []Case {
 	return []Case{
 		one("no policies"),
-		one("deny ingress, types left out", policy("x", "")),
+		one("deny ingress, no types", policy("x", "")),
 		one("deny ingress", policy("x", "", types("Ingress"))),
 		one("deny egress", policy("x", "", types("Egress"))),
 		one("deny both", policy("x", "", types("Ingress", "Egress"))),
-		one("no selector is every pod of the namespace", policy("x", "-", types("Ingress"))),
-		one("types left out, with an egress rule: both", policy("x", "", out(pods("pod=b")))),
-		one("types left out, with ingress and egress rules", policy("x", "", in(pods("pod=b")), out(pods("pod=c")))),
-		one("types left out, with an ingress rule: ingress", policy("x", "", in(pods("pod=b")))),
+		one("no selector selects every pod of the namespace", policy("x", "-", types("Ingress"))),
+		one("no types, with an egress rule: both", policy("x", "", out(pods("pod=b")))),
+		one("no types, with ingress and egress rules", policy("x", "", in(pods("pod=b")), out(pods("pod=c")))),
+		one("no types, with an ingress rule: ingress", policy("x", "", in(pods("pod=b")))),
 		one("ingress rules are inert without their type", policy("x", "", types("Egress"), in(pods("pod=b")))),
 		one("egress rules are inert without their type", policy("x", "", types("Ingress"), out(pods("pod=b")))),
 		one("an empty ingress rule allows all", policy("x", "", in())),
@@ -44,30 +44,30 @@ func defaults() []Case {
 		one("egress type with an empty ingress rule", policy("x", "", types("Ingress", "Egress"), in())),
 		one("deny one pod", policy("x", "pod=a", types("Ingress"))),
 		one("deny egress of one pod", policy("x", "pod=a", types("Egress"))),
-		one("a selector that finds nobody", policy("x", "pod=none", types("Ingress", "Egress"))),
+		one("a selector that matches no pod", policy("x", "pod=none", types("Ingress", "Egress"))),
 		one("deny both everywhere", policy("x", "", types("Ingress", "Egress")), policy("y", "", types("Ingress", "Egress")), policy("z", "", types("Ingress", "Egress"))),
 		one("deny ingress in two namespaces", policy("x", "", types("Ingress")), policy("z", "", types("Ingress"))),
 		one("a rule without peers", policy("y", "pod=b", in(ports("80")), types("Ingress"))),
 		one("an egress rule without peers", policy("y", "pod=b", types("Egress"), out(ports("80")))),
-		one("policies choose pods by expressions", policy("x", "pod notin a,b", types("Ingress", "Egress"))),
-		one("policies choose pods by what they have", policy("x", "first", types("Ingress"), in(pods("!first")))),
+		one("policies select pods by expressions", policy("x", "pod notin a,b", types("Ingress", "Egress"))),
+		one("policies select pods by the presence of a label", policy("x", "first", types("Ingress"), in(pods("!first")))),
 	}
 }
 
-// selectors are every operator, in peers of both directions.
+// selectors test every operator, in peers of both directions.
 func selectors() []Case {
 	var list []Case
 	for _, row := range []struct{ name, selector string }{
 		{"label", "pod=b"}, {"In", "pod in a,c"}, {"NotIn", "pod notin b"}, {"NotIn where the key is missing", "first notin yes"},
 		{"Exists", "first"}, {"DoesNotExist", "!first"}, {"two expressions", "pod in a,b; first"}, {"label and expression", "ns=x; pod notin c"},
-		{"nobody", "pod=none"}, {"two labels", "pod=b; ns=x"},
+		{"no match", "pod=none"}, {"two labels", "pod=b; ns=x"},
 	} {
 		list = append(list,
 			one("from pods: "+row.name, policy("x", "", types("Ingress"), in(pods(row.selector)))),
 			one("to pods: "+row.name, policy("x", "", types("Egress"), out(pods(row.selector)))))
 	}
 	for _, row := range []struct{ name, selector string }{
-		{"label", "ns=y"}, {"by the name that each has", "kubernetes.io/metadata.name=y"}, {"In", "ns in x,z"}, {"NotIn", "ns notin x"},
+		{"label", "ns=y"}, {"by the name label", "kubernetes.io/metadata.name=y"}, {"In", "ns in x,z"}, {"NotIn", "ns notin x"},
 		{"NotIn where the key is missing", "letter notin x"}, {"Exists", "letter"}, {"DoesNotExist", "!letter"}, {"all", ""}, {"none", "ns=w"},
 		{"label and expression", "ns=x; letter"},
 	} {
@@ -78,7 +78,7 @@ func selectors() []Case {
 	return list
 }
 
-// combinations are about AND within a peer and OR between them.
+// combinations test AND within a peer and OR between peers.
 func combinations() []Case {
 	var list []Case
 	for _, row := range []struct {
@@ -93,8 +93,8 @@ func combinations() []Case {
 		{"namespaces and pods by expressions", [][]item{{both("ns notin x", "pod in a,c")}}},
 		{"two peers", [][]item{{both("ns=y", "pod=a"), both("ns=z", "pod=b")}}},
 		{"two rules", [][]item{{both("ns=y", "pod=a"), ports("80")}, {both("ns=z", "pod=b"), ports("81")}}},
-		{"two rules about the same pods", [][]item{{both("ns=y", "pod=a"), ports("80")}, {namespaces("ns=y"), ports("udp/81")}}},
-		{"a rule that nobody meets beside one that some do", [][]item{{pods("pod=none")}, {pods("pod=c")}}},
+		{"two rules for the same pods", [][]item{{both("ns=y", "pod=a"), ports("80")}, {namespaces("ns=y"), ports("udp/81")}}},
+		{"a rule that matches nothing and one that matches some", [][]item{{pods("pod=none")}, {pods("pod=c")}}},
 	} {
 		var ingress, egress []part
 		for _, items := range row.rules {
@@ -107,7 +107,7 @@ func combinations() []Case {
 	return list
 }
 
-// blocks are about ipBlock.
+// blocks test ipBlock.
 func blocks() []Case {
 	var list []Case
 	for _, row := range []struct {
@@ -117,26 +117,26 @@ func blocks() []Case {
 		{"one pod", []item{block("y/b")}},
 		{"all pods", []item{block("pods")}},
 		{"pods of a node", []item{block("pods of node1")}},
-		{"all pods but one", []item{block("pods", "y/b")}},
-		{"all pods but two", []item{block("pods", "y/b", "z/a")}},
-		{"all pods but those of a node", []item{block("pods", "pods of node2")}},
-		{"exceptions within each other", []item{block("pods", "pods of node2", "y/a")}},
-		{"an exception takes from its own block only", []item{block("pods", "y/b"), block("pods of node1")}},
-		{"an exception that another block gives back", []item{block("pods", "pods of node1"), block("z/a")}},
+		{"all pods except one", []item{block("pods", "y/b")}},
+		{"all pods except two", []item{block("pods", "y/b", "z/a")}},
+		{"all pods except those of a node", []item{block("pods", "pods of node2")}},
+		{"nested exceptions", []item{block("pods", "pods of node2", "y/a")}},
+		{"an exception applies to its own block only", []item{block("pods", "y/b"), block("pods of node1")}},
+		{"an exception that another block includes again", []item{block("pods", "pods of node1"), block("z/a")}},
 		{"overlapping blocks", []item{block("pods"), block("pods of node1", "x/a")}},
 		{"everything", []item{block("all")}},
-		{"everything but the pods", []item{block("all", "pods")}},
-		{"everything but one pod", []item{block("all", "y/b")}},
-		{"everything but one pod, and that pod", []item{block("all", "y/b"), block("y/b")}},
+		{"everything except the pods", []item{block("all", "pods")}},
+		{"everything except one pod", []item{block("all", "y/b")}},
+		{"everything except one pod, and that pod", []item{block("all", "y/b"), block("y/b")}},
 		{"everything of the other family", []item{block("other family")}},
 		{"outside", []item{block("outside")}},
 		{"a node", []item{block("node2")}},
-		{"the wire", []item{block("wire")}},
-		{"the wire but a node", []item{block("wire", "node1")}},
+		{"the underlay", []item{block("underlay")}},
+		{"the underlay except a node", []item{block("underlay", "node1")}},
 		{"cluster IPs", []item{block("services")}},
 		{"a small block around a pod", []item{block("y/b wider by 3", "y/b")}},
 		{"a block and pods", []item{block("outside"), pods("pod=c")}},
-		{"an exception does not take from selected pods", []item{block("pods", "x/c"), pods("pod=c")}},
+		{"an exception does not apply to selected pods", []item{block("pods", "x/c"), pods("pod=c")}},
 		{"a block and a port", []item{block("pods", "z/b"), ports("81")}},
 	} {
 		list = append(list,

@@ -7,33 +7,34 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
-// The faults that real ones had, made in namespaces: packets tell them from what is
-// right, and do what paper says of the fault.
+// Faults of real policy engines, reproduced in namespaces: packets show them, as
+// predicted on paper.
 func TestFaultsInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	r := enter(t, &Setup{Style: "kube-router", Mode: "vxlan", Deny: "reject"})
 	lab := start(t)
-	damaged := func(f func(*plan.Chain, *plan.Rule)) func(*testing.T, *judged) *plan.Plan {
+	damaged := func(f func(*iptables.Chain, *iptables.Rule)) func(*testing.T, *judged) *plan.Plan {
 		return func(_ *testing.T, j *judged) *plan.Plan { damage(j.plan, f); return j.plan }
 	}
 	for _, row := range []struct {
 		name  string
 		c     Case
 		fault func(*testing.T, *judged) *plan.Plan
-		// wrong is a connection that ends otherwise; opened: it is made.
+		// wrong is a connection with another result; opened: it succeeds.
 		wrong  string
 		opened bool
 	}{
-		{"a terminal ACCEPT in the policy's chain: the other pod of the node is not asked",
+		{"a terminal ACCEPT in the policy's chain: the policies of the other pod on the node are skipped",
 			one("", policy("x", "pod=a", types("Egress"), out(pods(""))), policy("x", "pod=c", types("Ingress"))), damaged(acceptInPolicies), "x/a to x/c", true},
-		{"one chain for both directions: who may come in lets out",
+		{"one chain for both directions: ingress rules also allow egress",
 			one("", policy("x", "", types("Ingress", "Egress"), in(pods("")))), damaged(askBothWays), "x/a to x/c", true},
-		{"one set for all blocks of a rule: an exception takes from another block",
+		{"one set for all blocks of a rule: an exception applies to another block",
 			one("", policy("y", "pod=b", types("Ingress"), in(block("pods"), block("pods of node1", "x/a")))),
 			func(t *testing.T, j *judged) *plan.Plan { return sharingExceptions(t, j.lab) }, "x/a to y/b", false},
 	} {
@@ -54,14 +55,14 @@ func TestFaultsInNamespaces(t *testing.T) {
 	}
 }
 
-// Connections are known to a node only from when it began to track them. One that does
-// not before there is a policy cuts, by the first one, what was there.
+// A node knows connections only from when it began to track them. If it begins with the
+// first policy, that policy cuts existing connections.
 func TestLazyConnectionTrackingInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	for _, style := range datapath.Styles() {
-		if style.Name() == "legacy" {
+		if !style.Facts().Conforms {
 			continue
 		}
 		for name, lazy := range map[string]bool{"from the beginning": false, "lazy": true} {
@@ -73,12 +74,12 @@ func TestLazyConnectionTrackingInNamespaces(t *testing.T) {
 	}
 }
 
-// firstPolicy holds connections to y/b while the first policy comes, which denies them;
-// there are no services, of which the rules would track connections, too.
-func firstPolicy(t *testing.T, r *room, lazy bool) {
+// firstPolicy holds connections to y/b while the first policy is added, which denies
+// them; there are no services, whose rules would enable connection tracking, too.
+func firstPolicy(t *testing.T, r *testLab, lazy bool) {
 	t.Helper()
 	lab := start(t)
-	bare := func(_ *room, spec *topology.Spec) { spec.Proxy.Mode, spec.Services = set("none"), nil }
+	bare := func(_ *testLab, spec *topology.Spec) { spec.Proxy.Mode, spec.Services = set("none"), nil }
 	_, _, before := r.open(t, &Case{Say: []statement{bare}})
 	if lazy {
 		for i := range before.Netns {
@@ -91,11 +92,11 @@ func firstPolicy(t *testing.T, r *room, lazy bool) {
 	for _, f := range from {
 		i := slices.IndexFunc(r.questions(r.planes(0)[:1]), func(q question) bool { return q.name == f+" to y/b" })
 		q := r.questions(r.planes(0)[:1])[i]
-		made := []flow.End{{Outcome: flow.Connected, Answer: q.to.agent}}
+		made := []flow.Result{{Outcome: flow.Connected, Answer: q.to.agent}}
 		if got := kernel(t, lab, []question{q}, made); got[0].Outcome != flow.Connected {
 			t.Fatalf("%s: %s", q.name, got[0])
 		}
-		h.ways = append(h.ways, []way{{f, q.flow}})
+		h.flows = append(h.flows, []heldFlow{{f, q.flow}})
 		h.list = append(h.list, startHolder(t, lab, q.from.netns, []flow.Flow{q.flow}))
 	}
 	h.compare(t, "at first", nil)

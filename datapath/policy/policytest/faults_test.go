@@ -8,57 +8,58 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
-// An exam that everybody passes is worth nothing: each of these mistakes in a plan of
-// style kube-router has to be noticed. The first four are faults that real ones had.
+// A test that never fails is worthless: each of these mistakes in a plan of style
+// kube-router must be noticed. The first four are faults of real policy engines.
 func TestFaultsAreNoticed(t *testing.T) {
 	section := isSection
 	pod := isPod
-	top := func(c *plan.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-ROUTER-") }
-	drop := func(r *plan.Rule) { *r = plan.Rule{} }
+	top := func(c *iptables.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-ROUTER-") }
+	drop := func(r *iptables.Rule) { *r = iptables.Rule{} }
 	for _, row := range []struct {
 		name  string
 		cases []Case
-		wrong func(c *plan.Chain, r *plan.Rule)
+		wrong func(c *iptables.Chain, r *iptables.Rule)
 	}{
 		{"a terminal ACCEPT in the policy's chain (kube-router issue 916)", unions(), acceptInPolicies},
-		{"policies are asked in both directions", unions(), askBothWays},
-		{"what the node itself sends is denied", defaults(), func(c *plan.Chain, r *plan.Rule) {
-			if pod(c) && slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.AddrType); return ok }) {
+		{"policies are evaluated in both directions", unions(), askBothWays},
+		{"the node's own traffic is denied", defaults(), func(c *iptables.Chain, r *iptables.Rule) {
+			if pod(c) && slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { _, ok := m.(iptables.AddrType); return ok }) {
 				drop(r)
 			}
 		}},
-		{"known connections do not pass", unions(), func(c *plan.Chain, r *plan.Rule) {
-			if _, ok := r.Target.(plan.Accept); ok && c.Name == "KUBE-NWPLCY-COMMON" {
+		{"known connections do not pass", unions(), func(c *iptables.Chain, r *iptables.Rule) {
+			if _, ok := r.Target.(iptables.Accept); ok && c.Name == "KUBE-NWPLCY-COMMON" {
 				drop(r)
 			}
 		}},
-		{"a pod does not reach itself", defaults(), func(c *plan.Chain, r *plan.Rule) {
-			if pod(c) && slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.Src); return ok }) &&
-				slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.Dst); return ok }) {
+		{"a pod does not reach itself", defaults(), func(c *iptables.Chain, r *iptables.Rule) {
+			if pod(c) && slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { _, ok := m.(iptables.Src); return ok }) &&
+				slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { _, ok := m.(iptables.Dst); return ok }) {
 				drop(r)
 			}
 		}},
-		{"a direction without policies is closed", defaults(), func(c *plan.Chain, r *plan.Rule) {
+		{"a direction without policies is closed", defaults(), func(c *iptables.Chain, r *iptables.Rule) {
 			if pod(c) && jumps(r, "KUBE-NWPLCY-DEFAULT") {
 				drop(r)
 			}
 		}},
-		{"egress is not asked", defaults(), func(c *plan.Chain, r *plan.Rule) {
-			if top(c) && slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.Src); return ok }) {
+		{"egress policies are skipped", defaults(), func(c *iptables.Chain, r *iptables.Rule) {
+			if top(c) && slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { _, ok := m.(iptables.Src); return ok }) {
 				drop(r)
 			}
 		}},
-		{"the mark of one pod is left for the next", unions(), func(c *plan.Chain, r *plan.Rule) {
-			if _, clears := r.Target.(plan.SetMark); pod(c) && clears {
+		{"the mark of one pod stays for the next", unions(), func(c *iptables.Chain, r *iptables.Rule) {
+			if _, clears := r.Target.(iptables.SetMark); pod(c) && clears {
 				drop(r)
 			}
 		}},
-		{"protocols are not asked", portCases(), func(c *plan.Chain, r *plan.Rule) {
+		{"protocols are ignored", portCases(), func(c *iptables.Chain, r *iptables.Rule) {
 			if section(c) {
-				r.Matches = slices.DeleteFunc(slices.Clone(r.Matches), func(m plan.Match) bool { _, ok := m.(plan.Proto); return ok })
+				r.Matches = slices.DeleteFunc(slices.Clone(r.Matches), func(m iptables.Match) bool { _, ok := m.(iptables.Proto); return ok })
 			}
 		}},
 	} {
@@ -82,44 +83,43 @@ func TestFaultsAreNoticed(t *testing.T) {
 	}
 }
 
-// acceptInPolicies makes what a policy of style kube-router allows leave at once, so that
-// the chain of the other pod of the node is never asked.
-func acceptInPolicies(c *plan.Chain, r *plan.Rule) {
-	if _, marks := r.Target.(plan.OrMark); isSection(c) && marks {
-		r.Target = plan.Accept{}
+// acceptInPolicies makes policies of style kube-router accept immediately, so that the
+// chain of the other pod on the node is skipped.
+func acceptInPolicies(c *iptables.Chain, r *iptables.Rule) {
+	if _, marks := r.Target.(iptables.OrMark); isSection(c) && marks {
+		r.Target = iptables.Accept{}
 	}
 }
 
-// askBothWays makes pods ask what their policies say about either direction for packets
-// of both.
-func askBothWays(c *plan.Chain, r *plan.Rule) {
+// askBothWays makes pods evaluate the policies of each direction for packets of both.
+func askBothWays(c *iptables.Chain, r *iptables.Rule) {
 	if isPod(c) && jumps(r, "KUBE-NWPLCY-") {
 		r.Matches = slices.DeleteFunc(slices.Clone(r.Matches), isEnd)
 	}
 }
 
-// isSection and isPod know the chains of style kube-router.
-func isSection(c *plan.Chain) bool {
+// isSection and isPod recognize the chains of style kube-router.
+func isSection(c *iptables.Chain) bool {
 	return strings.HasPrefix(c.Name, "KUBE-NWPLCY-IN-") || strings.HasPrefix(c.Name, "KUBE-NWPLCY-EG-")
 }
 
-func isPod(c *plan.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-POD-FW-") }
+func isPod(c *iptables.Chain) bool { return strings.HasPrefix(c.Name, "KUBE-POD-FW-") }
 
-func jumps(r *plan.Rule, prefix string) bool {
-	j, ok := r.Target.(plan.Jump)
+func jumps(r *iptables.Rule, prefix string) bool {
+	j, ok := r.Target.(iptables.Jump)
 	return ok && strings.HasPrefix(j.Chain, prefix)
 }
 
-func isEnd(m plan.Match) bool {
+func isEnd(m iptables.Match) bool {
 	switch m.(type) {
-	case plan.Src, plan.Dst:
+	case iptables.Src, iptables.Dst:
 		return true
 	}
 	return false
 }
 
 // damage changes the rules of the filter tables of nodes.
-func damage(p *plan.Plan, f func(*plan.Chain, *plan.Rule)) {
+func damage(p *plan.Plan, f func(*iptables.Chain, *iptables.Rule)) {
 	for i := range p.Netns {
 		for j := range p.Netns[i].Tables {
 			if p.Netns[i].Kind != plan.Node || p.Netns[i].Tables[j].Name != "filter" {
@@ -135,7 +135,7 @@ func damage(p *plan.Plan, f func(*plan.Chain, *plan.Rule)) {
 	}
 }
 
-// One set for all blocks of a rule, with members that do not match: an exception takes
+// One set for all blocks of a rule, with nomatch members: an exception removes
 // addresses from every wider block of the rule.
 func TestSharedExceptionsAreNoticed(t *testing.T) {
 	for _, style := range datapath.Styles() {
@@ -188,14 +188,15 @@ func shareExceptions(rules []topology.PolicyRule) {
 	}
 }
 
-// Connection tracking begins with the first rule that asks for it. Where that is a
-// rule of the first policy, connections from before are unknown, and cut by it.
+// Connection tracking begins with the first rule that needs it. If that is a rule of
+// the first policy, existing connections are unknown, and cut by it.
 func TestNodesTrackConnectionsBeforeThereIsAPolicy(t *testing.T) {
-	for _, mode := range []string{"vxlan", "host-gw"} {
+	catalogue := datapath.Catalogue()
+	for _, mode := range catalogue.NetworkNames() {
 		s := Setup{Style: "kube-router", Mode: mode, Deny: "drop", IPv6: true}
 		spec := s.spec()
 		spec.Proxy.Mode, spec.Services = set("none"), nil
-		p, err := datapath.Compile(resolve(t, &spec))
+		p, err := datapath.Compile(labOf(t, &spec))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +212,7 @@ func TestNodesTrackConnectionsBeforeThereIsAPolicy(t *testing.T) {
 			}
 			for _, key := range []string{"net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"} {
 				if !slices.Contains(n.Sysctls, plan.Sysctl{Key: key, Value: "1"}) {
-					t.Errorf("%s: %s: bridged packets would pass by the policies: %s is not 1", mode, n.Name, key)
+					t.Errorf("%s: %s: bridged packets would bypass the policies: %s is not 1", mode, n.Name, key)
 				}
 			}
 			untrack(n)
@@ -227,7 +228,7 @@ func tracks(n *plan.Netns, ipv6 bool) bool {
 	for _, t := range n.Tables {
 		for _, c := range t.Chains {
 			for _, r := range c.Rules {
-				state := slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.CTState); return ok })
+				state := slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { _, ok := m.(iptables.CTState); return ok })
 				if t.IPv6 == ipv6 && (state || t.Name == "nat") {
 					return true
 				}
@@ -237,14 +238,14 @@ func tracks(n *plan.Netns, ipv6 bool) bool {
 	return false
 }
 
-// untrack takes away what makes the kernel track connections.
+// untrack removes the rules that make the kernel track connections.
 func untrack(n *plan.Netns) {
-	n.Tables = slices.DeleteFunc(n.Tables, func(t plan.Table) bool { return t.Name == "nat" })
+	n.Tables = slices.DeleteFunc(n.Tables, func(t iptables.Table) bool { return t.Name == "nat" })
 	for i := range n.Tables {
 		for j := range n.Tables[i].Chains {
 			c := &n.Tables[i].Chains[j]
-			c.Rules = slices.DeleteFunc(c.Rules, func(r plan.Rule) bool {
-				return slices.ContainsFunc(r.Matches, func(m plan.Match) bool { _, ok := m.(plan.CTState); return ok })
+			c.Rules = slices.DeleteFunc(c.Rules, func(r iptables.Rule) bool {
+				return slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { _, ok := m.(iptables.CTState); return ok })
 			})
 		}
 	}

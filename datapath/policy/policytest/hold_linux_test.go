@@ -15,21 +15,22 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// holdVariable makes this program hold connections: protocol and address of each, with
-// spaces between.
+// holdVariable makes this program hold connections: protocol and address of each,
+// separated by spaces.
 const holdVariable = "NLAB_TEST_HOLD"
 
-// round is what a holder is told: to ask on all connections at once, and to wait for the
-// answers on those that live, then a little for any other.
+// round tells a holder to send a request on all connections at once, to wait for the
+// answers on live ones, and then a little for any other.
 type round struct{ Live []int }
 
-// Retransmissions of a cut connection have time enough in still.
+// still is long enough for retransmissions of a cut connection.
 const (
 	live  = 10 * time.Second
 	still = 450 * time.Millisecond
 )
 
-// hold is the holder's process. For each round it writes which connections answered.
+// hold is the main function of the holder process. For each round it prints which
+// connections answered.
 func hold(targets string) int {
 	var list []*held
 	for i, t := range strings.Split(targets, " ") {
@@ -88,7 +89,7 @@ type held struct {
 	net.Conn
 	datagrams bool
 	lines     chan struct{} // one for each answer
-	gone      chan struct{} // the connection is over
+	gone      chan struct{} // closed when the connection ends
 }
 
 func dial(protocol, to string) (*held, error) {
@@ -97,7 +98,7 @@ func dial(protocol, to string) (*held, error) {
 		return nil, err
 	}
 	if stream, ok := c.(*net.TCPConn); ok {
-		_ = stream.SetLinger(0) // what was cut would keep its namespace alive else
+		_ = stream.SetLinger(0) // otherwise a cut connection would keep its namespace alive
 	}
 	h := &held{Conn: c, datagrams: protocol == "udp", lines: make(chan struct{}, 100), gone: make(chan struct{})}
 	go h.read()
@@ -188,7 +189,7 @@ func startHolder(t *testing.T, lab *engine.Client, netns string, flows []flow.Fl
 	return h
 }
 
-// round asks on all connections, and returns which answered.
+// round sends a request on all connections, and returns which answered.
 func (h *holder) round(live []int) ([]bool, error) {
 	if err := h.in.Encode(round{live}); err != nil {
 		return nil, err

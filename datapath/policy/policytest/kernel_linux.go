@@ -11,8 +11,8 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// start starts an empty lab, which ends with the test. The test program's TestMain has
-// to call engine.Main.
+// start starts an empty lab, which ends with the test. The test program's TestMain must
+// call engine.Main.
 func start(t testing.TB) *engine.Client {
 	t.Helper()
 	lab, err := engine.Start(t.Context(), "")
@@ -42,13 +42,13 @@ func skipUnsupported(t testing.TB, err error) {
 	}
 }
 
-// kernel connects for real, all at once. Whatever is unlike the right answer is tried
-// again with more patience: on a busy machine an answer may come late, and what was
-// denied may have found a connection of the same ports from before. A connection that
-// is denied by dropping costs its patience once, for all together.
-func kernel(t testing.TB, lab *engine.Client, questions []question, right []flow.End) []flow.End {
+// kernel makes real connections, all at once. Wrong ones are retried with longer
+// timeouts: on a busy machine an answer may come late, and a denied connection may have
+// matched a conntrack entry of the same ports. Dropped connections wait for their
+// timeout together.
+func kernel(t testing.TB, lab *engine.Client, questions []question, right []flow.Result) []flow.Result {
 	t.Helper()
-	ends := make([]flow.End, len(questions))
+	ends := make([]flow.Result, len(questions))
 	var open []int
 	for i := range questions {
 		open = append(open, i)
@@ -66,7 +66,7 @@ func kernel(t testing.TB, lab *engine.Client, questions []question, right []flow
 		}
 		var wrong []int
 		for k, i := range open {
-			ends[i] = seen[k].End()
+			ends[i] = seen[k].Result()
 			if ends[i].Outcome != right[i].Outcome || ends[i].Answer != right[i].Answer {
 				wrong = append(wrong, i)
 				if seen[k].Outcome == flow.Failed && len(wrong) == 1 {

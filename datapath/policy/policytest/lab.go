@@ -9,17 +9,18 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// Setup is a lab in which the cases are asked: pods a, b and c in each of three
-// namespaces, so that every kind of pair is on one node and on two.
+// Setup is a lab for the cases: pods a, b and c in each of three namespaces, so that
+// every kind of pair exists on one node and across two.
 //
 //	node1: x/a x/c y/b z/a z/c --+-- node2: x/b y/a y/c z/b
 //	                             |
 //	                          outside
 //
-// Each node has a pod on its network, which is the node. The service y/web leads to
-// y/b. outside routes pods to their nodes.
+// Each node has a pod on the host network. The service y/web leads to y/b. outside has
+// routes to the pods via their nodes.
 type Setup struct {
 	Name  string
 	Style string
@@ -28,8 +29,8 @@ type Setup struct {
 	Live  string // keep or cut; empty: keep
 	Proxy string // proxy mode; empty: the default
 	IPv6  bool   // questions are about IPv6, in a lab of both families
-	Full  bool   // every case is asked on all protocols and ports
-	SCTP  bool   // questions are about SCTP, too, which not every kernel speaks
+	Full  bool   // every case is tested on all protocols and ports
+	SCTP  bool   // questions include SCTP, which not every kernel supports
 }
 
 func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
@@ -47,7 +48,7 @@ func places() []struct {
 	}{{"x/a", 1}, {"x/b", 2}, {"x/c", 1}, {"y/a", 2}, {"y/b", 1}, {"y/c", 2}, {"z/a", 1}, {"z/b", 2}, {"z/c", 1}}
 }
 
-// ports are those of a pod. Their names say different things on c, and z/c has none.
+// ports are those of a pod. Their names are swapped on c, and z/c has none.
 func (s *Setup) ports(pod string) []topology.PortSpec {
 	names := []string{"web", "alt"}
 	switch pod {
@@ -95,7 +96,7 @@ func (s *Setup) spec() topology.Spec {
 			labels["first"] = "yes"
 		}
 		if p.pod == "y/b" {
-			labels["serves"] = "web" // stays whatever policies get to see of it
+			labels["serves"] = "web" // stays when the cases change other labels
 		}
 		spec.Pods = append(spec.Pods, topology.PodSpec{Block: name, Namespace: set(ns), Node: set("node" + string(rune('0'+p.node))),
 			Labels: labels, Ports: s.ports(p.pod)})
@@ -116,30 +117,30 @@ func (s *Setup) spec() topology.Spec {
 	return spec
 }
 
-// room is a setup whose addresses are known.
-type room struct {
+// testLab is a setup with resolved addresses.
+type testLab struct {
 	*Setup
 	base *topology.Lab // without policies
 	ends map[string]*end
 }
 
 // enter resolves the lab without policies.
-func enter(t testing.TB, s *Setup) *room {
+func enter(t testing.TB, s *Setup) *testLab {
 	t.Helper()
 	spec := s.spec()
-	r := &room{Setup: s, base: resolve(t, &spec)}
+	r := &testLab{Setup: s, base: labOf(t, &spec)}
 	r.ends = r.allEnds()
 	return r
 }
 
 // open compiles the lab with the policies of a case.
-func (r *room) open(t testing.TB, c *Case) (*topology.Spec, *topology.Lab, *plan.Plan) {
+func (r *testLab) open(t testing.TB, c *Case) (*topology.Spec, *topology.Lab, *plan.Plan) {
 	t.Helper()
 	spec := r.spec()
 	for _, say := range c.Say {
 		say(r, &spec)
 	}
-	lab := resolve(t, &spec)
+	lab := labOf(t, &spec)
 	p, err := datapath.Compile(lab)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
@@ -147,10 +148,10 @@ func (r *room) open(t testing.TB, c *Case) (*topology.Spec, *topology.Lab, *plan
 	return &spec, lab, p
 }
 
-// resolve resolves a lab and gives outside a way to the pods.
-func resolve(t testing.TB, spec *topology.Spec) *topology.Lab {
+// labOf resolves a lab and gives outside routes to the pods.
+func labOf(t testing.TB, spec *topology.Spec) *topology.Lab {
 	t.Helper()
-	lab, problems := topology.Resolve(spec)
+	lab, problems := resolve.Lab(spec, datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			t.Fatalf("%s: %s", p.Summary, p.Detail)
@@ -173,9 +174,9 @@ func pick(list []netip.Addr, ipv6 bool) netip.Addr {
 	return list[i]
 }
 
-// egress is the address of node n towards pods of another: the first of the link
-// that leads there, which is what masquerade writes.
-func (r *room) egress(n, to int) netip.Addr {
+// egress is the address of node n towards pods of another: the first of the outgoing
+// link, which masquerade uses.
+func (r *testLab) egress(n, to int) netip.Addr {
 	var pods netip.Addr
 	for _, cidr := range r.base.Nodes[n-1].PodCIDRs {
 		if cidr.Addr().Is6() == r.IPv6 {
@@ -185,15 +186,15 @@ func (r *room) egress(n, to int) netip.Addr {
 	switch {
 	case n == to:
 		return pods.Next() // the bridge
-	case r.Mode == "vxlan":
+	case r.base.Network.Mode.Tunnel == topology.VXLANTunnel:
 		return pods // the tunnel
 	}
 	return pick(r.base.Nodes[n-1].Addrs, r.IPv6)
 }
 
-// block returns a block of addresses by a name: of a pod, a node, outside, "pods",
-// "pods of node1", "wire", "all", "other family", or as it is.
-func (r *room) block(name string) netip.Prefix {
+// block returns a CIDR by name: of a pod, a node, outside, "pods", "pods of node1",
+// "underlay", "all", "other family", or as it is.
+func (r *testLab) block(name string) netip.Prefix {
 	ofFamily := func(list []netip.Prefix) netip.Prefix {
 		for _, p := range list {
 			if p.Addr().Is6() == r.IPv6 {
@@ -207,7 +208,7 @@ func (r *room) block(name string) netip.Prefix {
 	switch name {
 	case "pods":
 		out = ofFamily(r.base.Network.PodCIDRs)
-	case "wire":
+	case "underlay":
 		out = ofFamily(r.base.Network.NodeCIDRs)
 	case "services":
 		out = ofFamily(r.base.Network.ServiceCIDRs)

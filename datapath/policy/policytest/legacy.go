@@ -6,40 +6,40 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// fault is why the style legacy does not pass a case.
+// fault is the reason why style legacy fails a case.
 type fault string
 
 const (
-	noTiers fault = "it has no place for cluster policies"
-	// A rule that accepts ends the way of a packet, whose other end on the same node is
-	// not asked any more; and the rules of both directions are in one chain.
-	terminalAccept fault = "what one end of a node allows, the other cannot deny"
-	noHostEgress   fault = "it does not look at what is for the node itself"
+	noTiers fault = "it cannot express cluster policies"
+	// An accepting rule is final, so the policies of the other end on the same node are
+	// not evaluated; and the rules of both directions are in one chain.
+	terminalAccept fault = "what one end on a node allows, the other cannot deny"
+	noHostEgress   fault = "it does not filter traffic to the node itself"
 )
 
-// legacyFaults are the cases that the style legacy gets wrong, beside those with
+// legacyFaults are the cases that style legacy gets wrong, apart from those with
 // cluster policies.
 func legacyFaults() map[string]fault {
 	return map[string]fault{
-		"both sides have to allow":                                terminalAccept,
-		"different ports on both sides":                           terminalAccept,
-		"egress to the own namespace, ingress from nobody":        terminalAccept,
-		"egress type with an empty ingress rule":                  terminalAccept,
-		"ingress from the own namespace, egress to nobody":        terminalAccept,
-		"many policies about one pod":                             terminalAccept,
-		"one policy denies, the other allows a port":              terminalAccept,
-		"the destination lets in whom the source does not let go": terminalAccept,
-		"the source may, the destination does not let it in":      terminalAccept,
-		"types left out, with ingress and egress rules":           terminalAccept,
-		"to the own node, enforced":                               noHostEgress,
-		"to the own node, enforced and allowed":                   noHostEgress,
-		"to the own node, enforced with a union":                  noHostEgress,
+		"both sides must allow":                         terminalAccept,
+		"different ports on both sides":                 terminalAccept,
+		"egress to the own namespace, no ingress":       terminalAccept,
+		"egress type with an empty ingress rule":        terminalAccept,
+		"ingress from the own namespace, no egress":     terminalAccept,
+		"many policies for one pod":                     terminalAccept,
+		"one policy denies, the other allows a port":    terminalAccept,
+		"the destination allows what the source denies": terminalAccept,
+		"the source allows what the destination denies": terminalAccept,
+		"no types, with ingress and egress rules":       terminalAccept,
+		"to the own node, enforced":                     noHostEgress,
+		"to the own node, enforced and allowed":         noHostEgress,
+		"to the own node, enforced with a union":        noHostEgress,
 	}
 }
 
-// unlikeLegacy is what does not fit the known faults: a connection that is denied
-// wrongly, one that is wrong between two nodes, or none that is wrong.
-func (r *room) unlikeLegacy(j *judged, right, got []flow.End) []string {
+// unlikeLegacy describes what does not fit the known faults: a connection wrongly
+// denied, a wrong one between two nodes, or no wrong one at all.
+func (r *testLab) unlikeLegacy(j *judged, right, got []flow.Result) []string {
 	var strange []string
 	wrong := 0
 	for i := range right {
@@ -52,7 +52,7 @@ func (r *room) unlikeLegacy(j *judged, right, got []flow.End) []string {
 		}
 		strange = append(strange, fmt.Sprintf("%s, %s %s: want %s, got %s", q.name, q.flow.Protocol, q.flow.To, right[i], got[i]))
 	}
-	if wrong == 0 && r.Full { // the ports that were asked may not be those of the fault
+	if wrong == 0 && r.Full { // other setups may not test the ports of the fault
 		strange = append(strange, "the fault of this style does not show: "+string(j.Legacy))
 	}
 	return strange

@@ -12,24 +12,24 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Connections to y/b on node1 that are there before policies are, of both protocols and
-// by every way: from its own node (x/a, x/c) and another (x/b, y/a, y/c), by the address
-// of the pod and by that of its service; from outside by the node port of both nodes.
+// Connections to y/b on node1 that exist before any policy, over both protocols and on
+// every path: from its own node (x/a, x/c) and another (x/b, y/a, y/c), to the address
+// of the pod and to that of its service; from outside via the node port of both nodes.
 //
-// First a policy comes that denies those of x/a and x/b, and what outside sends by way
-// of node2, which is node2 there. Then egress policies deny those of x/c and y/a, and
-// ingress is for node2 in place of outside: streams that ended stay so, datagrams come
-// through again. y/c is allowed all the time.
+// First a policy denies those of x/a and x/b, and those of outside via node2, whose
+// source there is node2. Then egress policies deny those of x/c and y/a, and ingress
+// allows node2 instead of outside: closed streams stay closed, datagrams pass again.
+// y/c is always allowed.
 type livePhase struct {
 	name string
 	say  []statement
-	over []string // connections that the lab ends where it ends any, now or before
+	over []string // connections that live = "cut" has cut by now
 }
 
-func livePhases(r *room) []livePhase {
+func livePhases(r *testLab) []livePhase {
 	from := func(e string) item {
 		if e == "node2" {
-			return func(_ *room, rule *topology.PolicyRuleSpec) {
+			return func(_ *testLab, rule *topology.PolicyRuleSpec) {
 				a := r.egress(2, 1)
 				rule.Peers = append(rule.Peers, topology.PeerSpec{Block: set(netip.PrefixFrom(a, a.BitLen()))})
 			}
@@ -46,18 +46,18 @@ func livePhases(r *room) []livePhase {
 	}
 }
 
-// way is a connection that is held.
-type way struct {
+// heldFlow is a connection that is held open.
+type heldFlow struct {
 	name string
 	flow flow.Flow
 }
 
-// liveWays are the connections of somebody.
-func (r *room) liveWays(from string) []way {
-	var list []way
+// liveFlows are the connections of one dialer.
+func (r *testLab) liveFlows(from string) []heldFlow {
+	var list []heldFlow
 	add := func(name string, to netip.Addr, port uint16) {
 		for _, p := range []flow.Protocol{flow.TCP, flow.UDP} {
-			list = append(list, way{name, flow.Flow{From: r.ends[from].netns, To: netip.AddrPortFrom(to, port), Protocol: p}})
+			list = append(list, heldFlow{name, flow.Flow{From: r.ends[from].netns, To: netip.AddrPortFrom(to, port), Protocol: p}})
 		}
 	}
 	if from == "outside" {
@@ -87,14 +87,14 @@ func liveSetups(style string) []Setup {
 	return list
 }
 
-// Connections that are there when policies change stay, or end where the lab wants
-// that and they are not allowed any more; new ones meet the policies in any case.
+// When policies change, existing connections stay, or with live = "cut" those no longer
+// allowed end; new ones are always subject to the policies.
 func TestLiveConnectionsWhenPoliciesChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	for _, style := range datapath.Styles() {
-		if style.Name() == "legacy" {
+		if !style.Facts().Conforms {
 			continue
 		}
 		for _, s := range liveSetups(style.Name()) {
@@ -121,29 +121,29 @@ func TestLiveConnectionsWhenPoliciesChange(t *testing.T) {
 	}
 }
 
-// holders are the processes that hold the connections of everybody.
+// holders are the processes that hold the connections of all dialers.
 type holders struct {
-	ways []([]way)
-	list []*holder
+	flows [][]heldFlow
+	list  []*holder
 }
 
-func (r *room) holdAll(t *testing.T, lab *engine.Client) *holders {
+func (r *testLab) holdAll(t *testing.T, lab *engine.Client) *holders {
 	t.Helper()
 	h := &holders{}
 	for _, from := range []string{"x/a", "x/b", "x/c", "y/a", "y/c", "outside"} {
-		ways := r.liveWays(from)
+		held := r.liveFlows(from)
 		var flows []flow.Flow
-		for _, w := range ways {
+		for _, w := range held {
 			flows = append(flows, w.flow)
 		}
-		h.ways = append(h.ways, ways)
+		h.flows = append(h.flows, held)
 		h.list = append(h.list, startHolder(t, lab, r.ends[from].netns, flows))
 	}
 	return h
 }
 
-// compare asks on all connections, of which some shall be over: by name, or by name and
-// protocol.
+// compare sends a request on all connections; those in over, by name or by name and
+// protocol, must be dead.
 func (h *holders) compare(t *testing.T, when string, over []string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -152,7 +152,7 @@ func (h *holders) compare(t *testing.T, when string, over []string) {
 		go func() {
 			defer all.Done()
 			var live []int
-			for i, w := range h.ways[k] {
+			for i, w := range h.flows[k] {
 				if !slices.Contains(over, w.name) && !slices.Contains(over, w.name+", "+string(w.flow.Protocol)) {
 					live = append(live, i)
 				}
@@ -162,7 +162,7 @@ func (h *holders) compare(t *testing.T, when string, over []string) {
 				t.Errorf("%s: %v", when, err)
 				return
 			}
-			for i, w := range h.ways[k] {
+			for i, w := range h.flows[k] {
 				if got, want := answers[i], slices.Contains(live, i); got != want {
 					t.Errorf("%s: %s, %s to %s: lives %v, want %v", when, w.name, w.flow.Protocol, w.flow.To, got, want)
 				}

@@ -7,14 +7,14 @@ import (
 )
 
 // paper follows the packets of questions through a plan.
-func paper(p *plan.Plan, questions []question) []flow.End {
+func paper(p *plan.Plan, questions []question) []flow.Result {
 	world := walk.New(p)
-	ends := make([]flow.End, 0, len(questions))
+	ends := make([]flow.Result, 0, len(questions))
 	for i := range questions {
-		all := world.Walk(questions[i].flow).Ends()
+		all := world.Walk(questions[i].flow).Results()
 		end := all[0].Value
 		if len(all) > 1 {
-			end = flow.End{Outcome: flow.Failed, Answer: "one of several ends"}
+			end = flow.Result{Outcome: flow.Failed, Answer: "one of several results"}
 		}
 		ends = append(ends, end)
 	}

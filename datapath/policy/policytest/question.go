@@ -9,18 +9,18 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// end is who can dial or be dialed.
+// end is a host that can dial or be dialed.
 type end struct {
 	name  string // x/a, node1, outside
 	netns string
-	agent string // as who it answers
+	agent string // the name with which it answers
 	node  int    // 0: outside
 	pod   bool
 	addr  netip.Addr
 }
 
 // allEnds are all ends of the lab by name.
-func (r *room) allEnds() map[string]*end {
+func (r *testLab) allEnds() map[string]*end {
 	ends := map[string]*end{}
 	for _, p := range r.base.Pods {
 		node := int(p.Node.Name[len(p.Node.Name)-1] - '0')
@@ -46,8 +46,8 @@ type plane struct {
 	port     uint16
 }
 
-// planes are all protocols and ports. What differs by them differs in every lab, so
-// that the others get two of them in turns.
+// planes are all protocols and ports. Differences between them show in every lab, so
+// labs that are not Full take turns with two of them.
 func (s *Setup) planes(turn int) []plane {
 	list := []plane{{flow.TCP, 80}, {flow.TCP, 81}, {flow.UDP, 80}, {flow.UDP, 81}}
 	if s.SCTP {
@@ -59,21 +59,22 @@ func (s *Setup) planes(turn int) []plane {
 	return []plane{list[turn%2], list[2+turn%(len(list)-2)]}
 }
 
-// question asks whether a connection is made, and what the sides see of it.
+// question asks whether a connection succeeds; each side may see other addresses.
 type question struct {
 	name string
 	from *end
-	to   *end // who answers
+	to   *end // the end that answers
 	flow flow.Flow
-	port int // of who answers
+	port int // on which it listens
 	// asEgress is the destination that the dialer's side sees, asIngress the source
 	// that the other side sees; nil: the end itself.
 	asEgress, asIngress *far
-	egressPort          int // that the dialer's side sees; 0: port
+	egressPort          int // as the dialer's side sees it; 0: port
+	via                 int // the last node before the answering end's; 0: none
 }
 
-// questions are the table: all pairs on some planes, and the ways by services.
-func (r *room) questions(planes []plane) []question {
+// questions are the table: all pairs on some planes, and connections via services.
+func (r *testLab) questions(planes []plane) []question {
 	var list []question
 	for _, from := range order() {
 		for _, to := range order() {
@@ -86,12 +87,17 @@ func (r *room) questions(planes []plane) []question {
 			}
 		}
 	}
-	return append(list, r.serviceQuestions()...)
+	list = append(list, r.serviceQuestions()...)
+	if r.base.Network.Mode.Routed {
+		return list
+	}
+	// Without a route a connection says nothing about policies.
+	return slices.DeleteFunc(list, func(q question) bool { return q.to.pod && q.via != 0 && q.via != q.to.node })
 }
 
 // question asks whether one end reaches the other directly.
-func (r *room) question(from, to *end, p plane) question {
-	q := question{name: from.name + " to " + to.name, from: from, to: to, port: int(p.port),
+func (r *testLab) question(from, to *end, p plane) question {
+	q := question{name: from.name + " to " + to.name, from: from, to: to, port: int(p.port), via: from.node,
 		flow: flow.Flow{From: from.netns, To: netip.AddrPortFrom(to.addr, p.port), Protocol: p.protocol}}
 	if from.node != 0 && !from.pod && to.pod && to.node != from.node {
 		q.asIngress = &far{addr: r.egress(from.node, to.node)}
@@ -99,12 +105,17 @@ func (r *room) question(from, to *end, p plane) question {
 	return q
 }
 
-// serviceQuestions go by y/web and y/web-local, behind which is y/b on node1.
-func (r *room) serviceQuestions() []question {
+// serviceQuestions go to the services y/web and y/web-local, whose endpoint is y/b on
+// node1.
+func (r *testLab) serviceQuestions() []question {
 	var list []question
 	b := r.ends["y/b"]
 	ask := func(name, from string, to netip.Addr, port uint16) *question {
-		list = append(list, question{name: from + " to " + name, from: r.ends[from], to: b, port: 80,
+		via := r.ends[from].node
+		if to == r.ends["node1"].addr || to == r.ends["node2"].addr {
+			via = int(name[len("node")] - '0')
+		}
+		list = append(list, question{name: from + " to " + name, from: r.ends[from], to: b, port: 80, via: via,
 			flow: flow.Flow{From: r.ends[from].netns, To: netip.AddrPortFrom(to, port), Protocol: flow.TCP}})
 		return &list[len(list)-1]
 	}
@@ -133,8 +144,8 @@ func (r *room) serviceQuestions() []question {
 	return list
 }
 
-// right reports whether the connection shall be made.
-func (r *room) right(j *judge, q *question) bool {
+// right reports whether the connection should succeed.
+func (r *testLab) right(j *judge, q *question) bool {
 	if q.from == q.to && q.from.pod {
 		return true
 	}
@@ -149,7 +160,7 @@ func (r *room) right(j *judge, q *question) bool {
 	source, target := specOf(q.from), specOf(q.to)
 	if source != nil {
 		exempt := !q.to.pod && q.to.node == q.from.node && j.spec.PolicyOptions.HostEgress.Value != "enforce"
-		seen, w := far{q.to.addr, target}, wire{string(q.flow.Protocol), q.port, target}
+		seen, w := far{q.to.addr, target}, packet{string(q.flow.Protocol), q.port, target}
 		if q.asEgress != nil {
 			seen, w.port, w.target = *q.asEgress, q.egressPort, nil
 		}
@@ -165,5 +176,5 @@ func (r *room) right(j *judge, q *question) bool {
 	if q.asIngress != nil {
 		seen = *q.asIngress
 	}
-	return ownNode || j.allows(target, false, seen, wire{string(q.flow.Protocol), q.port, target})
+	return ownNode || j.allows(target, false, seen, packet{string(q.flow.Protocol), q.port, target})
 }

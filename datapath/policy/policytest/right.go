@@ -9,27 +9,27 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// judge says what policies mean, from their text alone: what is right does not come
-// from what the styles get to see.
+// judge evaluates policies from their specification alone, independently of the input
+// of the styles.
 type judge struct{ spec *topology.Spec }
 
 // far is the other end of a connection as the packet shows it to one side.
 type far struct {
 	addr netip.Addr
-	pod  *topology.PodSpec // nil: none that selectors know
+	pod  *topology.PodSpec // nil: no pod that selectors match
 }
 
-// wire is what both sides of a connection see.
-type wire struct {
+// packet is what both sides of a connection see.
+type packet struct {
 	protocol string
 	port     int
 	target   *topology.PodSpec // the destination, for ports by name
 }
 
-// allows reports whether one side of a pod lets a connection pass: what the Admin
-// tier does not settle, network policies decide if any isolates the pod, and else the
-// Baseline tier.
-func (j *judge) allows(pod *topology.PodSpec, egress bool, other far, w wire) bool {
+// allows reports whether one side of a pod lets a connection pass: what the Admin tier
+// leaves open, network policies decide if any isolates the pod, otherwise the Baseline
+// tier.
+func (j *judge) allows(pod *topology.PodSpec, egress bool, other far, w packet) bool {
 	switch j.tier("Admin", pod, egress, other, w) {
 	case "Accept":
 		return true
@@ -65,7 +65,7 @@ func isolates(p *topology.PolicySpec, egress bool) bool {
 }
 
 // tier is the action of the first rule that matches.
-func (j *judge) tier(name string, pod *topology.PodSpec, egress bool, other far, w wire) string {
+func (j *judge) tier(name string, pod *topology.PodSpec, egress bool, other far, w packet) string {
 	list := slices.DeleteFunc(slices.Clone(j.spec.ClusterPolicies), func(p topology.ClusterPolicySpec) bool { return p.Tier.Value != name })
 	slices.SortStableFunc(list, func(a, b topology.ClusterPolicySpec) int {
 		return cmp.Or(a.Priority.Value-b.Priority.Value, cmp.Compare(a.Name, b.Name))
@@ -88,10 +88,10 @@ func (j *judge) tier(name string, pod *topology.PodSpec, egress bool, other far,
 	return ""
 }
 
-// matches reports whether some peer and some port of a rule match. A port by name is
-// one that the destination declares, which has to be a pod that the rule selects, not
-// an address in a block.
-func (j *judge) matches(rule *topology.PolicyRuleSpec, namespace string, egress bool, other far, w wire) bool {
+// matches reports whether some peer and some port of a rule match. A named port is one
+// that the destination declares; that must be a pod that the rule selects, not an
+// address in a block.
+func (j *judge) matches(rule *topology.PolicyRuleSpec, namespace string, egress bool, other far, w packet) bool {
 	peers := rule.Peers
 	if len(peers) == 0 {
 		peers = []topology.PeerSpec{{}}
@@ -142,8 +142,8 @@ func (j *judge) namespaceLabels(name string) map[string]string {
 	return labels
 }
 
-// is reports whether a port of a rule is the connection's.
-func (w wire) is(port topology.PolicyPortSpec, names bool) bool {
+// is reports whether a port of a rule matches the connection.
+func (w packet) is(port topology.PolicyPortSpec, names bool) bool {
 	if port.Protocol.Or("tcp") != w.protocol {
 		return false
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
 )
 
-// judged is a case as it is asked: its plan, its questions and what is right.
+// judged is a compiled case: its plan, its questions and the right answers.
 type judged struct {
 	*Case
 	lab       *topology.Lab
@@ -20,8 +21,8 @@ type judged struct {
 	allowed   []bool
 }
 
-// judge compiles a case and says what is right about the questions on some planes.
-func (r *room) judge(t testing.TB, c *Case, planes []plane) *judged {
+// judge compiles a case and computes the right answers to the questions on some planes.
+func (r *testLab) judge(t testing.TB, c *Case, planes []plane) *judged {
 	t.Helper()
 	spec, lab, p := r.open(t, c)
 	out := &judged{Case: c, lab: lab, plan: p, questions: r.questions(planes)}
@@ -32,25 +33,25 @@ func (r *room) judge(t testing.TB, c *Case, planes []plane) *judged {
 	return out
 }
 
-// ends are the right ends of the questions.
-func (r *room) rightEnds(j *judged) []flow.End {
+// rightEnds are the right results of the questions.
+func (r *testLab) rightEnds(j *judged) []flow.Result {
 	denied := flow.Timeout
 	if r.Deny == "reject" {
 		denied = flow.Refused
 	}
-	ends := make([]flow.End, 0, len(j.questions))
+	ends := make([]flow.Result, 0, len(j.questions))
 	for i := range j.questions {
 		if !j.allowed[i] {
-			ends = append(ends, flow.End{Outcome: denied})
+			ends = append(ends, flow.Result{Outcome: denied})
 			continue
 		}
-		ends = append(ends, flow.End{Outcome: flow.Connected, Answer: j.questions[i].to.agent})
+		ends = append(ends, flow.Result{Outcome: flow.Connected, Answer: j.questions[i].to.agent})
 	}
 	return ends
 }
 
-// compare returns the questions that ended otherwise, as text.
-func (j *judged) compare(right, got []flow.End) []string {
+// compare describes the questions whose result is wrong.
+func (j *judged) compare(right, got []flow.Result) []string {
 	var wrong []string
 	for i := range right {
 		if g := got[i]; g.Outcome != right[i].Outcome || g.Answer != right[i].Answer {
@@ -61,9 +62,9 @@ func (j *judged) compare(right, got []flow.End) []string {
 	return wrong
 }
 
-// report fails a test for what was wrong in a case, unless it is what the style is
-// known for.
-func (r *room) report(t testing.TB, j *judged, right, got []flow.End) {
+// report fails a test for wrong results of a case, except the known faults of style
+// legacy.
+func (r *testLab) report(t testing.TB, j *judged, right, got []flow.Result) {
 	t.Helper()
 	wrong := j.compare(right, got)
 	if r.Style == "legacy" && j.Legacy != "" {
@@ -77,17 +78,16 @@ func (r *room) report(t testing.TB, j *judged, right, got []flow.End) {
 	t.Errorf("%s: %d of %d connections are wrong:\n  %s", j.Name, n, len(j.questions), strings.Join(wrong, "\n  "))
 }
 
-// Setups are the labs in which a style sits the exam on paper: every pod network and
-// every way to deny, and IPv6.
+// Setups are the labs in which the conformance of a style is tested on paper: every pod network,
+// dropping and rejecting, and IPv6.
 func Setups(style string) []Setup {
-	list := []Setup{
-		{Name: "vxlan", Full: true, Mode: "vxlan", Deny: "drop", SCTP: true},
-		{Name: "vxlan, reject", Mode: "vxlan", Deny: "reject", SCTP: true},
-		{Name: "host-gw", Mode: "host-gw", Deny: "drop", SCTP: true},
-		{Name: "host-gw, reject", Mode: "host-gw", Deny: "reject", SCTP: true},
-		{Name: "IPv6", Mode: "host-gw", Deny: "drop", IPv6: true, SCTP: true},
-		{Name: "IPv6, reject", Mode: "vxlan", Deny: "reject", IPv6: true, SCTP: true},
+	var list []Setup
+	for k, m := range datapath.Modes() {
+		list = append(list, Setup{Name: m.Name(), Full: k == 0, Mode: m.Name(), Deny: "drop", SCTP: true},
+			Setup{Name: m.Name() + ", reject", Mode: m.Name(), Deny: "reject", SCTP: true})
 	}
+	list = append(list, Setup{Name: "IPv6", Mode: "host-gw", Deny: "drop", IPv6: true, SCTP: true},
+		Setup{Name: "IPv6, reject", Mode: "vxlan", Deny: "reject", IPv6: true, SCTP: true})
 	for i := range list {
 		list[i].Style = style
 	}

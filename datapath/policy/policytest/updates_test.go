@@ -12,7 +12,7 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// A lab that lives: a pool of policies of which some are there, and labels that change.
+// life is a lab that changes: a pool of policies of which some are present, and labels.
 type life struct {
 	random   *rand.Rand
 	policies map[int]bool // of pool
@@ -23,7 +23,7 @@ func newLife(seed uint64) *life {
 	return &life{random: rand.New(rand.NewPCG(seed, 1)), policies: map[int]bool{0: true, 3: true}, edits: map[string]statement{}}
 }
 
-// pool are policies that choose by what changes.
+// pool are policies whose selectors depend on the labels that change.
 func pool() []statement {
 	return []statement{
 		policy("x", "", types("Ingress"), in(pods("pod=b"))),
@@ -35,7 +35,7 @@ func pool() []statement {
 	}
 }
 
-// change changes one thing, and tells which.
+// change changes one thing, and describes it.
 func (l *life) change() string {
 	pick := func(list ...string) string { return list[l.random.IntN(len(list))] }
 	switch l.random.IntN(3) {
@@ -53,7 +53,7 @@ func (l *life) change() string {
 	return "policy of the pool comes or goes"
 }
 
-// now is the case that the lab is in.
+// now is the current state of the lab as a case.
 func (l *life) now(name string) *Case {
 	c := &Case{Name: name}
 	for i, p := range pool() {
@@ -79,14 +79,14 @@ func mapKeys(m map[string]statement) func(func(string) bool) {
 
 // named gives a policy a name that does not depend on the others.
 func named(s statement, name string) statement {
-	return func(r *room, spec *topology.Spec) {
+	return func(r *testLab, spec *topology.Spec) {
 		s(r, spec)
 		spec.Policies[len(spec.Policies)-1].Name = name
 	}
 }
 
-// A change of labels changes members of sets and no rule, where no pod becomes
-// isolated or is not any more.
+// A change of labels that does not change which pods are isolated changes members of
+// sets and no rule.
 func TestALabelChangesMembersOnly(t *testing.T) {
 	for _, style := range []string{"kube-router", "calico"} {
 		r := enter(t, &Setup{Style: style, Mode: "vxlan", Deny: "drop"})
@@ -112,7 +112,7 @@ func TestALabelChangesMembersOnly(t *testing.T) {
 	}
 }
 
-// A policy that comes changes nothing about pods that it is not about.
+// A new policy changes nothing for pods that it does not select.
 func TestAPolicyChangesItsOwnChainsOnly(t *testing.T) {
 	r := enter(t, &Setup{Style: "kube-router", Mode: "vxlan", Deny: "drop"})
 	first := named(policy("x", "", types("Ingress"), in(pods(""))), "first")
@@ -136,13 +136,14 @@ func TestAPolicyChangesItsOwnChainsOnly(t *testing.T) {
 	}
 }
 
-// Whoever gets the address of a pod that is gone gets nothing else of it.
+// The address of a removed pod is gone from all sets and rules, so its next owner
+// inherits nothing.
 func TestAddressesOfRemovedPodsAreNowhere(t *testing.T) {
 	for _, style := range datapath.Styles() {
 		r := enter(t, &Setup{Style: style.Name(), Mode: "vxlan", Deny: "drop"})
 		gone := r.ends["y/b"].addr
 		c := &Case{Say: []statement{policy("x", "", in(namespaces("ns=y")), out(both("ns=y", "pod=b"), ports("web"))), policy("y", "", in(pods("")), out(pods(""))),
-			func(_ *room, spec *topology.Spec) {
+			func(_ *testLab, spec *topology.Spec) {
 				spec.Pods = slices.DeleteFunc(spec.Pods, func(p topology.PodSpec) bool { return p.Namespace.Value == "y" && p.Name() == "b" })
 			}}}
 		_, _, p := r.open(t, c)

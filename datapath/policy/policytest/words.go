@@ -8,12 +8,12 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// The words in which cases are written. Each changes the lab, a policy or a rule; they
-// get the room, since blocks are known by the names of who is in them.
+// The vocabulary of cases. Each word changes the lab, a policy or a rule; it gets the
+// lab, since address blocks are named after the ends in them.
 type (
-	statement func(*room, *topology.Spec)
-	part      func(*room, *said)
-	item      func(*room, *topology.PolicyRuleSpec)
+	statement func(*testLab, *topology.Spec)
+	part      func(*testLab, *said)
+	item      func(*testLab, *topology.PolicyRuleSpec)
 )
 
 // said is a policy or cluster policy that is being written.
@@ -24,7 +24,7 @@ type said struct {
 
 // policy is a network policy of a namespace for the pods that a selector chooses.
 func policy(namespace, pods string, parts ...part) statement {
-	return func(r *room, spec *topology.Spec) {
+	return func(r *testLab, spec *topology.Spec) {
 		var s said
 		for _, p := range parts {
 			p(r, &s)
@@ -38,8 +38,8 @@ func policy(namespace, pods string, parts ...part) statement {
 	}
 }
 
-// admin and baseline are cluster policies about the pods of namespaces, which and
-// which of their pods two selectors choose.
+// admin and baseline are cluster policies for the pods that a namespace selector and a
+// pod selector choose.
 func admin(priority int, namespaces, pods string, parts ...part) statement {
 	return tier("Admin", priority, namespaces, pods, parts)
 }
@@ -49,7 +49,7 @@ func baseline(priority int, namespaces, pods string, parts ...part) statement {
 }
 
 func tier(name string, priority int, namespaces, pods string, parts []part) statement {
-	return func(r *room, spec *topology.Spec) {
+	return func(r *testLab, spec *topology.Spec) {
 		var s said
 		for _, p := range parts {
 			p(r, &s)
@@ -62,7 +62,7 @@ func tier(name string, priority int, namespaces, pods string, parts []part) stat
 }
 
 // types are the policyTypes.
-func types(list ...string) part { return func(_ *room, s *said) { s.types = list } }
+func types(list ...string) part { return func(_ *testLab, s *said) { s.types = list } }
 
 // in and out are rules of a network policy.
 func in(items ...item) part  { return inDo("", items...) }
@@ -70,14 +70,14 @@ func out(items ...item) part { return outDo("", items...) }
 
 // inDo and outDo are rules with an action.
 func inDo(action string, items ...item) part {
-	return func(r *room, s *said) { s.ingress = append(s.ingress, rule(r, action, items)) }
+	return func(r *testLab, s *said) { s.ingress = append(s.ingress, rule(r, action, items)) }
 }
 
 func outDo(action string, items ...item) part {
-	return func(r *room, s *said) { s.egress = append(s.egress, rule(r, action, items)) }
+	return func(r *testLab, s *said) { s.egress = append(s.egress, rule(r, action, items)) }
 }
 
-func rule(r *room, action string, items []item) topology.PolicyRuleSpec {
+func rule(r *testLab, action string, items []item) topology.PolicyRuleSpec {
 	var out topology.PolicyRuleSpec
 	if action != "" {
 		out.Action = set(action)
@@ -94,14 +94,14 @@ func pods(s string) item { return both("-", s) }
 func namespaces(s string) item { return both(s, "-") }
 
 func both(namespaces, pods string) item {
-	return func(_ *room, rule *topology.PolicyRuleSpec) {
+	return func(_ *testLab, rule *topology.PolicyRuleSpec) {
 		rule.Peers = append(rule.Peers, topology.PeerSpec{NamespaceSelector: selector(namespaces), PodSelector: selector(pods)})
 	}
 }
 
-// block is a peer by a block of addresses and what it excepts.
+// block is a peer by a CIDR and its exceptions.
 func block(name string, except ...string) item {
-	return func(r *room, rule *topology.PolicyRuleSpec) {
+	return func(r *testLab, rule *topology.PolicyRuleSpec) {
 		p := topology.PeerSpec{Block: set(r.block(name))}
 		for _, e := range except {
 			p.Except = append(p.Except, set(r.block(e)))
@@ -110,9 +110,9 @@ func block(name string, except ...string) item {
 	}
 }
 
-// networks is a peer of a cluster policy by blocks of addresses.
+// networks is a peer of a cluster policy by CIDRs.
 func networks(names ...string) item {
-	return func(r *room, rule *topology.PolicyRuleSpec) {
+	return func(r *testLab, rule *topology.PolicyRuleSpec) {
 		var list []netip.Prefix
 		for _, n := range names {
 			list = append(list, r.block(n))
@@ -123,7 +123,7 @@ func networks(names ...string) item {
 
 // ports are ports of a rule: tcp, tcp/80, 80, tcp/80-81, tcp/web, web.
 func ports(list ...string) item {
-	return func(_ *room, rule *topology.PolicyRuleSpec) {
+	return func(_ *testLab, rule *topology.PolicyRuleSpec) {
 		for _, text := range list {
 			rule.Ports = append(rule.Ports, port(text))
 		}
@@ -155,8 +155,8 @@ func port(text string) topology.PolicyPortSpec {
 	return p
 }
 
-// selector reads conditions with "; " between: key=value, key in a,b, key notin a,b,
-// key, !key. "-" is a selector that was not written, "" one without conditions.
+// selector parses conditions separated by "; ": key=value, key in a,b, key notin a,b,
+// key, !key. "-" is an absent selector, "" one without conditions.
 func selector(text string) topology.SelectorSpec {
 	if text == "-" {
 		return topology.SelectorSpec{}
@@ -188,9 +188,9 @@ func selector(text string) topology.SelectorSpec {
 	return s
 }
 
-// label changes a label of a pod; an empty value takes it away.
+// label changes a label of a pod; an empty value removes it.
 func label(pod, key, value string) statement {
-	return func(_ *room, spec *topology.Spec) {
+	return func(_ *testLab, spec *topology.Spec) {
 		for i := range spec.Pods {
 			if p := &spec.Pods[i]; p.Namespace.Value+"/"+p.Name() == pod {
 				relabel(p.Labels, key, value)
@@ -201,7 +201,7 @@ func label(pod, key, value string) statement {
 
 // namespaceLabel changes a label of a namespace.
 func namespaceLabel(name, key, value string) statement {
-	return func(_ *room, spec *topology.Spec) {
+	return func(_ *testLab, spec *topology.Spec) {
 		for i := range spec.Namespaces {
 			if n := &spec.Namespaces[i]; n.Name == name {
 				relabel(n.Labels, key, value)
@@ -217,9 +217,9 @@ func relabel(labels map[string]string, key, value string) {
 	}
 }
 
-// hostEgress makes egress policies hold towards the pod's own node.
+// hostEgress enforces egress policies towards the pod's own node.
 func hostEgress() statement {
-	return func(_ *room, spec *topology.Spec) { spec.PolicyOptions.HostEgress = set("enforce") }
+	return func(_ *testLab, spec *topology.Spec) { spec.PolicyOptions.HostEgress = set("enforce") }
 }
 
 // contains reports whether a block of the specification holds an address.

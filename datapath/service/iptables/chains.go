@@ -1,7 +1,7 @@
 package iptables
 
 import (
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -11,9 +11,9 @@ func (pc *portCompiler) chains() {
 		pc.externalChain()
 	}
 	if pc.firewalled() {
-		pc.firewallChain(plan.Jump{Chain: pc.names.ext})
-		// It counts what the filter table is about to drop.
-		pc.nat.add(pc.names.fw, pc.o, nil, plan.Comment{Text: "other traffic to " + pc.name + " will be dropped by " + proxyFirewall})
+		pc.firewallChain(iptables.Jump{Chain: pc.names.ext})
+		// It counts what the filter table will drop.
+		pc.nat.add(pc.names.fw, pc.o, nil, iptables.Comment{Text: "other traffic to " + pc.name + " will be dropped by " + proxyFirewall})
 	}
 	if pc.UsesCluster() {
 		pc.balance(pc.names.svc, pc.Cluster)
@@ -26,17 +26,17 @@ func (pc *portCompiler) chains() {
 // externalChain adds KUBE-EXT-…, which all external destinations of the port lead
 // to.
 func (pc *portCompiler) externalChain() {
-	comment := func(what string) plan.Match {
-		return plan.Comment{Text: what + " " + pc.name + " external destinations"}
+	comment := func(what string) iptables.Match {
+		return iptables.Comment{Text: what + " " + pc.name + " external destinations"}
 	}
-	ext, cluster := pc.names.ext, plan.Jump{Chain: pc.names.svc}
+	ext, cluster := pc.names.ext, iptables.Jump{Chain: pc.names.svc}
 	if pc.ExternalLocal() {
-		// What comes from this node's side of the cluster goes to all endpoints, as if
-		// it went out to a load balancer and came back in elsewhere. The node itself
-		// may use the very service address as its source, so it is masqueraded.
-		fromNode := plan.AddrType{Src: "LOCAL"}
+		// What comes from pods or the node itself goes to all endpoints, as if it went
+		// out to a load balancer and came back in elsewhere. The node itself may use the
+		// service address as its source, so it is masqueraded.
+		fromNode := iptables.AddrType{Src: "LOCAL"}
 		if pc.local.IsValid() {
-			pc.nat.add(ext, pc.o, cluster, comment("pod traffic for"), plan.Src{Prefix: pc.local})
+			pc.nat.add(ext, pc.o, cluster, comment("pod traffic for"), iptables.Src{Prefix: pc.local})
 		}
 		pc.nat.add(ext, pc.o, toMarkMasq, comment("masquerade LOCAL traffic for"), fromNode)
 		pc.nat.add(ext, pc.o, cluster, comment("route LOCAL traffic for"), fromNode)
@@ -45,25 +45,25 @@ func (pc *portCompiler) externalChain() {
 		pc.nat.add(ext, pc.o, toMarkMasq, comment("masquerade traffic for"))
 	}
 	if pc.hasExternal() {
-		pc.nat.add(ext, pc.o, plan.Jump{Chain: pc.externalPolicyChain()})
+		pc.nat.add(ext, pc.o, iptables.Jump{Chain: pc.externalPolicyChain()})
 	}
 }
 
-// firewallChain adds to KUBE-FW-… who may go on to the load balancer's endpoints.
-// Where the node itself may, so may its own load balancer addresses: a node on
-// which one is bound sends to it from it.
-func (pc *portCompiler) firewallChain(to plan.Target) {
-	comment := plan.Comment{Text: pc.name + " loadbalancer IP"}
+// firewallChain adds to KUBE-FW-… the sources that may go on to the load balancer's
+// endpoints. Where the node itself may, so may its own load balancer addresses: a node
+// that has one bound uses it as the source of what it sends to it.
+func (pc *portCompiler) firewallChain(to iptables.Target) {
+	comment := iptables.Comment{Text: pc.name + " loadbalancer IP"}
 	fromNode := false
 	for _, r := range pc.SourceRanges {
-		pc.nat.add(pc.names.fw, pc.o, to, comment, plan.Src{Prefix: r})
+		pc.nat.add(pc.names.fw, pc.o, to, comment, iptables.Src{Prefix: r})
 		fromNode = fromNode || pc.nodeIP.IsValid() && r.Contains(pc.nodeIP)
 	}
 	if !fromNode {
 		return
 	}
 	for _, a := range pc.VIPs {
-		pc.nat.add(pc.names.fw, pc.o, to, comment, plan.Src{Prefix: single(a)})
+		pc.nat.add(pc.names.fw, pc.o, to, comment, iptables.Src{Prefix: single(a)})
 	}
 }
 
@@ -71,9 +71,9 @@ func (pc *portCompiler) firewallChain(to plan.Target) {
 // endpoints, each with the same probability in the end.
 func (pc *portCompiler) balance(chain string, endpoints []*topology.Endpoint) {
 	list := pc.part(endpoints)
-	comments := make([]plan.Match, len(list))
+	comments := make([]iptables.Match, len(list))
 	for i, e := range list {
-		comments[i] = plan.Comment{Text: pc.name + " -> " + e.addr}
+		comments[i] = iptables.Comment{Text: pc.name + " -> " + e.addr}
 	}
 	pc.stick(chain, list, comments)
 	pc.pick(chain, list, comments)
@@ -93,34 +93,34 @@ func (pc *portCompiler) part(endpoints []*topology.Endpoint) []endpoint {
 	return list
 }
 
-// stick adds, under session affinity, that a client goes where it went lately.
-func (pc *portCompiler) stick(chain string, list []endpoint, comments []plan.Match) {
+// stick adds, under session affinity, that a client goes to its most recent endpoint.
+func (pc *portCompiler) stick(chain string, list []endpoint, comments []iptables.Match) {
 	seconds := pc.Service.AffinitySeconds
 	if seconds == 0 {
 		return
 	}
 	for i, e := range list {
-		lately := plan.Recent{List: e.chain, Seconds: seconds, Reap: true, IPv6: pc.ipv6}
-		pc.nat.add(chain, pc.o, plan.Jump{Chain: e.chain}, pc.said(comments[i], lately)...)
+		lately := iptables.Recent{List: e.chain, Seconds: seconds, Reap: true, IPv6: pc.ipv6}
+		pc.nat.add(chain, pc.o, iptables.Jump{Chain: e.chain}, pc.commented(comments[i], lately)...)
 	}
 }
 
 // pick adds the choice: of n, the first with probability 1/n, the second with
 // 1/(n-1), the last always.
-func (pc *portCompiler) pick(chain string, list []endpoint, comments []plan.Match) {
+func (pc *portCompiler) pick(chain string, list []endpoint, comments []iptables.Match) {
 	for i, e := range list {
-		matches := pc.said(comments[i])
+		matches := pc.commented(comments[i])
 		if left := len(list) - i; left > 1 {
 			matches = append(matches, pc.chance(left))
 		}
-		pc.nat.add(chain, pc.o, plan.Jump{Chain: e.chain}, matches...)
+		pc.nat.add(chain, pc.o, iptables.Jump{Chain: e.chain}, matches...)
 	}
 }
 
-// said returns the matches after a comment, which the rules of endpoints have
+// commented returns the matches after a comment, which the rules of endpoints have
 // unless there are very many of them: comments are half of the rules' bytes.
-func (pc *portCompiler) said(comment plan.Match, matches ...plan.Match) []plan.Match {
-	list := make([]plan.Match, 0, len(matches)+2)
+func (pc *portCompiler) commented(comment iptables.Match, matches ...iptables.Match) []iptables.Match {
+	list := make([]iptables.Match, 0, len(matches)+2)
 	if !pc.large {
 		list = append(list, comment)
 	}
@@ -129,16 +129,16 @@ func (pc *portCompiler) said(comment plan.Match, matches ...plan.Match) []plan.M
 
 // endpoints adds a KUBE-SEP-… chain for every endpoint that this node may use.
 func (pc *portCompiler) endpoints() {
-	var comment plan.Match = plan.Comment{Text: pc.name}
+	var comment iptables.Match = iptables.Comment{Text: pc.name}
 	protocol := pc.protocol()
 	for _, e := range pc.all {
 		// A connection of the endpoint to itself: without another source the reply
-		// would never leave the pod, and the answer come from the wrong address.
-		pc.nat.add(e.chain, pc.o, toMarkMasq, pc.said(comment, plan.Src{Prefix: single(e.Addr.Addr())})...)
-		matches := pc.said(comment)
+		// would never leave the pod, and would come from the wrong address.
+		pc.nat.add(e.chain, pc.o, toMarkMasq, pc.commented(comment, iptables.Src{Prefix: single(e.Addr.Addr())})...)
+		matches := pc.commented(comment)
 		if pc.Service.AffinitySeconds != 0 {
-			matches = append(matches, plan.Recent{List: e.chain, Set: true, IPv6: pc.ipv6})
+			matches = append(matches, iptables.Recent{List: e.chain, Set: true, IPv6: pc.ipv6})
 		}
-		pc.nat.add(e.chain, pc.o, plan.DNAT{To: e.Addr}, append(matches, protocol)...)
+		pc.nat.add(e.chain, pc.o, iptables.DNAT{To: e.Addr}, append(matches, protocol)...)
 	}
 }

@@ -9,12 +9,12 @@
 //     KUBE-NODEPORTS, and the rule for 31380 there to KUBE-EXT-….
 //  2. KUBE-EXT-… (external destinations) marks for masquerade under traffic policy
 //     Cluster and goes on to KUBE-SVC-…. Under Local it lets pods and the node
-//     itself take the short cut to KUBE-SVC-…, and everybody else go to
-//     KUBE-SVL-…, which knows this node's endpoints only.
+//     itself short-circuit to KUBE-SVC-…, and all others go to KUBE-SVL-…, which
+//     knows this node's endpoints only.
 //  3. KUBE-SVC-… or KUBE-SVL-… picks an endpoint: of n, the first rule matches with
 //     probability 1/n, the second with 1/(n-1), the last always.
 //  4. KUBE-SEP-… rewrites the destination, and first marks for masquerade when the
-//     source is that very endpoint (hairpin): else it would answer itself.
+//     source is the same endpoint (hairpin): otherwise it would answer itself.
 //  5. filter FORWARD: KUBE-FORWARD accepts what is marked and what belongs to a
 //     connection. What reached no endpoint still has the service's address and is
 //     rejected or dropped in KUBE-EXTERNAL-SERVICES.
@@ -27,15 +27,15 @@
 // to a later one has to pass (about 10 ns each), a chain, and per endpoint a rule
 // and a chain of two.
 //
-// A load balancer address takes the same way from KUBE-SERVICES; with source ranges
-// by way of KUBE-FW-…, and who is in none of them is dropped in
-// KUBE-PROXY-FIREWALL. Session affinity adds a rule per endpoint before the choice,
-// which asks the list of addresses that the endpoint's chain keeps (xt_recent).
+// A load balancer address takes the same path from KUBE-SERVICES; with source ranges
+// via KUBE-FW-…, and sources outside the ranges are dropped in KUBE-PROXY-FIREWALL.
+// Session affinity adds a rule per endpoint before the choice, which matches the list of
+// addresses that the endpoint's chain keeps (xt_recent).
 //
 // More than 1000 endpoints have no comments. One endpoint that changes changes its
 // chain and its service's: the restore carries no other.
 //
-// names.go names the chains, static.go has the rules that are there without any
-// service, services.go the entries per service port, chains.go what they lead to,
-// filter.go what refuses and drops. legacy.go is the layout of older versions.
+// names.go names the chains, static.go has the rules that exist without any service,
+// services.go the entries per service port, chains.go the chains that they lead to,
+// filter.go what is rejected and dropped. legacy.go is the layout of older versions.
 package iptables

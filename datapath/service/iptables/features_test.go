@@ -26,7 +26,7 @@ func TestFeatures(t *testing.T) {
 		svc  *topology.Service
 		want string // "filter" before a chain's name: of that table
 	}{{
-		name: "session affinity asks before it picks, and notes what was picked",
+		name: "session affinity matches before it picks, and records what was picked",
 		svc:  port80("ns1", "svc1", "172.30.0.41", func(s *topology.Service) { s.AffinitySeconds = 10800 }, three[:2]...),
 		want: `
 KUBE-SVC-XPGD46QRK7WJZT7O
@@ -123,7 +123,7 @@ KUBE-SVC-XPGD46QRK7WJZT7O
   -m comment --comment "ns1/svc1:p80 -> 10.180.0.1:80" -j KUBE-SEP-SXIVWICOYRO3J4NJ
 `,
 	}, {
-		name: "pods are not told apart",
+		name: "local traffic is not detected",
 		lab:  func(l *topology.Lab) { l.Proxy.DetectLocal = "none" },
 		svc: port80("ns1", "svc1", "172.30.0.41", func(s *topology.Service) {
 			s.Type, s.Ports[0].NodePort, s.ExternalTrafficPolicy = topology.NodePort, 3001, topology.PolicyLocal

@@ -1,16 +1,16 @@
 package iptables
 
 import (
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
-// The filter table sees a packet after nat had its chance: one that still has a
-// service's address found no endpoint.
+// The filter table sees a packet after nat: one that still has a service's address
+// found no endpoint.
 
 // refuse rejects everything that goes to a port without any endpoint.
 func (pc *portCompiler) refuse() {
-	var target plan.Reject
+	var target iptables.Reject
 	if pc.ipv6 {
 		target.With = "icmp6-port-unreachable"
 	}
@@ -19,18 +19,18 @@ func (pc *portCompiler) refuse() {
 	pc.filterExternal(comment, target)
 }
 
-// dropWithoutLocal drops what policy Local keeps from the endpoints that there are
-// on other nodes, for silence, not a refusal, tells a load balancer to go elsewhere;
-// and what may not use the load balancer's addresses.
+// dropWithoutLocal drops what policy Local keeps from the endpoints on other nodes,
+// since silence, not a refusal, makes a load balancer try elsewhere; and what may not
+// use the load balancer's addresses.
 func (pc *portCompiler) dropWithoutLocal() {
 	pc.dropInternal()
 	if !pc.hasExternal() {
-		pc.filterExternal(pc.name+" has no local endpoints", plan.Drop{})
+		pc.filterExternal(pc.name+" has no local endpoints", iptables.Drop{})
 	}
 	if pc.firewalled() {
 		comment := pc.name + " traffic not accepted by " + pc.names.fw
 		for _, a := range pc.VIPs {
-			pc.filter.add(proxyFirewall, pc.o, plan.Drop{}, pc.to(comment, a)...)
+			pc.filter.add(proxyFirewall, pc.o, iptables.Drop{}, pc.to(comment, a)...)
 		}
 	}
 }
@@ -39,12 +39,12 @@ func (pc *portCompiler) dropWithoutLocal() {
 // local.
 func (pc *portCompiler) dropInternal() {
 	if !pc.hasInternal() {
-		pc.filter.add(services, pc.o, plan.Drop{}, pc.to(pc.name+" has no local endpoints", pc.ClusterIP)...)
+		pc.filter.add(services, pc.o, iptables.Drop{}, pc.to(pc.name+" has no local endpoints", pc.ClusterIP)...)
 	}
 }
 
 // filterExternal applies to all external destinations of the port.
-func (pc *portCompiler) filterExternal(comment string, target plan.Target) {
+func (pc *portCompiler) filterExternal(comment string, target iptables.Target) {
 	for _, a := range pc.ExternalIPs {
 		pc.filter.add(externalServices, pc.o, target, pc.to(comment, a)...)
 	}
@@ -52,15 +52,15 @@ func (pc *portCompiler) filterExternal(comment string, target plan.Target) {
 		pc.filter.add(externalServices, pc.o, target, pc.to(comment, a)...)
 	}
 	if pc.sp.NodePort != 0 {
-		pc.filter.add(externalServices, pc.o, target, plan.Comment{Text: comment}, plan.AddrType{Dst: "LOCAL"},
-			pc.protocol(), plan.DPort{Port: pc.sp.NodePort})
+		pc.filter.add(externalServices, pc.o, target, iptables.Comment{Text: comment}, iptables.AddrType{Dst: "LOCAL"},
+			pc.protocol(), iptables.DPort{Port: pc.sp.NodePort})
 	}
 }
 
-// healthCheck lets load balancers ask, whether or not there are endpoints.
+// healthCheck admits health checks of load balancers, with endpoints or without.
 func (pc *portCompiler) healthCheck() {
 	if pc.HealthCheckNodePort != 0 {
-		pc.filter.add(nodePorts, pc.o, plan.Accept{}, plan.Comment{Text: pc.name + " health check node port"},
-			plan.Proto{Name: string(topology.TCP)}, plan.DPort{Port: pc.HealthCheckNodePort})
+		pc.filter.add(nodePorts, pc.o, iptables.Accept{}, iptables.Comment{Text: pc.name + " health check node port"},
+			iptables.Proto{Name: string(topology.TCP)}, iptables.DPort{Port: pc.HealthCheckNodePort})
 	}
 }

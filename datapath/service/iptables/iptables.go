@@ -5,15 +5,13 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/service"
+	"github.com/netlab/netlab/topology"
 )
 
-// LegacyLayout is the proxy's layout that legacy.go describes; all others are that
-// of kube-proxy 1.35.
-const LegacyLayout = "legacy"
-
-// largeCluster is the number of endpoints from which on their rules have no
-// comments (largeClusterEndpointsThreshold in kubernetes pkg/proxy/iptables).
+// largeCluster is the number of endpoints above which their rules have no comments
+// (largeClusterEndpointsThreshold in kubernetes pkg/proxy/iptables).
 const largeCluster = 1000
 
 // Backend is the proxy mode iptables.
@@ -23,6 +21,15 @@ var _ service.Backend = Backend{}
 
 // Name is iptables.
 func (Backend) Name() string { return "iptables" }
+
+// Facts says that rules translate, and that what they cannot translate back is dropped.
+func (Backend) Facts() topology.ProxyFacts {
+	return topology.ProxyFacts{
+		About:      "chains of the table nat, a rule per endpoint",
+		Limits:     "the time to program grows with the number of services",
+		Translates: true, LoopbackNodePorts: true, DropsInvalid: true, Layouts: true,
+	}
+}
 
 // Compile returns the tables nat, filter and mangle of each IP family.
 func (Backend) Compile(v service.View) (plan.Netns, error) {
@@ -49,8 +56,8 @@ type compiler struct {
 	ipv6                bool
 	legacy              bool         // the layout of older versions
 	large               bool         // too many endpoints for comments
-	local               netip.Prefix // sources that are pods; invalid: they are not told apart
-	nodeIP              netip.Addr   // the node's address on the wire; invalid: none of this family
+	local               netip.Prefix // sources that are pods; invalid: local traffic is not detected
+	nodeIP              netip.Addr   // the node's address on the underlay; invalid: none of this family
 	proxy               plan.Origin
 	nat, filter, mangle *tableBuilder
 }
@@ -58,12 +65,12 @@ type compiler struct {
 func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 	ipv6 := podCIDR.Addr().Is6()
 	c := &compiler{
-		view: v, ipv6: ipv6, legacy: v.Lab.Proxy.Layout == LegacyLayout,
+		view: v, ipv6: ipv6, legacy: v.Lab.Proxy.Layout == topology.LayoutLegacy,
 		proxy:  plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line},
 		filter: newTable("filter", ipv6, 0),
 		mangle: newTable("mangle", ipv6, 0),
 	}
-	if v.Lab.Proxy.DetectLocal != "none" {
+	if v.Lab.Proxy.DetectLocal != topology.DetectNone {
 		c.local = podCIDR
 	}
 	if v.Node != nil {
@@ -85,7 +92,7 @@ func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 }
 
 // localNodePorts reports whether node ports answer on the loopback address. In IPv6
-// they never do, and with node port addresses only where those hold it.
+// they never do, and with node port addresses only where those contain it.
 func (c *compiler) localNodePorts() bool {
 	if c.ipv6 || !c.view.Lab.Proxy.LocalNodePorts {
 		return false
@@ -94,7 +101,7 @@ func (c *compiler) localNodePorts() bool {
 	return all || slices.ContainsFunc(cidrs, loopback4.Overlaps)
 }
 
-// sysctls lets packets to 127.0.0.1 leave it, for node ports on that address.
+// sysctls lets packets to 127.0.0.1 leave lo, for node ports on that address.
 func (c *compiler) sysctls() []plan.Sysctl {
 	if !c.localNodePorts() {
 		return nil
@@ -104,16 +111,16 @@ func (c *compiler) sysctls() []plan.Sysctl {
 
 // tableBuilder gathers the chains of a table. Built-in chains are made by hooks.
 type tableBuilder struct {
-	t     plan.Table
+	t     iptables.Table
 	index map[string]int
 }
 
-// newTable returns an empty table with room for so many chains.
+// newTable returns an empty table with room for a number of chains.
 func newTable(name string, ipv6 bool, chains int) *tableBuilder {
-	return &tableBuilder{t: plan.Table{Name: name, IPv6: ipv6, Chains: make([]plan.Chain, 0, chains)}, index: make(map[string]int, chains)}
+	return &tableBuilder{t: iptables.Table{Name: name, IPv6: ipv6, Chains: make([]iptables.Chain, 0, chains)}, index: make(map[string]int, chains)}
 }
 
-func (b *tableBuilder) table() plan.Table { return b.t }
+func (b *tableBuilder) table() iptables.Table { return b.t }
 
 // chain makes sure that a user-defined chain is there.
 func (b *tableBuilder) chain(name string) { b.ensure(name, "") }
@@ -121,18 +128,18 @@ func (b *tableBuilder) chain(name string) { b.ensure(name, "") }
 // builtin makes sure that a built-in chain is there.
 func (b *tableBuilder) builtin(name string) { b.ensure(name, "ACCEPT") }
 
-func (b *tableBuilder) ensure(name, policy string) *plan.Chain {
+func (b *tableBuilder) ensure(name, policy string) *iptables.Chain {
 	i, ok := b.index[name]
 	if !ok {
 		i = len(b.t.Chains)
 		b.index[name] = i
-		b.t.Chains = append(b.t.Chains, plan.Chain{Name: name, Policy: policy})
+		b.t.Chains = append(b.t.Chains, iptables.Chain{Name: name, Policy: policy})
 	}
 	return &b.t.Chains[i]
 }
 
 // add appends a rule to a chain, making it where it is missing.
-func (b *tableBuilder) add(chain string, o plan.Origin, target plan.Target, matches ...plan.Match) {
+func (b *tableBuilder) add(chain string, o plan.Origin, target iptables.Target, matches ...iptables.Match) {
 	c := b.ensure(chain, "")
-	c.Rules = append(c.Rules, plan.Rule{Matches: matches, Target: target, Origin: o})
+	c.Rules = append(c.Rules, iptables.Rule{Matches: matches, Target: target, Origin: o})
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // The legacy layout is that of kube-proxy before 1.24, which older articles show:
@@ -14,43 +14,43 @@ import (
 //   - each external destination marks and jumps on its own: node ports in
 //     KUBE-NODEPORTS, external addresses in KUBE-SERVICES, load balancer addresses
 //     in KUBE-FW-…;
-//   - under external policy Local they lead to KUBE-XLB-…, which holds the short cuts
+//   - under external policy Local they lead to KUBE-XLB-…, which has the short circuits
 //     and picks a local endpoint, all in one chain;
 //   - what may not pass is marked by KUBE-MARK-DROP, and dropped in KUBE-FIREWALL.
 //     kubelet hooks that into INPUT and OUTPUT only, so that a packet to a load
-//     balancer address leaked to whoever has it outside; here it is hooked into
+//     balancer address leaked to the host outside that has it; here it is hooked into
 //     FORWARD as well, so that both layouts behave alike;
 //   - ports without a name end in a colon, probabilities have five decimals.
 //
-// Internal policy Local is younger: it has KUBE-SVL-… here as well.
+// Internal policy Local is newer: it has KUBE-SVL-… here as well.
 
-// dropBit marks packets that KUBE-FIREWALL shall drop: kubelet's
+// dropBit marks packets that KUBE-FIREWALL drops: kubelet's
 // --iptables-drop-bit.
 const dropBit = 1 << 15
 
-var toMarkDrop = plan.Jump{Chain: markDrop}
+var toMarkDrop = iptables.Jump{Chain: markDrop}
 
 // legacyStatic adds the rules that mark for dropping and drop.
 func (c *compiler) legacyStatic() {
-	c.nat.add(markDrop, c.proxy, plan.OrMark{Bits: dropBit})
-	c.filter.add(firewall, c.proxy, plan.Drop{}, plan.Comment{Text: "kubernetes firewall for dropping marked packets"},
-		plan.Mark{Value: dropBit, Mask: dropBit})
+	c.nat.add(markDrop, c.proxy, iptables.OrMark{Bits: dropBit})
+	c.filter.add(firewall, c.proxy, iptables.Drop{}, iptables.Comment{Text: "kubernetes firewall for dropping marked packets"},
+		iptables.Mark{Value: dropBit, Mask: dropBit})
 }
 
-// legacyExternal is where an external destination goes that was marked for
-// masquerade if it has to be.
-func (pc *portCompiler) legacyExternal() plan.Jump {
+// legacyExternal is where an external destination goes once it is marked for
+// masquerading, if needed.
+func (pc *portCompiler) legacyExternal() iptables.Jump {
 	if pc.ExternalLocal() {
-		return plan.Jump{Chain: pc.names.xlb}
+		return iptables.Jump{Chain: pc.names.xlb}
 	}
-	return plan.Jump{Chain: pc.names.svc}
+	return iptables.Jump{Chain: pc.names.svc}
 }
 
 // legacyEntries adds the rules of KUBE-SERVICES and KUBE-NODEPORTS.
 func (pc *portCompiler) legacyEntries() {
 	if pc.hasInternal() {
 		pc.masqueradeInternal(services)
-		pc.nat.add(services, pc.o, plan.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
+		pc.nat.add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
 	}
 	pc.dropInternal()
 	for _, a := range pc.ExternalIPs {
@@ -61,7 +61,7 @@ func (pc *portCompiler) legacyEntries() {
 		pc.nat.add(services, pc.o, pc.legacyExternal(), to...)
 	}
 	for _, a := range pc.VIPs {
-		pc.nat.add(services, pc.o, plan.Jump{Chain: pc.names.fw}, pc.to(pc.name+" loadbalancer IP", a)...)
+		pc.nat.add(services, pc.o, iptables.Jump{Chain: pc.names.fw}, pc.to(pc.name+" loadbalancer IP", a)...)
 	}
 	if pc.sp.NodePort == 0 {
 		return
@@ -70,7 +70,7 @@ func (pc *portCompiler) legacyEntries() {
 	mark := to
 	if pc.ExternalLocal() {
 		// The node's own connections to 127.0.0.1.
-		mark = append(to[:len(to):len(to)], plan.Src{Prefix: loopback4})
+		mark = append(to[:len(to):len(to)], iptables.Src{Prefix: loopback4})
 	}
 	if !pc.ExternalLocal() || !pc.ipv6 {
 		pc.nat.add(nodePorts, pc.o, toMarkMasq, mark...)
@@ -97,17 +97,17 @@ func (pc *portCompiler) legacyChains() {
 	}
 }
 
-func (pc *portCompiler) legacyComments(list []endpoint, text func(i int) string) []plan.Match {
-	comments := make([]plan.Match, len(list))
+func (pc *portCompiler) legacyComments(list []endpoint, text func(i int) string) []iptables.Match {
+	comments := make([]iptables.Match, len(list))
 	for i := range list {
-		comments[i] = plan.Comment{Text: text(i)}
+		comments[i] = iptables.Comment{Text: text(i)}
 	}
 	return comments
 }
 
 // legacyFirewall adds KUBE-FW-…, through which all go to a load balancer address.
 func (pc *portCompiler) legacyFirewall() {
-	comment := plan.Comment{Text: pc.name + " loadbalancer IP"}
+	comment := iptables.Comment{Text: pc.name + " loadbalancer IP"}
 	if !pc.ExternalLocal() {
 		pc.nat.add(pc.names.fw, pc.o, toMarkMasq, comment)
 	}
@@ -120,16 +120,16 @@ func (pc *portCompiler) legacyFirewall() {
 
 // legacyLocal adds KUBE-XLB-….
 func (pc *portCompiler) legacyLocal() {
-	xlb, cluster := pc.names.xlb, plan.Jump{Chain: pc.names.svc}
+	xlb, cluster := pc.names.xlb, iptables.Jump{Chain: pc.names.svc}
 	if pc.local.IsValid() {
-		pc.nat.add(xlb, pc.o, cluster, plan.Comment{Text: "Redirect pods trying to reach external loadbalancer VIP to clusterIP"},
-			plan.Src{Prefix: pc.local})
+		pc.nat.add(xlb, pc.o, cluster, iptables.Comment{Text: "Redirect pods trying to reach external loadbalancer VIP to clusterIP"},
+			iptables.Src{Prefix: pc.local})
 	}
-	fromNode := plan.AddrType{Src: "LOCAL"}
-	pc.nat.add(xlb, pc.o, toMarkMasq, plan.Comment{Text: "masquerade LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
-	pc.nat.add(xlb, pc.o, cluster, plan.Comment{Text: "route LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
+	fromNode := iptables.AddrType{Src: "LOCAL"}
+	pc.nat.add(xlb, pc.o, toMarkMasq, iptables.Comment{Text: "masquerade LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
+	pc.nat.add(xlb, pc.o, cluster, iptables.Comment{Text: "route LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
 	if len(pc.Local) == 0 {
-		pc.nat.add(xlb, pc.o, toMarkDrop, plan.Comment{Text: pc.name + " has no local endpoints"})
+		pc.nat.add(xlb, pc.o, toMarkDrop, iptables.Comment{Text: pc.name + " has no local endpoints"})
 		return
 	}
 	list := pc.part(pc.Local)
@@ -138,10 +138,10 @@ func (pc *portCompiler) legacyLocal() {
 }
 
 // chance is the probability of one of n.
-func (c *compiler) chance(n int) plan.Match {
+func (c *compiler) chance(n int) iptables.Match {
 	p := 1 / float64(n)
 	if c.legacy {
 		p = math.Round(p*1e5) / 1e5
 	}
-	return plan.Random{Probability: p}
+	return iptables.Random{Probability: p}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-func legacyLayout(l *topology.Lab) { l.Proxy.Layout = LegacyLayout }
+func legacyLayout(l *topology.Lab) { l.Proxy.Layout = topology.LayoutLegacy }
 
 // The names are those of articles about older versions.
 func TestLegacyNamesHaveAColon(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Names of the chains that are there without any service.
+// Names of the chains that exist without any service.
 const (
 	services         = "KUBE-SERVICES"
 	externalServices = "KUBE-EXTERNAL-SERVICES"
@@ -44,7 +44,7 @@ type chainNames struct {
 	svc string // endpoints under policy Cluster
 	svl string // endpoints under policy Local
 	ext string // all external destinations
-	fw  string // who may use load balancer addresses
+	fw  string // sources that may use load balancer addresses
 	xlb string // legacy layout: external destinations under policy Local
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
 )
@@ -19,7 +20,7 @@ type portCompiler struct {
 	o     plan.Origin
 }
 
-// endpoint is an endpoint with the texts that rules need of it.
+// endpoint is an endpoint with the texts that rules need.
 type endpoint struct {
 	*topology.Endpoint
 	addr  string // 10.244.1.2:8080
@@ -55,8 +56,7 @@ func (pc *portCompiler) hasInternal() bool {
 	return pc.Any && (!pc.InternalLocal() || len(pc.Local) > 0)
 }
 
-// hasExternal reports whether external traffic finds one that did not take a short
-// cut.
+// hasExternal reports whether external traffic that is not short-circuited finds one.
 func (pc *portCompiler) hasExternal() bool {
 	return pc.Any && (!pc.ExternalLocal() || len(pc.Local) > 0)
 }
@@ -69,7 +69,7 @@ func (pc *portCompiler) internalChain() string {
 	return pc.names.svc
 }
 
-// externalPolicyChain is where external traffic goes that took no short cut.
+// externalPolicyChain is where external traffic goes that is not short-circuited.
 func (pc *portCompiler) externalPolicyChain() string {
 	if pc.ExternalLocal() {
 		return pc.names.svl
@@ -77,20 +77,22 @@ func (pc *portCompiler) externalPolicyChain() string {
 	return pc.names.svc
 }
 
-// firewalled reports whether only some may use the load balancer addresses.
+// firewalled reports whether only some sources may use the load balancer addresses.
 func (pc *portCompiler) firewalled() bool { return len(pc.VIPs) > 0 && len(pc.SourceRanges) > 0 }
 
 // to matches an address and the port of the service, in kube-proxy's order.
-func (pc *portCompiler) to(comment string, a netip.Addr) []plan.Match {
-	return []plan.Match{plan.Comment{Text: comment}, pc.protocol(), plan.Dst{Prefix: single(a)}, plan.DPort{Port: pc.sp.Port}}
+func (pc *portCompiler) to(comment string, a netip.Addr) []iptables.Match {
+	return []iptables.Match{iptables.Comment{Text: comment}, pc.protocol(), iptables.Dst{Prefix: single(a)}, iptables.DPort{Port: pc.sp.Port}}
 }
 
 // toNodePort matches the node port.
-func (pc *portCompiler) toNodePort(comment string) []plan.Match {
-	return []plan.Match{plan.Comment{Text: comment}, pc.protocol(), plan.DPort{Port: pc.sp.NodePort}}
+func (pc *portCompiler) toNodePort(comment string) []iptables.Match {
+	return []iptables.Match{iptables.Comment{Text: comment}, pc.protocol(), iptables.DPort{Port: pc.sp.NodePort}}
 }
 
-func (pc *portCompiler) protocol() plan.Match { return plan.Proto{Name: string(pc.sp.Protocol)} }
+func (pc *portCompiler) protocol() iptables.Match {
+	return iptables.Proto{Name: string(pc.sp.Protocol)}
+}
 
 func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
@@ -98,10 +100,10 @@ func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) 
 // port's chains.
 func (pc *portCompiler) entries() {
 	if pc.hasInternal() {
-		pc.nat.add(services, pc.o, plan.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
+		pc.nat.add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
 		pc.masqueradeInternal(pc.internalChain())
 	}
-	external := plan.Jump{Chain: pc.names.ext}
+	external := iptables.Jump{Chain: pc.names.ext}
 	for _, a := range pc.ExternalIPs {
 		pc.nat.add(services, pc.o, external, pc.to(pc.name+" external IP", a)...)
 	}
@@ -118,13 +120,13 @@ func (pc *portCompiler) entries() {
 }
 
 // masqueradeInternal adds to a chain that traffic to the cluster IP is marked when
-// it does not come from a pod: the endpoint's node may not know the way back to it.
+// it does not come from a pod: the endpoint's node may have no route back to it.
 func (pc *portCompiler) masqueradeInternal(chain string) {
 	matches := pc.to(pc.name+" cluster IP", pc.ClusterIP)
 	switch {
 	case pc.view.Lab.Proxy.MasqueradeAll:
 	case pc.local.IsValid():
-		matches = append(matches, plan.Src{Prefix: pc.local, Not: true})
+		matches = append(matches, iptables.Src{Prefix: pc.local, Not: true})
 	default:
 		return
 	}

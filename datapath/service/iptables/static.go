@@ -4,20 +4,20 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// masqueradeBit marks packets that KUBE-POSTROUTING shall masquerade: bit 14, as
+// masqueradeBit marks packets that KUBE-POSTROUTING masquerades: bit 14, as
 // kube-proxy's --iptables-masquerade-bit.
 const masqueradeBit = 1 << 14
 
 var (
-	isNew      = plan.CTState{States: []string{"NEW"}}
+	isNew      = iptables.CTState{States: []string{"NEW"}}
 	loopback4  = netip.MustParsePrefix("127.0.0.0/8")
 	loopback6  = netip.MustParsePrefix("::1/128")
-	isMarked   = plan.Mark{Value: masqueradeBit, Mask: masqueradeBit}
-	notMarked  = plan.Mark{Value: masqueradeBit, Mask: masqueradeBit, Not: true}
-	toMarkMasq = plan.Jump{Chain: markMasq}
+	isMarked   = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit}
+	notMarked  = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit, Not: true}
+	toMarkMasq = iptables.Jump{Chain: markMasq}
 )
 
 // hooks leads from the built-in chains to ours, in the order that results from
@@ -49,19 +49,19 @@ func (c *compiler) hooks() {
 		if h.to == proxyFirewall && c.legacy || h.from == "FORWARD" && h.to == firewall && !c.legacy {
 			continue
 		}
-		var matches []plan.Match
+		var matches []iptables.Match
 		if h.onlyNew {
 			matches = append(matches, isNew)
 		}
 		if h.comment != "" {
-			matches = append(matches, plan.Comment{Text: h.comment})
+			matches = append(matches, iptables.Comment{Text: h.comment})
 		}
 		h.table.builtin(h.from)
 		h.table.chain(h.to)
-		h.table.add(h.from, c.proxy, plan.Jump{Chain: h.to}, matches...)
+		h.table.add(h.from, c.proxy, iptables.Jump{Chain: h.to}, matches...)
 	}
 	for _, t := range []*tableBuilder{c.mangle, c.nat, c.filter} {
-		t.chain(canary) // kube-proxy makes all rules anew when it is gone
+		t.chain(canary) // kube-proxy recreates all rules when it is gone
 	}
 	c.nat.chain(nodePorts)
 	c.nat.chain(markMasq)
@@ -70,54 +70,54 @@ func (c *compiler) hooks() {
 // static adds the rules that serve all services.
 func (c *compiler) static() {
 	o := c.proxy
-	c.nat.add(markMasq, o, plan.OrMark{Bits: masqueradeBit})
-	requiringSNAT := plan.Comment{Text: "kubernetes service traffic requiring SNAT"}
+	c.nat.add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
+	requiringSNAT := iptables.Comment{Text: "kubernetes service traffic requiring SNAT"}
 	if c.legacy {
 		c.legacyStatic()
-		c.nat.add(postrouting, o, plan.Masquerade{}, requiringSNAT, isMarked)
+		c.nat.add(postrouting, o, iptables.Masquerade{}, requiringSNAT, isMarked)
 	} else {
-		c.nat.add(postrouting, o, plan.Return{}, notMarked)
-		// Without the mark a packet that passes here again, as after a tunnel, is not
+		c.nat.add(postrouting, o, iptables.Return{}, notMarked)
+		// Without the mark, a packet that passes here again, as after a tunnel, is not
 		// rewritten twice.
-		c.nat.add(postrouting, o, plan.XorMark{Bits: masqueradeBit})
-		c.nat.add(postrouting, o, plan.Masquerade{RandomFully: true}, requiringSNAT)
+		c.nat.add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
+		c.nat.add(postrouting, o, iptables.Masquerade{RandomFully: true}, requiringSNAT)
 	}
 
 	if c.localNodePorts() {
 		// route_localnet lets a neighbour reach 127.0.0.1 of the node: kubernetes
 		// issue 90259.
-		c.filter.add(firewall, o, plan.Drop{}, plan.Comment{Text: "block incoming localnet connections"},
-			plan.Dst{Prefix: loopback4}, plan.Src{Prefix: loopback4, Not: true},
-			plan.CTState{States: []string{"RELATED", "ESTABLISHED", "DNAT"}, Not: true})
+		c.filter.add(firewall, o, iptables.Drop{}, iptables.Comment{Text: "block incoming localnet connections"},
+			iptables.Dst{Prefix: loopback4}, iptables.Src{Prefix: loopback4, Not: true},
+			iptables.CTState{States: []string{"RELATED", "ESTABLISHED", "DNAT"}, Not: true})
 	}
 
-	// A late packet of a backend that conntrack cannot place would leave with the
-	// backend's own address, and the client reset the connection: kubernetes issue
-	// 74839.
-	c.filter.add(forward, o, plan.Drop{}, plan.CTState{States: []string{"INVALID"}})
-	c.filter.add(forward, o, plan.Accept{}, plan.Comment{Text: "kubernetes forwarding rules"}, isMarked)
-	c.filter.add(forward, o, plan.Accept{}, plan.Comment{Text: "kubernetes forwarding conntrack rule"},
-		plan.CTState{States: []string{"RELATED", "ESTABLISHED"}})
+	// A late packet of a backend that conntrack cannot match would leave with the
+	// backend's own address, and the client would reset the connection: kubernetes
+	// issue 74839.
+	c.filter.add(forward, o, iptables.Drop{}, iptables.CTState{States: []string{"INVALID"}})
+	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
+	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
+		iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}})
 }
 
-// nodePortHook adds the end of KUBE-SERVICES: to an address of the node and to no
-// service address, so perhaps to a node port.
+// nodePortHook adds the end of KUBE-SERVICES: a packet to an address of the node that
+// is not a service address may be for a node port.
 func (c *compiler) nodePortHook() {
-	comment := plan.Comment{Text: "kubernetes service nodeports; NOTE: this must be the last rule in this chain"}
-	add := func(matches ...plan.Match) {
-		c.nat.add(services, c.proxy, plan.Jump{Chain: nodePorts}, append([]plan.Match{comment}, matches...)...)
+	comment := iptables.Comment{Text: "kubernetes service nodeports; NOTE: this must be the last rule in this chain"}
+	add := func(matches ...iptables.Match) {
+		c.nat.add(services, c.proxy, iptables.Jump{Chain: nodePorts}, append([]iptables.Match{comment}, matches...)...)
 	}
 	addrs, all := c.nodePortAddrs()
-	toNode := plan.AddrType{Dst: "LOCAL"}
+	toNode := iptables.AddrType{Dst: "LOCAL"}
 	switch {
 	case !all:
 		for _, a := range addrs {
-			add(plan.Dst{Prefix: netip.PrefixFrom(a, a.BitLen())})
+			add(iptables.Dst{Prefix: netip.PrefixFrom(a, a.BitLen())})
 		}
 	case c.ipv6:
-		add(toNode, plan.Dst{Prefix: loopback6, Not: true})
+		add(toNode, iptables.Dst{Prefix: loopback6, Not: true})
 	case !c.localNodePorts():
-		add(toNode, plan.Dst{Prefix: loopback4, Not: true})
+		add(toNode, iptables.Dst{Prefix: loopback4, Not: true})
 	default:
 		add(toNode)
 	}

@@ -60,7 +60,7 @@ func TestNodePortsAnswerOnTheirAddresses(t *testing.T) {
 				t.Errorf("firewall: %v, want %v", ok, row.firewall)
 			}
 			if (len(c.sysctls()) > 0) != row.firewall {
-				t.Error("route_localnet and the rule that closes its hole go together")
+				t.Error("route_localnet and the rule that closes its hole belong together")
 			}
 		})
 	}

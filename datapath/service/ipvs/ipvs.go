@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
 )
@@ -19,6 +21,15 @@ var _ service.Backend = Backend{}
 
 // Name is ipvs.
 func (Backend) Name() string { return "ipvs" }
+
+// Facts says that virtual servers balance.
+func (Backend) Facts() topology.ProxyFacts {
+	return topology.ProxyFacts{
+		About:      "a virtual server of the kernel per address and port",
+		Limits:     "no node ports on 127.0.0.1; needs ip_vs, which most kernels refuse to user namespaces",
+		Translates: true, VirtualServers: true,
+	}
+}
 
 // Compile returns the addresses, virtual servers, sets, rules and settings of a node.
 func (Backend) Compile(v service.View) (plan.Netns, error) {
@@ -46,24 +57,24 @@ func sysctls(strictARP bool) []plan.Sysctl {
 	list := []plan.Sysctl{
 		// Rules could not masquerade what IPVS sends.
 		{Key: "net.ipv4.vs.conntrack", Value: "1"},
-		// A client of an endpoint that is gone starts again, in place of silence.
+		// A client of an endpoint that is gone is reset, instead of getting no answer.
 		{Key: "net.ipv4.vs.expire_nodest_conn", Value: "1"},
-		// Session affinity does not hold on to an endpoint of weight 0.
+		// Session affinity does not keep an endpoint of weight 0.
 		{Key: "net.ipv4.vs.expire_quiescent_template", Value: "1"},
 		{Key: "net.ipv4.ip_forward", Value: "1"},
 	}
 	if strictARP {
-		// Every node has every service's address: without these each answers for it.
+		// Every node has every service's address: without these, each answers ARP for it.
 		list = append(list, plan.Sysctl{Key: "net.ipv4.conf.all.arp_ignore", Value: "1"},
 			plan.Sysctl{Key: "net.ipv4.conf.all.arp_announce", Value: "2"})
 	}
 	return list
 }
 
-// deviceMAC is a MAC that no other device of the lab has. Nobody ever sees it.
+// deviceMAC is a MAC that no other device of the lab has. It never leaves the node.
 func deviceMAC(n *topology.Node) [6]byte {
 	mac := [6]byte(n.MAC)
-	mac[0] = 0x1a // locally administered, and none of those that others derive
+	mac[0] = 0x1a // locally administered, and unlike other derived MACs
 	return mac
 }
 
@@ -71,14 +82,14 @@ func deviceMAC(n *topology.Node) [6]byte {
 type compiler struct {
 	view    service.View
 	ipv6    bool
-	local   netip.Prefix // sources that are pods; invalid: they are not told apart
-	nodeIP  netip.Addr   // the node's address on the wire; invalid: none of this family
+	local   netip.Prefix // sources that are pods; invalid: local traffic is not detected
+	nodeIP  netip.Addr   // the node's address on the underlay; invalid: none of this family
 	proxy   plan.Origin
 	hosts   []netip.Addr // on which node ports answer
-	servers []plan.VirtualServer
+	servers []ipvs.Server
 	known   map[serverKey]bool
 	bound   map[netip.Addr]plan.Origin // addresses that the node has for services only
-	sets    map[string]map[plan.SetEntry]bool
+	sets    map[string]map[ipset.Entry]bool
 	barred  []serverKey // load balancer addresses that the node itself may not use
 	nat     *tableBuilder
 	filter  *tableBuilder
@@ -88,10 +99,10 @@ func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compi
 	ipv6 := podCIDR.Addr().Is6()
 	c := &compiler{
 		view: v, ipv6: ipv6, proxy: proxy,
-		known: map[serverKey]bool{}, bound: map[netip.Addr]plan.Origin{}, sets: map[string]map[plan.SetEntry]bool{},
+		known: map[serverKey]bool{}, bound: map[netip.Addr]plan.Origin{}, sets: map[string]map[ipset.Entry]bool{},
 		nat: newTable("nat", ipv6), filter: newTable("filter", ipv6),
 	}
-	if v.Lab.Proxy.DetectLocal != "none" {
+	if v.Lab.Proxy.DetectLocal != topology.DetectNone {
 		c.local = podCIDR
 	}
 	for _, a := range v.Node.Addrs {

@@ -239,7 +239,7 @@ tcp 172.30.0.1:80 rr 10.180.0.1:80
 tcp 192.168.99.1:80 rr 10.180.0.1:80
 `,
 	}, {
-		name: "internal policy Local, none here: nobody",
+		name: "internal policy Local, none here: no real server",
 		svc:  port80("a", "172.30.0.1", func(s *topology.Service) { s.InternalTrafficPolicy = topology.PolicyLocal }, "10.180.0.1"),
 		want: "tcp 172.30.0.1:80 rr\n",
 	}, {
@@ -260,7 +260,7 @@ tcp 192.168.99.1:80 rr 10.180.0.1:80
 		svc:  port80("a", "172.30.0.1", func(s *topology.Service) { s.AffinitySeconds = 10800 }, "10.180.0.1"),
 		want: "tcp 172.30.0.1:80 rr persistent 10800 10.180.0.1:80\n",
 	}, {
-		name: "mh tells clients apart by port",
+		name: "mh distinguishes clients by port",
 		lab:  func(l *topology.Lab) { l.Proxy.IPVS.Scheduler = "mh" },
 		svc:  port80("a", "172.30.0.1", nil, "10.180.0.1"),
 		want: "tcp 172.30.0.1:80 mh mh-port 10.180.0.1:80\n",
@@ -323,7 +323,7 @@ func TestSetsOfIPv6HaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestSetsHoldWhatRulesAsk(t *testing.T) {
+func TestSetsHaveWhatRulesMatch(t *testing.T) {
 	out := compile(t, nil, everything()...)
 	got := map[string]string{}
 	for _, s := range out.Sets {

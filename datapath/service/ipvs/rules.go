@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // The names of the chains.
@@ -25,13 +26,13 @@ const (
 	loopback6     = "::1/128"
 )
 
-// parts are the parts of a packet that a set is asked for.
+// parts are the parts of a packet that are matched with a set.
 type parts = string
 
 // both are the address and the port of a destination.
 const both parts = "dst,dst"
 
-// comments of the rules that ask a set.
+// comments of the rules that match a set.
 func comments() map[string]string {
 	return map[string]string{
 		setLoopBack:             "Kubernetes endpoints dst ip:port, source ip for solving hairpin purpose",
@@ -54,9 +55,9 @@ func comments() map[string]string {
 }
 
 var (
-	toMarkMasq = plan.Jump{Chain: markMasq}
-	isMarked   = plan.Mark{Value: masqueradeBit, Mask: masqueradeBit}
-	notMarked  = plan.Mark{Value: masqueradeBit, Mask: masqueradeBit, Not: true}
+	toMarkMasq = iptables.Jump{Chain: markMasq}
+	isMarked   = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit}
+	notMarked  = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit, Not: true}
 )
 
 // rules adds all rules, each chain in kube-proxy's order (writeIptablesRules in
@@ -88,7 +89,7 @@ func (c *compiler) hooks() {
 	} {
 		h.table.ensure(h.from, "ACCEPT")
 		h.table.ensure(h.to, "")
-		h.table.add(h.from, c.proxy, plan.Jump{Chain: h.to}, plan.Comment{Text: h.comment})
+		h.table.add(h.from, c.proxy, iptables.Jump{Chain: h.to}, iptables.Comment{Text: h.comment})
 	}
 	for _, name := range []string{nodePorts, loadBalancers, markMasq} {
 		c.nat.ensure(name, "")
@@ -96,155 +97,157 @@ func (c *compiler) hooks() {
 	c.filter.ensure(sourceRanges, "")
 }
 
-// inSet asks a set of this family.
-func (c *compiler) inSet(set string, p parts) plan.Match {
-	return plan.MatchSet{Set: nameOfSet(set, c.ipv6), Parts: p}
+// inSet matches a set of this family.
+func (c *compiler) inSet(set string, p parts) iptables.Match {
+	return iptables.MatchSet{Set: nameOfSet(set, c.ipv6), Parts: p}
 }
 
-// said is the same after the comment of the set.
-func (c *compiler) said(set string, p parts, more ...plan.Match) []plan.Match {
-	return append([]plan.Match{plan.Comment{Text: comments()[set]}, c.inSet(set, p)}, more...)
+// commented is the same after the comment of the set.
+func (c *compiler) commented(set string, p parts, more ...iptables.Match) []iptables.Match {
+	return append([]iptables.Match{iptables.Comment{Text: comments()[set]}, c.inSet(set, p)}, more...)
 }
 
-// serviceRules adds KUBE-SERVICES, which only decides who is masqueraded.
+// serviceRules adds KUBE-SERVICES, which only decides what is masqueraded.
 func (c *compiler) serviceRules() {
-	add := func(target plan.Target, matches ...plan.Match) { c.nat.add(services, c.proxy, target, matches...) }
+	add := func(target iptables.Target, matches ...iptables.Match) {
+		c.nat.add(services, c.proxy, target, matches...)
+	}
 	lo := loopback4
 	if c.ipv6 {
 		lo = loopback6
 	}
-	add(plan.Return{}, plan.Src{Prefix: netip.MustParsePrefix(lo)})
+	add(iptables.Return{}, iptables.Src{Prefix: netip.MustParsePrefix(lo)})
 	if c.filled(setLoadBalancer) {
-		add(plan.Jump{Chain: loadBalancers}, c.said(setLoadBalancer, both)...)
+		add(iptables.Jump{Chain: loadBalancers}, c.commented(setLoadBalancer, both)...)
 	}
 	if c.filled(setClusterIP) {
 		switch {
 		case c.view.Lab.Proxy.MasqueradeAll:
-			add(toMarkMasq, c.said(setClusterIP, both)...)
+			add(toMarkMasq, c.commented(setClusterIP, both)...)
 		case c.local.IsValid():
-			add(toMarkMasq, c.said(setClusterIP, both, plan.Src{Prefix: c.local, Not: true})...)
+			add(toMarkMasq, c.commented(setClusterIP, both, iptables.Src{Prefix: c.local, Not: true})...)
 		default:
-			// What the node itself sends to a service has the service's address as
-			// its source, too, and no answer would find the way back.
-			add(toMarkMasq, c.said(setClusterIP, "src,dst")...)
+			// What the node itself sends to a service has the service's address as its
+			// source, too, so no answer would come back.
+			add(toMarkMasq, c.commented(setClusterIP, "src,dst")...)
 		}
 	}
 	if c.filled(setExternalIP) {
-		add(toMarkMasq, c.said(setExternalIP, both)...)
+		add(toMarkMasq, c.commented(setExternalIP, both)...)
 	}
 	for _, set := range []string{setExternalIP, setExternalIPLocal} {
 		if c.filled(set) {
 			// From outside, or to an address of this very node.
-			add(plan.Accept{}, c.said(set, both, plan.PhysdevIsIn{Not: true}, plan.AddrType{Src: "LOCAL", NotSrc: true})...)
-			add(plan.Accept{}, c.said(set, both, plan.AddrType{Dst: "LOCAL"})...)
+			add(iptables.Accept{}, c.commented(set, both, iptables.PhysdevIsIn{Not: true}, iptables.AddrType{Src: "LOCAL", NotSrc: true})...)
+			add(iptables.Accept{}, c.commented(set, both, iptables.AddrType{Dst: "LOCAL"})...)
 		}
 	}
-	add(plan.Jump{Chain: nodePorts}, plan.AddrType{Dst: "LOCAL"})
-	// Whatever others have in PREROUTING for local addresses, such as host ports, is
-	// not for these.
+	add(iptables.Jump{Chain: nodePorts}, iptables.AddrType{Dst: "LOCAL"})
+	// Other rules in PREROUTING for local addresses, such as host ports, do not apply
+	// to these.
 	for _, set := range []string{setClusterIP, setLoadBalancer} {
 		if c.filled(set) {
-			add(plan.Accept{}, c.inSet(set, both))
+			add(iptables.Accept{}, c.inSet(set, both))
 		}
 	}
 }
 
-// setRules adds the rules that are there for one set each.
+// setRules adds the rules for one set each.
 func (c *compiler) setRules() {
 	for _, r := range []struct {
 		set, chain string
 		parts      parts
 		proto      string
-		target     plan.Target
+		target     iptables.Target
 	}{
-		{setLoopBack, postrouting, "dst,dst,src", "", plan.Masquerade{}},
-		{setLoadBalancerLocal, loadBalancers, both, "", plan.Return{}},
-		{setNodePortLocalTCP, nodePorts, "dst", "tcp", plan.Return{}},
+		{setLoopBack, postrouting, "dst,dst,src", "", iptables.Masquerade{}},
+		{setLoadBalancerLocal, loadBalancers, both, "", iptables.Return{}},
+		{setNodePortLocalTCP, nodePorts, "dst", "tcp", iptables.Return{}},
 		{setNodePortTCP, nodePorts, "dst", "tcp", toMarkMasq},
-		{setNodePortLocalUDP, nodePorts, "dst", "udp", plan.Return{}},
+		{setNodePortLocalUDP, nodePorts, "dst", "udp", iptables.Return{}},
 		{setNodePortUDP, nodePorts, "dst", "udp", toMarkMasq},
-		{setNodePortLocalSCTP, nodePorts, both, "sctp", plan.Return{}},
+		{setNodePortLocalSCTP, nodePorts, both, "sctp", iptables.Return{}},
 		{setNodePortSCTP, nodePorts, both, "sctp", toMarkMasq},
 	} {
 		if !c.filled(r.set) {
 			continue
 		}
-		matches := c.said(r.set, r.parts)
+		matches := c.commented(r.set, r.parts)
 		if r.proto != "" {
-			matches = append([]plan.Match{plan.Proto{Name: r.proto}}, matches...)
+			matches = append([]iptables.Match{iptables.Proto{Name: r.proto}}, matches...)
 		}
 		c.nat.add(r.chain, c.proxy, r.target, matches...)
 	}
 	c.nat.add(loadBalancers, c.proxy, toMarkMasq)
 }
 
-// firewallRules adds what source ranges keep out: others at INPUT, where a packet
+// firewallRules drops what source ranges exclude: other sources at INPUT, where a packet
 // still has the service's address, and the node itself at OUTPUT, after IPVS.
 func (c *compiler) firewallRules() {
-	add := func(chain, set string, p parts, target plan.Target) {
+	add := func(chain, set string, p parts, target iptables.Target) {
 		if c.filled(set) {
-			c.filter.add(chain, c.proxy, target, c.said(set, p)...)
+			c.filter.add(chain, c.proxy, target, c.commented(set, p)...)
 		}
 	}
-	add(proxyFirewall, setLoadBalancerFW, both, plan.Jump{Chain: sourceRanges})
-	add(sourceRanges, setLoadBalancerSource, "dst,dst,src", plan.Return{})
-	add(sourceRanges, setLoadBalancerSourceIP, "dst,dst,src", plan.Return{})
-	c.filter.add(sourceRanges, c.proxy, plan.Drop{})
+	add(proxyFirewall, setLoadBalancerFW, both, iptables.Jump{Chain: sourceRanges})
+	add(sourceRanges, setLoadBalancerSource, "dst,dst,src", iptables.Return{})
+	add(sourceRanges, setLoadBalancerSourceIP, "dst,dst,src", iptables.Return{})
+	c.filter.add(sourceRanges, c.proxy, iptables.Drop{})
 	slices.SortFunc(c.barred, func(a, b serverKey) int { return cmp.Or(a.addr.Compare(b.addr), cmp.Compare(a.proto, b.proto)) })
 	for _, k := range c.barred {
-		c.filter.add(ipvsOutFilter, c.proxy, plan.Drop{}, plan.Src{Prefix: single(k.addr.Addr())},
-			plan.IPVS{Addr: k.addr.Addr(), Proto: k.proto, Port: k.addr.Port()})
+		c.filter.add(ipvsOutFilter, c.proxy, iptables.Drop{}, iptables.Src{Prefix: single(k.addr.Addr())},
+			iptables.IPVS{Addr: k.addr.Addr(), Proto: k.proto, Port: k.addr.Port()})
 	}
 }
 
-// static adds the rules that are there without any service.
+// static adds the rules that exist without any service.
 func (c *compiler) static() {
 	o := c.proxy
-	c.filter.add(forward, o, plan.Accept{}, plan.Comment{Text: "kubernetes forwarding rules"}, isMarked)
-	c.filter.add(forward, o, plan.Accept{}, plan.Comment{Text: "kubernetes forwarding conntrack rule"},
-		plan.CTState{States: []string{"RELATED", "ESTABLISHED"}})
-	c.filter.add(nodePorts, o, plan.Accept{}, c.said(setHealthCheck, "dst")...)
+	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
+	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
+		iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}})
+	c.filter.add(nodePorts, o, iptables.Accept{}, c.commented(setHealthCheck, "dst")...)
 
-	// Service addresses are the node's own, but its sockets are not for them: kubernetes
+	// Service addresses are the node's own, but its sockets do not serve them: kubernetes
 	// issue 72236.
 	for _, set := range []string{setLoadBalancer, setClusterIP, setExternalIP, setExternalIPLocal} {
-		c.filter.add(ipvsFilter, o, plan.Return{}, c.inSet(set, both))
+		c.filter.add(ipvsFilter, o, iptables.Return{}, c.inSet(set, both))
 	}
-	c.filter.add(ipvsFilter, o, plan.Return{}, c.inSet(setHealthCheck, "dst"))
-	var reject plan.Reject
+	c.filter.add(ipvsFilter, o, iptables.Return{}, c.inSet(setHealthCheck, "dst"))
+	var reject iptables.Reject
 	if c.ipv6 {
 		reject.With = "icmp6-port-unreachable"
 	}
-	c.filter.add(ipvsFilter, o, reject, plan.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
+	c.filter.add(ipvsFilter, o, reject, iptables.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
 
-	c.nat.add(postrouting, o, plan.Return{}, notMarked)
+	c.nat.add(postrouting, o, iptables.Return{}, notMarked)
 	// Without the mark a packet that passes here again, as after a tunnel, is not
 	// rewritten twice.
-	c.nat.add(postrouting, o, plan.XorMark{Bits: masqueradeBit})
-	c.nat.add(postrouting, o, plan.Masquerade{RandomFully: true}, plan.Comment{Text: "kubernetes service traffic requiring SNAT"})
-	c.nat.add(markMasq, o, plan.OrMark{Bits: masqueradeBit})
+	c.nat.add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
+	c.nat.add(postrouting, o, iptables.Masquerade{RandomFully: true}, iptables.Comment{Text: "kubernetes service traffic requiring SNAT"})
+	c.nat.add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
 }
 
 // tableBuilder gathers the chains of a table.
-type tableBuilder struct{ t plan.Table }
+type tableBuilder struct{ t iptables.Table }
 
 func newTable(name string, ipv6 bool) *tableBuilder {
-	return &tableBuilder{plan.Table{Name: name, IPv6: ipv6}}
+	return &tableBuilder{iptables.Table{Name: name, IPv6: ipv6}}
 }
 
-// ensure returns a chain, which it makes where it is missing.
-func (b *tableBuilder) ensure(name, policy string) *plan.Chain {
+// ensure returns a chain, creating it if it is missing.
+func (b *tableBuilder) ensure(name, policy string) *iptables.Chain {
 	for i := range b.t.Chains {
 		if b.t.Chains[i].Name == name {
 			return &b.t.Chains[i]
 		}
 	}
-	b.t.Chains = append(b.t.Chains, plan.Chain{Name: name, Policy: policy})
+	b.t.Chains = append(b.t.Chains, iptables.Chain{Name: name, Policy: policy})
 	return &b.t.Chains[len(b.t.Chains)-1]
 }
 
 // add appends a rule to a chain.
-func (b *tableBuilder) add(chain string, o plan.Origin, target plan.Target, matches ...plan.Match) {
+func (b *tableBuilder) add(chain string, o plan.Origin, target iptables.Target, matches ...iptables.Match) {
 	c := b.ensure(chain, "")
-	c.Rules = append(c.Rules, plan.Rule{Matches: matches, Target: target, Origin: o})
+	c.Rules = append(c.Rules, iptables.Rule{Matches: matches, Target: target, Origin: o})
 }

@@ -4,19 +4,20 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
 )
 
-// serverKey is what IPVS tells virtual servers by.
+// serverKey identifies a virtual server.
 type serverKey struct {
 	addr  netip.AddrPort
 	proto string
 }
 
 // servicePort adds the virtual servers of one service port, its addresses, and what
-// sets have to know of it.
+// the sets need of it.
 func (c *compiler) servicePort(p *service.Port) {
 	c.loopBack(p)
 	internal, external := pool(p, p.InternalLocal()), pool(p, p.ExternalLocal())
@@ -44,14 +45,14 @@ func (c *compiler) servicePort(p *service.Port) {
 		}
 	}
 	if p.HealthCheckNodePort != 0 {
-		c.add(setHealthCheck, plan.SetEntry{Port: p.HealthCheckNodePort})
+		c.add(setHealthCheck, ipset.Entry{Port: p.HealthCheckNodePort})
 	}
 }
 
-// pool are the endpoints that a virtual server gets. Under policy Local without any
-// here it is those of all nodes, as far as they are known: pods and the node reach
-// them; what clients outside get back has another address, unless the pod network
-// masquerades them on their way (kubernetes pull request 97081).
+// pool are the endpoints that a virtual server gets. Under policy Local with none here
+// these are those of all nodes, as far as known: pods and the node reach them; answers to
+// clients outside have another address, unless the pod network masquerades the clients on
+// the path (kubernetes pull request 97081).
 func pool(p *service.Port, local bool) []*topology.Endpoint {
 	if local && len(p.Local) > 0 {
 		return p.Local
@@ -59,7 +60,7 @@ func pool(p *service.Port, local bool) []*topology.Endpoint {
 	return p.Cluster
 }
 
-// bind makes an address one of the node's, unless it is so by another link already.
+// bind adds an address to the node, unless another link has it already.
 func (c *compiler) bind(p *service.Port, a netip.Addr) {
 	if _, known := c.bound[a]; !known && !slices.Contains(c.view.Addrs, a) {
 		c.bound[a] = p.Origin()
@@ -67,21 +68,21 @@ func (c *compiler) bind(p *service.Port, a netip.Addr) {
 }
 
 // server adds a virtual server. Of two with the same address, port and protocol, the
-// first counts.
+// first wins.
 func (c *compiler) server(p *service.Port, a netip.Addr, port uint16, pool []*topology.Endpoint) {
 	key := serverKey{netip.AddrPortFrom(a, port), string(p.Port.Protocol)}
 	if c.known[key] {
 		return
 	}
 	c.known[key] = true
-	s := plan.VirtualServer{Addr: key.addr, Proto: key.proto, Scheduler: c.view.Lab.Proxy.IPVS.Scheduler,
+	s := ipvs.Server{Addr: key.addr, Proto: key.proto, Scheduler: c.view.Lab.Proxy.IPVS.Scheduler,
 		Persistent: p.Service.AffinitySeconds, Origin: p.Origin()}
 	if s.Scheduler == "mh" {
-		s.Flags = []string{"mh-port"} // kube-proxy's choice: clients are told apart by their ports, too
+		s.Flags = []string{"mh-port"} // kube-proxy's choice: the client's port counts, too
 	}
 	for _, e := range pool {
-		s.Real = append(s.Real, plan.RealServer{Addr: e.Addr, Weight: e.Weight, Origin: p.Origin()})
+		s.Real = append(s.Real, ipvs.Real{Addr: e.Addr, Weight: e.Weight, Origin: p.Origin()})
 	}
-	slices.SortFunc(s.Real, func(a, b plan.RealServer) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(s.Real, func(a, b ipvs.Real) int { return a.Addr.Compare(b.Addr) })
 	c.servers = append(c.servers, s)
 }

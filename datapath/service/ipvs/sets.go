@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
 )
@@ -33,17 +33,17 @@ const (
 	setIPVSIPs              = "KUBE-IPVS-IPS"
 )
 
-// setTypes are all sets; each is there even when it is empty.
-func setTypes() map[string]plan.SetType {
-	return map[string]plan.SetType{
-		setLoopBack: plan.HashIPPortIP, setClusterIP: plan.HashIPPort,
-		setExternalIP: plan.HashIPPort, setExternalIPLocal: plan.HashIPPort,
-		setLoadBalancer: plan.HashIPPort, setLoadBalancerLocal: plan.HashIPPort, setLoadBalancerFW: plan.HashIPPort,
-		setLoadBalancerSourceIP: plan.HashIPPortIP, setLoadBalancerSource: plan.HashIPPortNet,
-		setNodePortTCP: plan.BitmapPort, setNodePortLocalTCP: plan.BitmapPort,
-		setNodePortUDP: plan.BitmapPort, setNodePortLocalUDP: plan.BitmapPort,
-		setNodePortSCTP: plan.HashIPPort, setNodePortLocalSCTP: plan.HashIPPort,
-		setHealthCheck: plan.BitmapPort, setIPVSIPs: plan.HashIP,
+// setTypes are all sets; each exists even when it is empty.
+func setTypes() map[string]ipset.Type {
+	return map[string]ipset.Type{
+		setLoopBack: ipset.HashIPPortIP, setClusterIP: ipset.HashIPPort,
+		setExternalIP: ipset.HashIPPort, setExternalIPLocal: ipset.HashIPPort,
+		setLoadBalancer: ipset.HashIPPort, setLoadBalancerLocal: ipset.HashIPPort, setLoadBalancerFW: ipset.HashIPPort,
+		setLoadBalancerSourceIP: ipset.HashIPPortIP, setLoadBalancerSource: ipset.HashIPPortNet,
+		setNodePortTCP: ipset.BitmapPort, setNodePortLocalTCP: ipset.BitmapPort,
+		setNodePortUDP: ipset.BitmapPort, setNodePortLocalUDP: ipset.BitmapPort,
+		setNodePortSCTP: ipset.HashIPPort, setNodePortLocalSCTP: ipset.HashIPPort,
+		setHealthCheck: ipset.BitmapPort, setIPVSIPs: ipset.HashIP,
 	}
 }
 
@@ -56,32 +56,32 @@ func nameOfSet(name string, ipv6 bool) string {
 	return name[:min(len(name), 31)]
 }
 
-func (c *compiler) add(set string, e plan.SetEntry) {
+func (c *compiler) add(set string, e ipset.Entry) {
 	if c.sets[set] == nil {
-		c.sets[set] = map[plan.SetEntry]bool{}
+		c.sets[set] = map[ipset.Entry]bool{}
 	}
 	c.sets[set][e] = true
 }
 
-// filled reports whether a set has members: rules that ask an empty one are left out.
+// filled reports whether a set has members: rules that match an empty one are left out.
 func (c *compiler) filled(set string) bool { return len(c.sets[set]) > 0 }
 
 // entry is an address with the port of a service.
-func (c *compiler) entry(p *service.Port, a netip.Addr) plan.SetEntry {
-	return plan.SetEntry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: p.Port.Port}
+func (c *compiler) entry(p *service.Port, a netip.Addr) ipset.Entry {
+	return ipset.Entry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: p.Port.Port}
 }
 
-// loopBack notes the endpoints on this node, in whatever state: what one of them sends
+// loopBack records the endpoints on this node, in any state: what one of them sends
 // to itself has to be masqueraded.
 func (c *compiler) loopBack(p *service.Port) {
 	for _, e := range p.Port.Endpoints {
 		if a := e.Addr.Addr(); a.Is6() == c.ipv6 && e.Node == c.view.Node.Name {
-			c.add(setLoopBack, plan.SetEntry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: e.Addr.Port(), Second: single(a)})
+			c.add(setLoopBack, ipset.Entry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: e.Addr.Port(), Second: single(a)})
 		}
 	}
 }
 
-// loadBalancer notes a load balancer address, and who may use it.
+// loadBalancer records a load balancer address and the sources that may use it.
 func (c *compiler) loadBalancer(p *service.Port, a netip.Addr) {
 	entry := c.entry(p, a)
 	c.add(setLoadBalancer, entry)
@@ -112,7 +112,7 @@ func (c *compiler) loadBalancer(p *service.Port, a netip.Addr) {
 	c.add(setLoadBalancerSourceIP, own)
 }
 
-// nodePort notes a node port. There are no bitmaps for SCTP.
+// nodePort records a node port. There are no bitmaps for SCTP.
 func (c *compiler) nodePort(p *service.Port) {
 	if len(c.hosts) == 0 {
 		return
@@ -122,11 +122,11 @@ func (c *compiler) nodePort(p *service.Port) {
 		topology.UDP:  {setNodePortUDP, setNodePortLocalUDP},
 		topology.SCTP: {setNodePortSCTP, setNodePortLocalSCTP},
 	}[p.Port.Protocol]
-	entries := []plan.SetEntry{{Port: p.Port.NodePort}}
+	entries := []ipset.Entry{{Port: p.Port.NodePort}}
 	if p.Port.Protocol == topology.SCTP {
 		entries = nil
 		for _, a := range c.hosts {
-			entries = append(entries, plan.SetEntry{Prefix: single(a), Proto: string(topology.SCTP), Port: p.Port.NodePort})
+			entries = append(entries, ipset.Entry{Prefix: single(a), Proto: string(topology.SCTP), Port: p.Port.NodePort})
 		}
 	}
 	for _, e := range entries {
@@ -138,14 +138,14 @@ func (c *compiler) nodePort(p *service.Port) {
 }
 
 // planSets are all sets with their members in order.
-func (c *compiler) planSets() []plan.Set {
+func (c *compiler) planSets() []ipset.Set {
 	for a := range c.bound {
-		c.add(setIPVSIPs, plan.SetEntry{Prefix: single(a)})
+		c.add(setIPVSIPs, ipset.Entry{Prefix: single(a)})
 	}
 	types := setTypes()
-	var out []plan.Set
+	var out []ipset.Set
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		s := plan.Set{Name: nameOfSet(name, c.ipv6), Type: types[name], IPv6: c.ipv6 && types[name] != plan.BitmapPort, Origin: c.proxy}
+		s := ipset.Set{Name: nameOfSet(name, c.ipv6), Type: types[name], IPv6: c.ipv6 && types[name] != ipset.BitmapPort, Origin: c.proxy}
 		for e := range c.sets[name] {
 			s.Entries = append(s.Entries, e)
 		}
@@ -155,7 +155,7 @@ func (c *compiler) planSets() []plan.Set {
 	return out
 }
 
-func compareEntries(a, b plan.SetEntry) int {
+func compareEntries(a, b ipset.Entry) int {
 	prefix := func(a, b netip.Prefix) int {
 		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
 	}

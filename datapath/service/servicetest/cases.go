@@ -27,10 +27,10 @@ func (s *Setup) others() []topology.ServiceSpec {
 			svc.LoadBalancerIPs = set([]netip.Addr{printer})
 			svc.IPFamilyPolicy = set("SingleStack")
 		}),
-		three("everybody", func(svc *topology.ServiceSpec) { svc.SourceRanges = set([]string{"10.1.0.0/16", "0.0.0.0/0", "::/0"}) }),
-		three("proxied", func(svc *topology.ServiceSpec) { svc.LoadBalancerMode = set("Proxy") }),
+		three("unrestricted", func(svc *topology.ServiceSpec) { svc.SourceRanges = set([]string{"10.1.0.0/16", "0.0.0.0/0", "::/0"}) }),
+		three("proxy-mode", func(svc *topology.ServiceSpec) { svc.LoadBalancerMode = set("Proxy") }),
 		three("unmanaged", func(svc *topology.ServiceSpec) {
-			svc.Labels = map[string]string{"service.kubernetes.io/service-proxy-name": "somebody"}
+			svc.Labels = map[string]string{"service.kubernetes.io/service-proxy-name": "other"}
 		}),
 		three("near-node", func(svc *topology.ServiceSpec) { svc.TrafficDistribution = set("PreferSameNode") }),
 		three("near-zone", func(svc *topology.ServiceSpec) { svc.TrafficDistribution = set("PreferSameZone") }),
@@ -40,8 +40,8 @@ func (s *Setup) others() []topology.ServiceSpec {
 	}
 }
 
-// otherCases are about single features.
-func (r *room) otherCases() []Case {
+// otherCases test single features.
+func (r *testLab) otherCases() []Case {
 	var list []Case
 	all := state{"three", states()[0].endpoints}
 	outer := sort{external: true, itp: topology.PolicyCluster, etp: topology.PolicyCluster, via: 1}
@@ -53,7 +53,8 @@ func (r *room) otherCases() []Case {
 		}
 		panic("servicetest: no place " + name)
 	}
-	// ask asks as the tables do, of another service with a part of the endpoints.
+	// ask adds a question as in the tables, about another service with some of the
+	// endpoints.
 	ask := func(name, place, service string, to target, endpoints ...server) *Case {
 		q := question{from(place), to, outer, state{"three", endpoints}, flow.TCP}
 		list = append(list, Case{Name: name, Flow: q.flow(r, service), Ends: r.right(q), q: q})
@@ -67,18 +68,18 @@ func (r *room) otherCases() []Case {
 	for _, p := range places() {
 		ask("a client stays with its endpoint: "+p.name, p.name, "sticky", inner, all.endpoints...).Sticky = true
 		ask("a client stays with its endpoint at a node port: "+p.name, p.name, "sticky", port1, all.endpoints...).Sticky = true
-		ask("0.0.0.0/0 among source ranges lifts them: "+p.name, p.name, "everybody", vip, all.endpoints...)
+		ask("0.0.0.0/0 among source ranges lifts them: "+p.name, p.name, "unrestricted", vip, all.endpoints...)
 		ask("cluster IPs have no source ranges: "+p.name, p.name, "pods-only", inner, all.endpoints...)
 		ask("node ports have no source ranges: "+p.name, p.name, "pods-only", port1, all.endpoints...)
-		ask("cluster IP behind a proxying load balancer: "+p.name, p.name, "proxied", inner, all.endpoints...)
-		ask("published endpoint that is not ready: "+p.name, p.name, "unready-too", inner, server{block: "u", node: 1})
+		ask("cluster IP of a service with ipMode Proxy: "+p.name, p.name, "proxy-mode", inner, all.endpoints...)
+		ask("a published endpoint that is not ready: "+p.name, p.name, "unready-too", inner, server{block: "u", node: 1})
 	}
-	ask("source ranges of nodes let the node in", "node1", "nodes-only", vip, all.endpoints...)
+	ask("source ranges of nodes admit the node", "node1", "nodes-only", vip, all.endpoints...)
 	ask("source ranges of nodes keep pods out", "shell-1", "nodes-only", vip).Ends = timeout
-	ask("source ranges of pods let pods in", "shell-1", "pods-only", vip, all.endpoints...)
+	ask("source ranges of pods admit pods", "shell-1", "pods-only", vip, all.endpoints...)
 	ask("source ranges of pods keep the outside out", "laptop", "pods-only", vip).Ends = timeout
 	ask("source ranges of pods keep nodes out", "node1", "pods-only", vip).Ends = timeout
-	ask("a proxying load balancer's address has no rules", "shell-1", "proxied", vip).Ends = timeout
+	ask("a load balancer address with ipMode Proxy has no rules", "shell-1", "proxy-mode", vip).Ends = timeout
 	ask("a service of another proxy", "shell-1", "unmanaged", inner).Ends = timeout
 	ask("same node", "shell-1", "near-node", inner, a...)
 	ask("no endpoint on the node: same zone", "shell-3", "near-node", inner, b...)
@@ -87,8 +88,8 @@ func (r *room) otherCases() []Case {
 	ask("same zone from outside", "laptop", "near-zone", port1, a...)
 	r.wrongPort(ask("wrong port", "shell-1", "inner-three", inner))
 	if !r.IPv6 {
-		ask("what source ranges keep out does not reach another host: outside", "laptop", "taken", vip).Ends = timeout
-		ask("what source ranges keep out does not reach another host: node", "node1", "taken", vip).Ends = timeout
+		ask("what source ranges drop does not reach another host: from outside", "laptop", "taken", vip).Ends = timeout
+		ask("what source ranges drop does not reach another host: from a node", "node1", "taken", vip).Ends = timeout
 		r.localhost(ask("node port of localhost", "node1", "outer-three", port1, all.endpoints...))
 	}
 	return list
@@ -98,9 +99,9 @@ func (r *room) otherCases() []Case {
 const unservedPort = 81
 
 // wrongPort changes the port to one that the service does not have. iptables has no
-// rule for it and the packet leaves by the default route; nftables and ipvs know
-// the address.
-func (r *room) wrongPort(c *Case) {
+// rule for it and the packet leaves by the default route; nftables and ipvs have rules
+// for the whole address.
+func (r *testLab) wrongPort(c *Case) {
 	c.Flow.To = netip.AddrPortFrom(c.Flow.To.Addr(), unservedPort)
 	if c.Ends = refused; r.Backend == "iptables" {
 		c.Ends = timeout
@@ -108,7 +109,7 @@ func (r *room) wrongPort(c *Case) {
 }
 
 // localhost changes the address to 127.0.0.1, which only iptables translates.
-func (r *room) localhost(c *Case) {
+func (r *testLab) localhost(c *Case) {
 	c.Flow.To = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), c.Flow.To.Port())
 	if r.Backend != "iptables" {
 		c.Ends = refused

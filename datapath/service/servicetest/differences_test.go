@@ -12,8 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of differences in ARCHITECTURE.md")
 
-// What is right with one backend and not with another has a row, and every row is
-// asked about.
+// Every answer that differs between backends has a row, and every row occurs.
 func TestAnswersDifferWhereARowSaysSo(t *testing.T) {
 	asked := make([]int, len(Differences()))
 	for _, s := range Setups("ipvs") {
@@ -28,7 +27,7 @@ func TestAnswersDifferWhereARowSaysSo(t *testing.T) {
 			}
 			same := sameEnds(c, &others[i])
 			if !same && !r.differs(c) {
-				t.Errorf("%s: %s: no row says that %v becomes %v", s.Name, c.Name, others[i].Ends, c.Ends)
+				t.Errorf("%s: %s: no row explains %v becoming %v", s.Name, c.Name, others[i].Ends, c.Ends)
 			}
 			for j, d := range Differences() {
 				if !same && d.applies(r, c) {
@@ -39,13 +38,13 @@ func TestAnswersDifferWhereARowSaysSo(t *testing.T) {
 	}
 	for j, d := range Differences() {
 		if asked[j] == 0 {
-			t.Errorf("nobody asks: %s", d.What)
+			t.Errorf("no question for the row: %s", d.What)
 		}
 	}
 }
 
 func sameEnds(a, b *Case) bool {
-	return len(a.Ends) == len(b.Ends) && !slices.ContainsFunc(a.Ends, func(e flow.End) bool { return !slices.Contains(b.Ends, e) })
+	return len(a.Ends) == len(b.Ends) && !slices.ContainsFunc(a.Ends, func(e flow.Result) bool { return !slices.Contains(b.Ends, e) })
 }
 
 func TestDifferencesAreDocumented(t *testing.T) {
@@ -57,7 +56,7 @@ func TestDifferencesAreDocumented(t *testing.T) {
 	before, rest, ok1 := strings.Cut(string(b), begin)
 	have, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no marks for the table", path)
+		t.Fatalf("%s has no markers for the table", path)
 	}
 	want := DifferencesTable()
 	if *update {

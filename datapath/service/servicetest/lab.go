@@ -9,15 +9,16 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
-// Setup is a lab in which questions are asked.
+// Setup is a lab for questions.
 //
 //	node1: a-0 a-1 f-0 l-0 u-0 shell-1 --+-- node2: b-0 r-0 f-1 l-1
 //	                                     +-- node3: shell-3
 //	                                   laptop
 //
-// laptop routes cluster IPs to node1; printer is there, too.
+// laptop routes cluster IPs to node1; printer is on the underlay, too.
 type Setup struct {
 	Name    string
 	Mode    string // network mode
@@ -52,7 +53,7 @@ func states() []state {
 		{"three", []server{{block: "a", node: 1}, {block: "a", index: 1, node: 1}, {block: "b", node: 2}}},
 		{"remote", []server{{block: "r", node: 2}}},
 		{"fallback", []server{{block: "f", node: 1, terminating: true}, {block: "f", index: 1, node: 2}}},
-		{"leaving", []server{{block: "l", node: 1, terminating: true}, {block: "l", index: 1, node: 2, terminating: true}}},
+		{"terminating", []server{{block: "l", node: 1, terminating: true}, {block: "l", index: 1, node: 2, terminating: true}}},
 		{"unready", []server{{block: "u", node: 1, unready: true}}},
 		{"none", nil},
 	}
@@ -63,7 +64,7 @@ type sort struct {
 	name     string // of the service: sort-state
 	external bool   // has node port, load balancer address and external address
 	itp, etp topology.TrafficPolicy
-	via      int // the node to which the outside sends the external addresses
+	via      int // the node to which external addresses are routed outside
 }
 
 func sorts() []sort {
@@ -85,8 +86,8 @@ func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
-// printer is a host outside that has the load balancer address of a service: packets
-// that the nodes let through reach it.
+// printer is an outside host that has the load balancer address of a service: packets
+// that the nodes forward reach it.
 var printer = addr("192.168.0.99")
 
 // spec is the setup as a user would write it.
@@ -152,7 +153,7 @@ func (s *Setup) service(so sort, state string) topology.ServiceSpec {
 	return svc
 }
 
-// externalIPs are addresses of nobody, by the place of the service in the lab.
+// externalIPs are addresses that no host has, by the index of the service in the lab.
 func externalIPs(service string, ipv6 bool) []netip.Addr {
 	i := 0
 	for _, st := range states() {
@@ -170,18 +171,18 @@ func externalIPs(service string, ipv6 bool) []netip.Addr {
 	return nil
 }
 
-// room is a setup that was compiled.
-type room struct {
+// testLab is a compiled setup.
+type testLab struct {
 	*Setup
 	lab  *topology.Lab
 	plan *plan.Plan
 }
 
 // open compiles a setup.
-func open(t testing.TB, s *Setup) *room {
+func open(t testing.TB, s *Setup) *testLab {
 	t.Helper()
 	spec := s.spec()
-	lab, problems := topology.Resolve(&spec)
+	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
 	for _, p := range problems {
 		if !p.Warning {
 			t.Fatalf("%s: %s", p.Summary, p.Detail)
@@ -194,7 +195,7 @@ func open(t testing.TB, s *Setup) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &room{s, lab, p}
+	return &testLab{s, lab, p}
 }
 
 // routeCluster makes the client send cluster IPs to node1.
@@ -215,24 +216,24 @@ func pick(list []netip.Addr, ipv6 bool) netip.Addr {
 	return list[i]
 }
 
-// service returns a service of the lab.
-func (r *room) svc(name string) *topology.Service {
+// svc returns a service of the lab.
+func (r *testLab) svc(name string) *topology.Service {
 	i := slices.IndexFunc(r.lab.Services, func(s *topology.Service) bool { return s.Name == name })
 	return r.lab.Services[i]
 }
 
 // pod returns a pod's address.
-func (r *room) pod(name string) netip.Addr {
+func (r *testLab) pod(name string) netip.Addr {
 	i := slices.IndexFunc(r.lab.Pods, func(p *topology.Pod) bool { return p.Name == name })
 	return pick(r.lab.Pods[i].Addrs, r.IPv6)
 }
 
-// node returns the address of a node on the wire.
-func (r *room) node(n int) netip.Addr { return pick(r.lab.Nodes[n-1].Addrs, r.IPv6) }
+// node returns the address of a node on the underlay.
+func (r *testLab) node(n int) netip.Addr { return pick(r.lab.Nodes[n-1].Addrs, r.IPv6) }
 
-// egress is the address of node n towards pods of another: the first of the link
-// that leads there, which is what masquerade writes.
-func (r *room) egress(n, to int) netip.Addr {
+// egress is the address of node n towards pods of another: the first of the outgoing
+// link, which masquerade uses.
+func (r *testLab) egress(n, to int) netip.Addr {
 	var pods netip.Addr
 	for _, cidr := range r.lab.Nodes[n-1].PodCIDRs {
 		if cidr.Addr().Is6() == r.IPv6 {
@@ -242,7 +243,7 @@ func (r *room) egress(n, to int) netip.Addr {
 	switch {
 	case n == to:
 		return pods.Next() // the bridge
-	case r.Mode == "vxlan":
+	case r.lab.Network.Mode.Tunnel == topology.VXLANTunnel:
 		return pods // the tunnel
 	}
 	return r.node(n)

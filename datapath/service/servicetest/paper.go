@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/netlab/netlab/datapath/plan"
@@ -15,13 +16,15 @@ func Paper(_ testing.TB, p *plan.Plan, cases []Case) []Result {
 		c := &cases[i]
 		prediction := world.Walk(c.Flow)
 		var r Result
-		for _, e := range prediction.Ends() {
-			r.Ends = append(r.Ends, e.Value)
+		for _, e := range prediction.Results() {
+			if end := e.Value.Core(); !slices.Contains(r.Ends, end) {
+				r.Ends = append(r.Ends, end)
+			}
 		}
 		for j := range prediction.Branches {
 			b := &prediction.Branches[j]
-			for _, later := range world.WalkFrom(b.State, c.Flow).Ends() {
-				r.Strayed = r.Strayed || later.Value != b.End
+			for _, later := range world.WalkFrom(b.State, c.Flow).Results() {
+				r.Strayed = r.Strayed || later.Value != b.Result
 			}
 			if !c.Sticky {
 				break

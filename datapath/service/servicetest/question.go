@@ -51,7 +51,7 @@ func (t target) String() string {
 	return t.name
 }
 
-// question asks what comes of a connection.
+// question asks for the result of a connection.
 type question struct {
 	from     place
 	to       target
@@ -64,7 +64,7 @@ func (q question) name() string {
 	return fmt.Sprintf("%s %s to %s of %s", q.protocol, q.from.name, q.to, q.service())
 }
 
-// questions are all combinations that mean something.
+// questions are all combinations that make sense.
 func questions() []question {
 	var list []question
 	for _, st := range states() {
@@ -88,10 +88,10 @@ func (q question) sensible() bool {
 	case !q.sort.external && q.to.name != clusterIP:
 		return false
 	case q.sort.via == 3 && (q.from.kind != "outside" || q.to.name == clusterIP || q.to.name == nodePort):
-		return false // differs from via node1 in nothing else
-	case q.protocol == flow.UDP && (q.from.kind == "node" || q.from.name == "shell-3" || q.state.name == "leaving" || q.state.name == "unready"):
-		// The rules differ in the protocol only. What a socket of the node itself
-		// hears of a rejected datagram is another matter.
+		return false // all else is as via node1
+	case q.protocol == flow.UDP && (q.from.kind == "node" || q.from.name == "shell-3" || q.state.name == "terminating" || q.state.name == "unready"):
+		// The rules differ in the protocol only. Rejected datagrams of the node's own sockets
+		// are left out: their errors differ.
 		return false
 	}
 	return true
@@ -101,7 +101,7 @@ func (q question) sensible() bool {
 func (q question) service() string { return q.sort.name + "-" + q.state.name }
 
 // flow is the connection that is asked about, to a service.
-func (q question) flow(r *room, service string) flow.Flow {
+func (q question) flow(r *testLab, service string) flow.Flow {
 	svc := r.svc(service)
 	port := svc.Ports[0]
 	for _, p := range svc.Ports {

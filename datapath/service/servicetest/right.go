@@ -7,11 +7,11 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// client is who dials, as the node sees it that translates the destination.
+// client is the client as seen by the node that translates the destination.
 type client struct {
 	addr netip.Addr
-	pod  bool // of the cluster, by its address
-	self bool // the node
+	pod  bool // a pod of the cluster, by its address
+	self bool // the node itself
 }
 
 // translator is the node that translates: the addressed one for node ports; the
@@ -29,9 +29,9 @@ func (q question) translator() int {
 	return q.sort.via
 }
 
-// client tells how the translating node sees the client. On the way to another node
-// the pod network gives a pod its node's address, unless told otherwise.
-func (r *room) client(q question) client {
+// client is the client as the translating node sees it. Towards another node the pod
+// network masquerades a pod with its node's address, unless configured otherwise.
+func (r *testLab) client(q question) client {
 	here := q.translator() == q.from.node
 	switch {
 	case q.from.kind == "outside":
@@ -44,17 +44,17 @@ func (r *room) client(q question) client {
 	return client{addr: r.node(q.from.node)}
 }
 
-// chosen are the endpoints of which one answers.
+// chosen are the endpoints that may answer.
 //
-//   - Policy Cluster, internal or external, is all ready endpoints; if there is
-//     none, all that terminate but still serve.
-//   - Policy Local is the same among those of the translating node.
-//   - External policy Local does not apply to the node itself, nor to pods as far as
-//     they are told apart: they get all.
+//   - Policy Cluster, internal or external, means all ready endpoints; if there is
+//     none, all terminating ones that still serve.
+//   - Policy Local means the same among those of the translating node.
+//   - External policy Local does not apply to the node itself, nor to pods if there is
+//     a local detector: they get all.
 //
-// ipvs lets nobody take that short cut. Without a local endpoint, it takes all where it
-// knows them: of services with external addresses.
-func (r *room) chosen(q question, c client) []server {
+// ipvs does not short-circuit. Without a local endpoint it falls back to all endpoints,
+// if the service has external addresses.
+func (r *testLab) chosen(q question, c client) []server {
 	local := q.sort.itp == topology.PolicyLocal
 	if q.to.name != clusterIP {
 		inside := (c.self || c.pod && !r.NoDetector) && !r.ipvs()
@@ -71,16 +71,16 @@ func (r *room) chosen(q question, c client) []server {
 	return here
 }
 
-func (r *room) ipvs() bool { return r.Backend == "ipvs" }
+func (r *testLab) ipvs() bool { return r.Backend == "ipvs" }
 
 // serving are the endpoints of a node, or of all (0), that get traffic.
 func serving(list []server, node int) []server {
-	var ready, leaving []server
+	var ready, terminating []server
 	for _, e := range list {
 		switch {
 		case node != 0 && e.node != node:
 		case e.terminating:
-			leaving = append(leaving, e)
+			terminating = append(terminating, e)
 		case !e.unready:
 			ready = append(ready, e)
 		}
@@ -88,20 +88,21 @@ func serving(list []server, node int) []server {
 	if len(ready) > 0 {
 		return ready
 	}
-	return leaving
+	return terminating
 }
 
-// masqueraded tells whether the service rules replace the client's address, other
-// than of an endpoint that reaches itself.
+// masqueraded reports whether the service rules replace the client's address, hairpins
+// aside.
 //
-//   - To a cluster IP: of all that are not pods. Where pods are not told apart, of
-//     nobody; if everything shall be masqueraded, of everybody.
-//   - To an external address: of everybody under policy Cluster; under Local only of
+//   - To a cluster IP: for all clients except pods; without a local detector for none,
+//     with masquerade_all for all.
+//   - To an external address: for all clients under policy Cluster; under Local only for
 //     the node itself.
 //
-// With ipvs a process of the node dials from the service's own address. To a cluster IP
-// that is masqueraded even where pods are not told apart; under policy Local it is not.
-func (r *room) masqueraded(q question, c client) bool {
+// With ipvs the source of a process of the node is the service's own address. To a
+// cluster IP that is masqueraded even without a local detector; under policy Local it
+// is not.
+func (r *testLab) masqueraded(q question, c client) bool {
 	switch {
 	case q.to.name == clusterIP:
 		return r.MasqueradeAll || !r.NoDetector && !c.pod || r.ipvs() && c.self
@@ -111,51 +112,53 @@ func (r *room) masqueraded(q question, c client) bool {
 	return c.self && !r.ipvs()
 }
 
-// right is how a connection may end: with a list of several, each of them happens.
-func (r *room) right(q question) []flow.End {
+// right is the possible results of a connection; each of them occurs.
+func (r *testLab) right(q question) []flow.Result {
 	c := r.client(q)
 	switch list := r.chosen(q, c); {
 	case len(serving(q.state.endpoints, 0)) == 0:
-		return r.nobody(q, c)
+		return r.noEndpoints(q, c)
 	case len(list) == 0 && r.ipvs():
-		return refused // a virtual server without real ones
+		return refused // a virtual server without real servers
 	case len(list) == 0:
-		return timeout // dropped: there are endpoints, but not here
+		return timeout // dropped: there are endpoints, but none local
 	default:
 		return r.answers(q, c, list)
 	}
 }
 
 var (
-	timeout = []flow.End{{Outcome: flow.Timeout}}
-	refused = []flow.End{{Outcome: flow.Refused}}
+	timeout = []flow.Result{{Outcome: flow.Timeout}}
+	refused = []flow.Result{{Outcome: flow.Refused}}
 )
 
-// nobody is the end without any endpoint: a refusal.
-func (r *room) nobody(q question, c client) []flow.End {
+// noEndpoints is the result without any endpoint: a refusal.
+func (r *testLab) noEndpoints(q question, c client) []flow.Result {
 	if c.self && (q.to.name == loadBalancer || q.to.name == externalIP) && r.Backend == "iptables" {
-		// KUBE-EXTERNAL-SERVICES is not hooked into OUTPUT: the packet goes out to
-		// nowhere.
+		// KUBE-EXTERNAL-SERVICES is not hooked into OUTPUT: the packet leaves by the default
+		// route and is lost.
 		return timeout
 	}
 	return refused
 }
 
-// answers are the ends of a connection to each of the endpoints.
-func (r *room) answers(q question, c client, list []server) []flow.End {
-	var ends []flow.End
+// answers are the results of a connection to each of the endpoints.
+func (r *testLab) answers(q question, c client, list []server) []flow.Result {
+	var ends []flow.Result
 	node := q.translator()
 	masqueraded := r.masqueraded(q, c)
 	for _, e := range list {
-		end := flow.End{Outcome: flow.Connected, Answer: e.name(), Node: r.lab.Nodes[e.node-1].Name, Source: c.addr}
+		end := flow.Result{Outcome: flow.Connected, Answer: e.name(), Node: r.lab.Nodes[e.node-1].Name, Source: c.addr}
 		switch {
+		case e.node != node && !r.lab.Network.Mode.Routed:
+			end = timeout[0] // the node has no route to the endpoint
 		case masqueraded, q.from.name == e.name():
 			end.Source = r.egress(node, e.node)
 		case !c.pod && e.node != node:
 			end.Source = r.egress(node, e.node) // by the pod network
 		case c.pod && node != q.from.node && e.node != node:
-			// The endpoint answers the pod directly, past the node that could have
-			// translated the answer back.
+			// The endpoint replies to the pod directly, bypassing the node that could have
+			// translated the reply.
 			end = timeout[0]
 		case r.ipvs() && c.self && q.to.name != nodePort:
 			end.Source = q.flow(r, q.service()).To.Addr()

@@ -6,44 +6,49 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
 )
 
 // Case is one question and its right answer.
 type Case struct {
 	Name string
 	Flow flow.Flow
-	// Ends are all ways that the connection may end. Each happens sometimes.
-	Ends []flow.End
-	// Sticky asks that a client that connects again gets the same end.
+	// Ends are all possible results of the connection. Each of them occurs.
+	Ends []flow.Result
+	// Sticky requires that a client that connects again gets the same result.
 	Sticky bool
 	q      question
 }
 
-// Result is what was found out about a case.
+// Result is what was observed of a case.
 type Result struct {
-	Ends    []flow.End // without repetition
-	Strayed bool       // a sticky client got another end
-	Trace   string     // for failures: what the packet met
+	Ends    []flow.Result // without duplicates
+	Strayed bool          // a sticky client got another endpoint
+	Trace   string        // for failures: what the packet met
 }
 
-// Prober finds out about the cases in a lab, in their order.
+// Prober observes the cases in a lab, in order.
 type Prober func(t testing.TB, p *plan.Plan, cases []Case) []Result
 
-// Setups are the labs in which a backend sits the exam: every question in two pod
-// networks, and the effects of options.
+// Setups are the labs in which the conformance of a backend is tested: every question in
+// every pod network, and with various options.
 func Setups(backend string) []Setup {
-	list := []Setup{
-		{Name: "host-gw", Mode: "host-gw"},
-		{Name: "vxlan", Mode: "vxlan"},
+	var list []Setup
+	for _, m := range datapath.Modes() {
+		list = append(list, Setup{Name: m.Name(), Mode: m.Name()})
+	}
+	list = append(list, []Setup{
 		{Name: "IPv6", Mode: "host-gw", IPv6: true},
 		{Name: "pods keep their address", Mode: "host-gw", KeepSource: true},
 		{Name: "masquerade all", Mode: "host-gw", MasqueradeAll: true},
-		{Name: "pods not told apart", Mode: "host-gw", NoDetector: true},
-	}
-	if backend == "iptables" {
-		list = append(list, Setup{Name: "legacy layout", Mode: "host-gw", Layout: "legacy"})
+		{Name: "no local detector", Mode: "host-gw", NoDetector: true},
+	}...)
+	catalogue := datapath.Catalogue()
+	if i := slices.Index(catalogue.ProxyNames(), backend); catalogue.Proxies[i].Layouts {
+		list = append(list, Setup{Name: "legacy layout", Mode: "host-gw", Layout: topology.LayoutLegacy})
 	}
 	for i := range list {
 		list[i].Backend = backend
@@ -52,7 +57,7 @@ func Setups(backend string) []Setup {
 }
 
 // Cases are the questions of a setup.
-func (r *room) cases() []Case {
+func (r *testLab) cases() []Case {
 	var list []Case
 	for _, q := range questions() {
 		list = append(list, Case{Name: q.name(), Flow: q.flow(r, q.service()), Ends: r.right(q), q: q})
@@ -60,8 +65,8 @@ func (r *room) cases() []Case {
 	return append(list, r.otherCases()...)
 }
 
-// Run lets a backend sit the exam. asked says which of a setup's questions are asked, by
-// their places; nil: all.
+// Run tests the conformance of a backend. asked selects questions of a setup by index; nil:
+// all.
 func Run(t *testing.T, backend string, probe Prober, asked func(setup, question int) bool) {
 	for k, s := range Setups(backend) {
 		t.Run(s.Name, func(t *testing.T) {
@@ -88,23 +93,23 @@ func Run(t *testing.T, backend string, probe Prober, asked func(setup, question 
 	}
 }
 
-// judge says what is wrong with a result, or nothing.
+// judge describes what is wrong with a result, or returns "".
 func (c *Case) judge(got Result) string {
 	var wrong []string
 	for _, e := range got.Ends {
 		if !slices.Contains(c.Ends, e) {
-			wrong = append(wrong, "  but was: "+e.String())
+			wrong = append(wrong, "  got:  "+e.String())
 		}
 	}
 	if !c.Sticky || len(got.Ends) == 0 {
 		for _, e := range c.Ends {
 			if !slices.Contains(got.Ends, e) {
-				wrong = append(wrong, "  was not: "+e.String())
+				wrong = append(wrong, "  never: "+e.String())
 			}
 		}
 	}
 	if c.Sticky && got.Strayed {
-		wrong = append(wrong, "  the client strayed")
+		wrong = append(wrong, "  the client changed endpoints")
 	}
 	if wrong == nil {
 		return ""

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
+)
+
+// choice is a mode, proxy or style of the catalogue, and what it needs of a kernel.
+type choice struct {
+	name  string // such as: proxy ipvs
+	needs []plan.Feature
+}
+
+// choices are all modes, proxies and styles of the catalogue. What each needs follows
+// from the plan of a small lab that uses it and as little else as possible.
+func choices() ([]choice, error) {
+	catalogue := datapath.Catalogue()
+	least := topology.Spec{Network: topology.NetworkSpec{Mode: given(datapath.Modes()[0].Name())}, Proxy: topology.ProxySpec{Mode: given(datapath.NoProxy)}}
+	for _, m := range catalogue.Networks {
+		if m.Tunnel == topology.NoTunnel {
+			least.Network.Mode = given(m.Name)
+			break
+		}
+	}
+	for i := range 2 {
+		node := "node" + strconv.Itoa(i+1)
+		least.Nodes = append(least.Nodes, topology.NodeSpec{Name: node})
+		least.Pods = append(least.Pods, topology.PodSpec{Block: "web", Key: strconv.Itoa(i), Index: i, Node: given(node), Labels: map[string]string{"app": "web"},
+			Ports: []topology.PortSpec{{Name: "http", Port: given(8080)}}})
+	}
+	var list []choice
+	add := func(name string, spec topology.Spec) error {
+		lab, problems := resolve.Lab(&spec, catalogue)
+		if problems.Failed() {
+			return fmt.Errorf("%s: %s", name, problems[0].Detail)
+		}
+		p, err := datapath.Compile(lab)
+		if err == nil {
+			list = append(list, choice{name, plan.Requires(p)})
+		}
+		return err
+	}
+	for _, m := range catalogue.Networks {
+		spec := least
+		spec.Network.Mode = given(m.Name)
+		if err := add("pod network "+m.Name, spec); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range catalogue.Proxies {
+		spec := least
+		spec.Proxy.Mode = given(m.Name)
+		spec.Services = []topology.ServiceSpec{{Name: "web", Type: given(string(topology.NodePort)), Selector: map[string]string{"app": "web"},
+			Ports: []topology.ServicePortSpec{{Name: "http", Port: given(80), TargetPort: given("http")}}}}
+		if err := add("proxy "+m.Name, spec); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range catalogue.Styles {
+		spec := least
+		spec.PolicyOptions.Style = given(s.Name)
+		web := topology.SelectorSpec{Set: true, MatchLabels: map[string]string{"app": "web"}}
+		spec.Policies = []topology.PolicySpec{{Name: "web", PodSelector: web, Ingress: []topology.PolicyRuleSpec{{
+			Peers: []topology.PeerSpec{{PodSelector: web}}, Ports: []topology.PolicyPortSpec{{Port: given("http")}}}}}}
+		if err := add("policies by "+s.Name, spec); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func given[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// A verb has a file, a line in main.go or in kernel.go and kernel_linux.go, a place in
+// README.md, and says what it is for.
+func TestEveryVerbIsWhereItMustBe(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string // by a function of its own
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil {
+				continue
+			}
+			verb, ok := strings.CutSuffix(fn.Name.Name, "Command")
+			if ok && verb != "root" && (verb == "vm" || !strings.HasPrefix(verb, "vm")) {
+				made = append(made, verb)
+			}
+		}
+	}
+	if len(made) < 15 {
+		t.Fatalf("found %d verbs only", len(made))
+	}
+	var buf bytes.Buffer
+	root := rootCommand(newUI(&buf, &buf, &buf))
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range root.Commands() {
+		if c.Short == "" {
+			t.Errorf("%s: no Short: for verbs that need Linux it stands in kernel.go", c.Name())
+		}
+		if c.Name() != "version" && !strings.Contains(string(readme), "`"+c.Name()+"`") && !strings.Contains(string(readme), "`"+c.Name()+" ") {
+			t.Errorf("%s: the table of verbs in README.md lacks it", c.Name())
+		}
+	}
+	for _, verb := range made {
+		if !slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == verb }) {
+			t.Errorf("%s: add %sCommand to main.go, or, when it needs Linux, to kernel.go and kernel_linux.go", verb, verb)
+		}
+	}
+}

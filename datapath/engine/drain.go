@@ -1,0 +1,66 @@
+//go:build linux
+
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/netlab/netlab/datapath/kernel"
+)
+
+// reapInterval is how often the engine checks whether draining real servers have lost
+// their last connection, as kube-proxy does (rsCheckDeleteInterval in kubernetes
+// pkg/proxy/ipvs/graceful_termination.go).
+const reapInterval = time.Minute
+
+// drain deletes draining real servers that have no connections left, until ctx ends.
+// What it cannot do now it tries again next time: meanwhile they get no new
+// connections.
+func (e *engine) drain(ctx context.Context) {
+	tick := time.NewTicker(e.reapEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		e.mu.Lock()
+		if e.working.Err() == nil && len(e.kernel.Draining()) > 0 {
+			_, _ = e.kernel.Reap(ctx)
+		}
+		e.mu.Unlock()
+	}
+}
+
+// draining lists the draining real servers. While the lab is changing they are unknown;
+// during the check after a change, they are as they were.
+func (e *engine) draining() []Draining {
+	if !e.mu.TryRLock() {
+		if left := e.left.Load(); left != nil && !e.changing.Load() {
+			return *left
+		}
+		return nil
+	}
+	defer e.mu.RUnlock()
+	return e.drainingNow()
+}
+
+// noteDraining records them for as long as the lab is locked.
+func (e *engine) noteDraining() {
+	list := e.drainingNow()
+	e.left.Store(&list)
+}
+
+func (e *engine) drainingNow() []Draining {
+	var list []Draining
+	for _, l := range e.kernel.Draining() {
+		list = append(list, drainingOf(l))
+	}
+	return list
+}
+
+func drainingOf(l kernel.Draining) Draining {
+	return Draining{Netns: l.Netns, Virtual: l.Virtual.String(), Proto: l.Proto, Real: l.Real.String(), Active: l.Active, Inactive: l.Inactive}
+}

@@ -1,0 +1,75 @@
+package flow
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+)
+
+// Result is how a flow ended, as far as both the walk on paper and the probe can know:
+// the outcome and, for a connection, who answered and what the server saw of the
+// client. Results can be compared with ==. Source ports are not part of it: the kernel
+// chooses them.
+type Result struct {
+	Outcome Outcome    `json:"outcome"`
+	Answer  string     `json:"answer,omitempty"` // as the server named itself
+	Node    string     `json:"node,omitempty"`   // where it runs
+	Source  netip.Addr `json:"source,omitzero"`  // the dialer's address as the server saw it
+	// TTL, or hop limit, of the flow's first packet when it arrived at the server. 0:
+	// unknown.
+	TTL    int `json:"ttl,omitempty"`
+	Status int `json:"status,omitempty"` // of an HTTP response; 0: there was none
+}
+
+// Result is the observation without what differs from one connection to the next.
+func (o Observation) Result() Result {
+	return Result{Outcome: o.Outcome, Answer: o.Answer, Node: o.Node, Source: o.Source.Addr().Unmap(), TTL: o.TTL, Status: o.Status}
+}
+
+// Core is the part of the result that services and policies decide: without what the
+// path and the application add.
+func (r Result) Core() Result {
+	r.TTL, r.Status = 0, 0
+	return r
+}
+
+// Agrees reports whether an observation is as predicted: equal, except for a TTL that
+// the server does not report.
+func (r Result) Agrees(predicted Result) bool {
+	if r.TTL == 0 {
+		predicted.TTL = 0
+	}
+	return r == predicted
+}
+
+// Compare orders results as they read.
+func (r Result) Compare(other Result) int {
+	return cmp.Or(cmp.Compare(r.String(), other.String()), cmp.Compare(r.TTL, other.TTL), cmp.Compare(r.Status, other.Status))
+}
+
+// String describes the result: connected, answered by web-0 on node1, seen as 10.0.0.1.
+func (r Result) String() string {
+	text := string(r.Outcome)
+	if r.Answer != "" {
+		text += ", answered by " + r.Answer
+		if r.Node != "" {
+			text += " on " + r.Node
+		}
+	}
+	if r.Source.IsValid() {
+		text += ", seen as " + r.Source.String()
+	}
+	return text
+}
+
+// Full describes all of it, including the TTL and the HTTP status.
+func (r Result) Full() string {
+	text := r.String()
+	if r.TTL != 0 {
+		text += fmt.Sprintf(", arriving with TTL %d", r.TTL)
+	}
+	if r.Status != 0 {
+		text += fmt.Sprintf(", status %d", r.Status)
+	}
+	return text
+}

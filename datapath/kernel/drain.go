@@ -1,0 +1,71 @@
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/netns"
+)
+
+// Draining is a real server of weight 0 that is deleted once it has no connections
+// left.
+type Draining struct {
+	Netns   string
+	Virtual netip.AddrPort
+	Proto   string
+	Real    netip.AddrPort
+	// Active and Inactive are its connections at the last check; inactive ones are
+	// closing.
+	Active, Inactive int
+}
+
+// Draining lists the real servers that are draining, sorted.
+func (k *Kernel) Draining() []Draining {
+	var list []Draining
+	for name, s := range k.spaces {
+		s.drains.Each(func(virtual netip.AddrPort, proto string, real netip.AddrPort, active, inactive int) {
+			list = append(list, Draining{name, virtual, proto, real, active, inactive})
+		})
+	}
+	slices.SortFunc(list, func(a, b Draining) int {
+		if c := strings.Compare(a.Netns, b.Netns); c != 0 {
+			return c
+		}
+		if c := a.Virtual.Compare(b.Virtual); c != 0 {
+			return c
+		}
+		return a.Real.Compare(b.Real)
+	})
+	return list
+}
+
+// Reap deletes the draining real servers whose last connection has ended, and returns
+// their number. kube-proxy does this every minute.
+func (k *Kernel) Reap(ctx context.Context) (deleted int, err error) {
+	err = k.thread.Run(func(h netns.Here) error {
+		for _, name := range k.Names() {
+			s := k.spaces[name]
+			if !s.drains.Any() {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := h.Enter(s.ns); err != nil {
+				return err
+			}
+			n, err := s.drains.Reap()
+			deleted += n
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	return deleted, err
+}

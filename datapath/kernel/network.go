@@ -1,0 +1,279 @@
+//go:build linux
+
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// network queues the messages of a step on links and what depends on them.
+func (r *runner) network(s *plan.Step) error {
+	switch item := s.Item.(type) {
+	case *plan.Pair:
+		return r.pair(s, item)
+	case *plan.Link:
+		if s.Verb == plan.Delete {
+			delete(r.here.index, item.Name)
+			return r.queue(s, linkDel(item.Name))
+		}
+		return r.device(s, item)
+	case *plan.LinkChange:
+		return r.alter(s, item.Link)
+	case *plan.Qdisc:
+		return r.shape(s, item)
+	}
+	return r.item(s)
+}
+
+// device creates a link other than a veth.
+func (r *runner) device(s *plan.Step, l *plan.Link) error {
+	e := end{link: *l, index: r.here.planned(l.Name)}
+	switch l.Type {
+	case plan.Bridge:
+		// A bridge takes the smallest MTU of its ports until its own is changed
+		// (br_mtu_auto_adjust in net/bridge/br_if.c); setting the current value does
+		// not count.
+		other := e
+		other.link.MTU--
+		return r.queue(s, bridgeAdd(e), linkChange(other), linkChange(e))
+	case plan.Dummy:
+		return r.queue(s, dummyAdd(e))
+	case plan.VXLAN:
+		dev, err := r.indexOf(l.VXLAN.Dev)
+		if err != nil {
+			return err
+		}
+		return r.queue(s, vxlanAdd(e, dev))
+	default:
+		return fmt.Errorf("link %q: unknown type %q", l.Name, l.Type)
+	}
+}
+
+// pair creates a veth through the socket of the other end's namespace, which exists
+// already: no thread has to enter it for that. This end is set up by the messages of
+// the namespace here.
+func (r *runner) pair(s *plan.Step, p *plan.Pair) error {
+	other := r.k.spaces[p.Link.Peer.Netns]
+	if p.Peer == nil || other == nil {
+		return fmt.Errorf("link %q: its other end, %s in %s, is not in the plan", p.Link.Name, p.Link.Peer.Link, p.Link.Peer.Netns)
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if err := other.open(r.k); err != nil {
+		return err
+	}
+	near := end{link: *p.Peer, index: other.planned(p.Peer.Name)}
+	far := end{link: *p.Link, index: r.here.planned(p.Link.Name)}
+	if near.link.Master != "" {
+		var err error
+		if near.master, err = other.indexOf(near.link.Master); err != nil {
+			return err
+		}
+	}
+	batch := []socket.Message{vethAdd(near, far, r.here.ns.FD())}
+	if near.link.Hairpin {
+		batch = append(batch, hairpinSet(near.link.Name, true))
+	}
+	if near.index == 0 { // the kernel chooses both (veth_newlink in drivers/net/veth.c)
+		delete(other.index, near.link.Name)
+		delete(r.here.index, far.link.Name)
+	}
+	if err := other.sock.Do(socket.Part(s, batch...)); err != nil {
+		return err
+	}
+	index, err := r.here.indexOf(far.link.Name)
+	if err != nil {
+		return err
+	}
+	if far.link.Master == "" {
+		return r.queue(s, linkUp(index))
+	}
+	far.index = index
+	if far.master, err = r.indexOf(far.link.Master); err != nil {
+		return err
+	}
+	return r.queue(s, linkChange(far))
+}
+
+func (r *runner) alter(s *plan.Step, l *plan.Link) (err error) {
+	e := end{link: *l}
+	if e.index, err = r.indexOf(l.Name); err != nil {
+		return err
+	}
+	if l.Master == "" {
+		return r.queue(s, linkChange(e))
+	}
+	if e.master, err = r.indexOf(l.Master); err != nil {
+		return err
+	}
+	return r.queue(s, linkChange(e), hairpinSet(l.Name, l.Hairpin))
+}
+
+// gone are the errors of deleting what no longer exists.
+var gone = []unix.Errno{unix.ENOENT, unix.ESRCH, unix.EADDRNOTAVAIL, unix.ENODEV}
+
+// item queues the message for what depends on a link.
+func (r *runner) item(s *plan.Step) error {
+	flags := unix.NLM_F_CREATE | unix.NLM_F_REPLACE
+	kinds := struct{ addr, neigh, route int }{unix.RTM_NEWADDR, unix.RTM_NEWNEIGH, unix.RTM_NEWROUTE}
+	switch {
+	case s.Verb == plan.Delete:
+		flags = 0
+		kinds.addr, kinds.neigh, kinds.route = unix.RTM_DELADDR, unix.RTM_DELNEIGH, unix.RTM_DELROUTE
+	case r.here.fresh:
+		flags = unix.NLM_F_CREATE | unix.NLM_F_EXCL
+	}
+	var m socket.Message
+	var err error
+	on := func(link string) (index int) {
+		index, err = r.indexOf(link)
+		return index
+	}
+	switch x := s.Item.(type) {
+	case *plan.Addr:
+		m = addrMessage(kinds.addr, flags, x.Prefix, on(x.Link))
+	case *plan.Neigh:
+		m = neighMessage(kinds.neigh, flags, *x, on(x.Link))
+	case *plan.FDB:
+		m = fdbMessage(kinds.neigh, flags, *x, on(x.Link))
+	case *plan.Route:
+		m = routeMessage(kinds.route, flags, *x, on(x.Dev))
+	default:
+		return fmt.Errorf("unknown item %T", x)
+	}
+	if err != nil && s.Verb != plan.Delete {
+		return err
+	}
+	if s.Verb == plan.Delete {
+		m.Excuse = gone
+	}
+	return r.queue(s, m)
+}
+
+// shape adds or deletes qdiscs. One that differs is recreated: its queue is lost, as
+// with a replacement by hand.
+func (r *runner) shape(s *plan.Step, q *plan.Qdisc) error {
+	index, err := r.indexOf(q.Link)
+	if err != nil {
+		if s.Verb == plan.Delete {
+			return nil // deleted with the link
+		}
+		return err
+	}
+	var msgs []socket.Message
+	if s.Verb != plan.Add {
+		msgs = append(msgs, qdiscDel(index))
+	}
+	if s.Verb != plan.Delete {
+		r.here.qdiscs = true
+		msgs = append(msgs, qdiscAdd(q, index)...)
+	}
+	return r.queue(s, msgs...)
+}
+
+// indexOf finds the index of a link of the namespace here, which may still be waiting
+// to be created.
+func (r *runner) indexOf(name string) (int, error) {
+	if i, ok := r.here.index[name]; ok {
+		return i, nil
+	}
+	if err := r.flush(); err != nil {
+		return 0, err
+	}
+	return r.here.indexOf(name)
+}
+
+// planned is the index that a link gets; 0: the kernel chooses.
+func (s *space) planned(name string) int {
+	if !s.fresh {
+		return 0
+	}
+	return s.index[name]
+}
+
+// open ensures that the namespace has a socket. The caller is on the thread of the
+// Kernel, in any namespace.
+func (s *space) open(k *Kernel) error {
+	if s.sock != nil {
+		return nil
+	}
+	if s.index == nil {
+		s.index = map[string]int{}
+	}
+	return s.ns.Do(func() (err error) {
+		s.sock, err = socket.OpenRoute(k.memory)
+		return err
+	})
+}
+
+// indexOf finds the index of a link of the namespace.
+func (s *space) indexOf(name string) (int, error) {
+	if i, ok := s.index[name]; ok {
+		return i, nil
+	}
+	req, err := unix.NewIfreq(name)
+	if err != nil {
+		return 0, fmt.Errorf("link %q: %w", name, err)
+	}
+	if err := unix.IoctlIfreq(s.sock.FD, unix.SIOCGIFINDEX, req); err != nil {
+		return 0, fmt.Errorf("link %q: %w", name, err)
+	}
+	i := int(req.Uint32())
+	s.index[name] = i
+	return i, nil
+}
+
+// patience is how long the kernel may take to remove the far ends of veths whose
+// namespaces were released, before we remove them ourselves.
+const patience = 2 * time.Second
+
+// awaitGone waits for the removal of veth ends whose other end was in a removed
+// namespace: the kernel removes those in bulk, while deleting each takes an RCU grace
+// period.
+func (r *runner) awaitGone() error {
+	deadline := time.Now().Add(patience)
+	for _, end := range r.ends {
+		s, ok := r.k.spaces[end.Netns]
+		if !ok {
+			continue
+		}
+		if err := s.open(r.k); err != nil {
+			return err
+		}
+		if err := s.awaitGone(r.ctx, end, deadline); err != nil {
+			return fmt.Errorf("%s: %w", end.Netns, err)
+		}
+	}
+	return nil
+}
+
+func (s *space) awaitGone(ctx context.Context, end plan.Peer, deadline time.Time) error {
+	for {
+		delete(s.index, end.Link)
+		if _, err := s.indexOf(end.Link); errors.Is(err, unix.ENODEV) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return s.sock.Do(socket.Part(linkGone(end), linkDel(end.Link)))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// linkGone is the step that deletes a link.
+func linkGone(at plan.Peer) *plan.Step {
+	return &plan.Step{Netns: at.Netns, Verb: plan.Delete, Item: &plan.Link{Name: at.Link}}
+}

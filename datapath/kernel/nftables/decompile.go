@@ -1,0 +1,386 @@
+//go:build linux
+
+package nftables
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/plan/nft"
+)
+
+// nftDecompile turns the instructions of a rule into text. keys holds the number of
+// parts in the keys of the table's sets.
+func nftDecompile(b []byte, keys map[string]int) ([]string, error) {
+	d := decompiler{keys: keys}
+	err := socket.EachAttr(b, func(_ uint16, insn []byte) error {
+		a, err := parseAttrs(insn)
+		if err == nil {
+			d.insn(a.Text(unix.NFTA_EXPR_NAME), a.inner(unix.NFTA_EXPR_DATA))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// What fields imply is matched, but not written.
+	for i := len(d.out) - 2; i >= 0; i-- {
+		if d.out[i].expr != nil && d.out[i+1].expr != nil && nft.Implied(d.out[i].expr, d.out[i+1].expr) {
+			d.out = slices.Delete(d.out, i, i+1)
+		}
+	}
+	words := make([]string, 0, len(d.out))
+	for _, o := range d.out {
+		if o.expr != nil {
+			words = append(words, nft.Words(o.expr))
+		} else {
+			words = append(words, o.unknown)
+		}
+	}
+	return words, nil
+}
+
+// content is what a register holds: a field, perhaps after a bitwise operation, a
+// value, or the result of a map lookup.
+type content struct {
+	field     nft.Field
+	mask, xor []byte
+	value     []byte
+	fields    []nft.Field
+	mapped    string
+}
+
+type decompiled struct {
+	expr    nft.Expr
+	unknown string
+}
+
+// decompiler tracks the registers of a rule, in units of four bytes.
+type decompiler struct {
+	keys map[string]int
+	regs [32]content
+	out  []decompiled
+}
+
+func (d *decompiler) emit(x nft.Expr) { d.out = append(d.out, decompiled{expr: x}) }
+
+// unknown records an instruction that plans do not use.
+func (d *decompiler) unknown(name string, a attrs) {
+	text := "[" + name
+	kinds := make([]uint16, 0, len(a))
+	for k := range a {
+		kinds = append(kinds, k)
+	}
+	slices.Sort(kinds)
+	for _, k := range kinds {
+		text += fmt.Sprintf(" %d=%x", k, a[k])
+	}
+	d.out = append(d.out, decompiled{unknown: text + "]"})
+}
+
+// at is the position of a register; the four registers of 16 bytes have their own
+// numbers.
+func (d *decompiler) at(reg uint32) *content {
+	place := uint32(len(d.regs) - 1)
+	switch {
+	case reg >= unix.NFT_REG_1 && reg <= unix.NFT_REG_4:
+		place = (reg - unix.NFT_REG_1) * 4
+	case reg >= unix.NFT_REG32_00 && reg-unix.NFT_REG32_00 < place:
+		place = reg - unix.NFT_REG32_00
+	}
+	return &d.regs[place]
+}
+
+// source finds the field of a load.
+func source(want nftSource) nft.Field {
+	for f, s := range sources() {
+		if s == want {
+			return f
+		}
+	}
+	return ""
+}
+
+func (d *decompiler) insn(name string, a attrs) {
+	var f nft.Field
+	var reg uint32
+	switch name {
+	case "meta", "ct":
+		dreg, sreg, key := uint16(unix.NFTA_META_DREG), uint16(unix.NFTA_META_SREG), uint16(unix.NFTA_META_KEY)
+		want := nftSource{insn: name}
+		if name == "ct" {
+			dreg, sreg, key = unix.NFTA_CT_DREG, unix.NFTA_CT_SREG, unix.NFTA_CT_KEY
+			if v := a[unix.NFTA_CT_DIRECTION]; len(v) == 1 {
+				want.direction = uint32(v[0]) + 1
+			}
+		}
+		want.key = a.number(key)
+		if a[sreg] != nil {
+			d.setMark(name, want, d.at(a.number(sreg)), a)
+			return
+		}
+		f, reg = source(want), a.number(dreg)
+	case "payload":
+		reg = a.number(unix.NFTA_PAYLOAD_DREG)
+		f = source(nftSource{insn: name, base: a.number(unix.NFTA_PAYLOAD_BASE), offset: a.number(unix.NFTA_PAYLOAD_OFFSET), length: a.number(unix.NFTA_PAYLOAD_LEN)})
+		f = d.payload(f)
+	case "fib":
+		reg = a.number(unix.NFTA_FIB_DREG)
+		if a.number(unix.NFTA_FIB_RESULT) == unix.NFT_FIB_RESULT_ADDRTYPE {
+			f = source(nftSource{insn: name, flags: a.number(unix.NFTA_FIB_FLAGS)})
+		}
+	case "numgen":
+		reg = a.number(unix.NFTA_NG_DREG)
+		if a.number(unix.NFTA_NG_TYPE) == unix.NFT_NG_RANDOM && a.number(unix.NFTA_NG_OFFSET) == 0 {
+			f = nft.Random(int(a.number(unix.NFTA_NG_MODULUS)))
+		}
+	default:
+		d.use(name, a)
+		return
+	}
+	if f == "" {
+		d.unknown(name, a)
+	}
+	*d.at(reg) = content{field: f}
+}
+
+// payload distinguishes the types of ICMP and ICMPv6, which are at the same offset, by
+// what the rule has matched.
+func (d *decompiler) payload(f nft.Field) nft.Field {
+	if f != nft.ICMPType && f != nft.ICMPv6Type {
+		return f
+	}
+	for _, o := range d.out {
+		if m, ok := o.expr.(nft.Match); ok && m.Field == nft.L4Proto && m.Value.First == 58 {
+			return nft.ICMPv6Type
+		}
+	}
+	return nft.ICMPType
+}
+
+// use handles instructions that use registers.
+func (d *decompiler) use(name string, a attrs) {
+	switch name {
+	case "cmp":
+		op := a.number(unix.NFTA_CMP_OP)
+		value := a.inner(unix.NFTA_CMP_DATA)[unix.NFTA_DATA_VALUE]
+		x := d.compare(d.at(a.number(unix.NFTA_CMP_SREG)), value, value, op == unix.NFT_CMP_NEQ)
+		if x == nil || op > unix.NFT_CMP_NEQ {
+			d.unknown(name, a)
+			return
+		}
+		d.emit(x)
+	case "range":
+		first, last := a.inner(rangeFrom)[unix.NFTA_DATA_VALUE], a.inner(rangeTo)[unix.NFTA_DATA_VALUE]
+		c := d.at(a.number(unix.NFTA_RANGE_SREG))
+		x := d.compare(c, first, last, a.number(rangeOp) == unix.NFT_CMP_NEQ)
+		if x == nil || c.mask != nil {
+			d.unknown(name, a)
+			return
+		}
+		d.emit(x)
+	case "bitwise":
+		c := *d.at(a.number(unix.NFTA_BITWISE_SREG))
+		c.mask, c.xor = a.inner(unix.NFTA_BITWISE_MASK)[unix.NFTA_DATA_VALUE], a.inner(unix.NFTA_BITWISE_XOR)[unix.NFTA_DATA_VALUE]
+		if c.field == "" || c.mask == nil || c.xor == nil {
+			d.unknown(name, a)
+		}
+		*d.at(a.number(unix.NFTA_BITWISE_DREG)) = c
+	case "lookup":
+		d.lookup(a)
+	case "immediate":
+		data := a.inner(unix.NFTA_IMMEDIATE_DATA)
+		if a.number(unix.NFTA_IMMEDIATE_DREG) == unix.NFT_REG_VERDICT {
+			d.emit(nftVerdictOf(data))
+			return
+		}
+		*d.at(a.number(unix.NFTA_IMMEDIATE_DREG)) = content{value: data[unix.NFTA_DATA_VALUE]}
+	case "reject":
+		d.reject(a)
+	case "nat":
+		d.nat(a)
+	case "masq":
+		flags := a.number(unix.NFTA_MASQ_FLAGS)
+		if flags&^unix.NF_NAT_RANGE_PROTO_RANDOM_FULLY != 0 || a[unix.NFTA_MASQ_REG_PROTO_MIN] != nil {
+			d.unknown(name, a)
+			return
+		}
+		d.emit(nft.Masquerade{FullyRandom: flags != 0})
+	case "counter":
+		d.emit(nft.Counter{})
+	case "notrack":
+		d.emit(nft.NoTrack{})
+	default:
+		d.unknown(name, a)
+	}
+}
+
+// compare is the condition that a register equals a value, or is in a range; nil: not
+// used in plans.
+func (d *decompiler) compare(c *content, first, last []byte, not bool) nft.Expr {
+	if slices.ContainsFunc(c.xor, func(b byte) bool { return b != 0 }) {
+		return nil
+	}
+	switch c.field {
+	case "":
+		return nil
+	case "ct state", "ct status":
+		return bitsOf(c, first, not)
+	}
+	x := nft.Match{Field: c.field, Not: not}
+	t := c.field.Type()
+	_, n := typeOf(t)
+	switch {
+	case t == nft.IfName:
+		x.Value = nft.Name(nl.BytesToString(append(slices.Clone(first), 0)))
+		if len(first) < 16 {
+			x.Value.Name += "*"
+		}
+		return x
+	case c.mask != nil && (t == nft.IPv4 || t == nft.IPv6):
+		return prefixOf(x, c.mask, first)
+	case c.mask != nil && t != nft.Mark:
+		return nil
+	case len(c.mask) == 4:
+		x.Mask = binary.NativeEndian.Uint32(c.mask)
+	}
+	switch {
+	case n > 0 && len(first) == int(n) && len(last) == int(n):
+		x.Value = nftValueOf(t, first, last)
+	case n == 0 && len(first) == 1 && len(last) == 1:
+		x.Value = nft.Range(uint32(first[0]), uint32(last[0]))
+	case n == 0 && len(first) == 4 && len(last) == 4:
+		x.Value = nft.Range(binary.NativeEndian.Uint32(first), binary.NativeEndian.Uint32(last))
+	default:
+		return nil
+	}
+	return x
+}
+
+// prefixOf is the condition that a masked address equals a value.
+func prefixOf(x nft.Match, mask, value []byte) nft.Expr {
+	bits := 0
+	for bits < 8*len(mask) && mask[bits/8]&(0x80>>(bits%8)) != 0 {
+		bits++
+	}
+	a, ok := netip.AddrFromSlice(value)
+	if !ok {
+		return nil
+	}
+	x.Value = nft.Prefix(netip.PrefixFrom(a, bits))
+	return x
+}
+
+// bitsOf is the condition that any of some bits is set.
+func bitsOf(c *content, value []byte, not bool) nft.Expr {
+	if !not || len(c.mask) != 4 || slices.ContainsFunc(value, func(b byte) bool { return b != 0 }) {
+		return nil
+	}
+	bits := binary.NativeEndian.Uint32(c.mask)
+	names := func(order []string) (out []string) {
+		for i, name := range order {
+			if name != "" && bits&(1<<i) != 0 {
+				out, bits = append(out, name), bits&^(1<<i)
+			}
+		}
+		return out
+	}
+	if c.field == "ct state" {
+		if list := names(nft.States()); bits == 0 {
+			return nft.CTState{States: list}
+		}
+		return nil
+	}
+	if list := names(nft.Statuses()); bits == 0 {
+		return nft.CTStatus{Status: list}
+	}
+	return nil
+}
+
+func (d *decompiler) setMark(name string, what nftSource, c *content, a attrs) {
+	f := source(what)
+	x := nft.SetMark{CT: name == "ct"}
+	switch {
+	case f != nft.MetaMark && f != nft.CTMark:
+		d.unknown(name, a)
+		return
+	case len(c.value) == 4:
+		x.Xor = binary.NativeEndian.Uint32(c.value)
+	case c.field == f && len(c.mask) == 4 && len(c.xor) == 4:
+		x.And, x.Xor = binary.NativeEndian.Uint32(c.mask), binary.NativeEndian.Uint32(c.xor)
+	default:
+		d.unknown(name, a)
+		return
+	}
+	d.emit(x)
+}
+
+func (d *decompiler) lookup(a attrs) {
+	set := a.Text(unix.NFTA_LOOKUP_SET)
+	place := 0
+	var fields []nft.Field
+	for range d.keys[set] {
+		f := d.regs[min(place, len(d.regs)-1)].field
+		fields = append(fields, f)
+		if _, n := typeOf(f.Type()); n > 4 {
+			place += int(n) / 4
+		} else {
+			place++
+		}
+	}
+	if d.keys[set] == 0 || a.number(unix.NFTA_LOOKUP_SREG) != unix.NFT_REG_1 || slices.Contains(fields, "") {
+		d.unknown("lookup", a)
+		return
+	}
+	switch {
+	case a[unix.NFTA_LOOKUP_DREG] == nil:
+		d.emit(nft.Lookup{Fields: fields, Set: set, Not: a.number(unix.NFTA_LOOKUP_FLAGS)&unix.NFT_LOOKUP_F_INV != 0})
+	case a.number(unix.NFTA_LOOKUP_DREG) == unix.NFT_REG_VERDICT:
+		d.emit(nft.VMap{Fields: fields, Map: set})
+	default:
+		*d.at(a.number(unix.NFTA_LOOKUP_DREG)) = content{fields: fields, mapped: set}
+	}
+}
+
+func (d *decompiler) reject(a attrs) {
+	is := [2]uint32{a.number(unix.NFTA_REJECT_TYPE), a.number(unix.NFTA_REJECT_ICMP_CODE)}
+	for with, known := range nftRejects() {
+		if known == is {
+			d.emit(nft.Reject{With: with})
+			return
+		}
+	}
+	d.unknown("reject", a)
+}
+
+func (d *decompiler) nat(a attrs) {
+	addr := d.at(a.number(unix.NFTA_NAT_REG_ADDR_MIN))
+	x := nft.DNAT{IPv6: a.number(unix.NFTA_NAT_FAMILY) == unix.NFPROTO_IPV6}
+	const given = 1 | 2 // NF_NAT_RANGE_MAP_IPS and _PROTO_SPECIFIED, which the kernel adds itself
+	bits := map[bool]int{false: 32, true: 128}[x.IPv6]
+	switch {
+	case a.number(unix.NFTA_NAT_TYPE) != unix.NFT_NAT_DNAT || a.number(unix.NFTA_NAT_FLAGS)&^given != 0:
+		d.unknown("nat", a)
+		return
+	case addr.mapped != "":
+		x.Fields, x.Map = addr.fields, addr.mapped
+	case len(addr.value)*8 == bits:
+		to, _ := netip.AddrFromSlice(addr.value)
+		x.To = nft.Addr(to)
+		if a[unix.NFTA_NAT_REG_PROTO_MIN] != nil {
+			if port := d.at(a.number(unix.NFTA_NAT_REG_PROTO_MIN)).value; len(port) == 2 {
+				x.Port = binary.BigEndian.Uint16(port)
+			}
+		}
+	default:
+		d.unknown("nat", a)
+		return
+	}
+	d.emit(x)
+}

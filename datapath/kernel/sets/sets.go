@@ -1,0 +1,292 @@
+//go:build linux
+
+package sets
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+)
+
+// Sets are always edited in place: members are added before the rules that need them
+// and deleted after the rules that no longer do, so that a set holds old and new
+// members while rules change, and a packet that both allow passes at any moment.
+// Swapping a set for a new one would remove members while old rules still need them.
+
+const ipsetSubsystem = unix.NFNL_SUBSYS_IPSET << 8
+
+// maxMembers bounds the members of one message: the attribute that holds them all has
+// 16 bits for its length, and a member takes 84 bytes at most.
+const maxMembers = 380
+
+// ProtocolNumbers are the numbers of transport protocols by their names in plans.
+var ProtocolNumbers = map[string]uint8{"tcp": unix.IPPROTO_TCP, "udp": unix.IPPROTO_UDP, "sctp": unix.IPPROTO_SCTP}
+
+// ProtocolName is the name of a transport protocol; its number if plans have no name.
+func ProtocolName(number uint8) string {
+	for name, n := range ProtocolNumbers {
+		if n == number {
+			return name
+		}
+	}
+	return fmt.Sprint(number)
+}
+
+// Run carries out commands in the calling thread's namespace.
+func Run(memory *socket.Memory, list plan.SetCommands) error {
+	var msgs []socket.Message
+	for i := range list {
+		c := &list[i]
+		switch c.Verb {
+		case "create":
+			msgs = append(msgs, socket.Part(c, setCreate(c.Set))...)
+		case "destroy":
+			msgs = append(msgs, socket.Part(c, setDestroy(c.Set))...)
+		default:
+			msgs = append(msgs, setMembers(c)...)
+		}
+	}
+	s, err := socket.Open(unix.NETLINK_NETFILTER, memory)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for i := range msgs {
+		msgs[i].Words = setErrors
+	}
+	return s.Do(msgs)
+}
+
+func setDestroy(s *ipset.Set) socket.Message {
+	m := startSet(nl.IPSET_CMD_DESTROY, unix.NLM_F_EXCL)
+	m.Text(nl.IPSET_ATTR_SETNAME, s.Name)
+	msg := m.Done()
+	msg.Excuse = []unix.Errno{unix.ENOENT}
+	return msg
+}
+
+// setMembers adds members to a set, or deletes them. Those already there, or already
+// gone, are fine.
+func setMembers(c *ipset.Command) (msgs []socket.Message) {
+	cmd := nl.IPSET_CMD_ADD
+	if c.Verb == "del" {
+		cmd = nl.IPSET_CMD_DEL
+	}
+	for entries := range slices.Chunk(c.Entries, maxMembers) {
+		m := startSet(cmd, 0)
+		m.Text(nl.IPSET_ATTR_SETNAME, c.Set.Name)
+		// The kernel takes many members in a message if it can report the number of a
+		// wrong line (ip_set_ad in net/netfilter/ipset/ip_set_core.c).
+		m.number32(nl.IPSET_ATTR_LINENO, 0)
+		all := m.Open(nl.IPSET_ATTR_ADT)
+		for _, e := range entries {
+			m.member(c.Set.Type, e)
+		}
+		m.Close(all)
+		msgs = append(msgs, socket.Part(ipset.Command{Verb: c.Verb, Set: c.Set, Entries: entries}, m.Done())...)
+	}
+	return msgs
+}
+
+// setMessage is an ipset message being written.
+type setMessage struct{ socket.Builder }
+
+func startSet(cmd, flags int) *setMessage {
+	m := &setMessage{socket.Start(unix.NFNL_SUBSYS_IPSET, cmd, unix.NLM_F_ACK|flags, unix.AF_INET)}
+	m.number8(nl.IPSET_ATTR_PROTOCOL, nl.IPSET_PROTOCOL)
+	return m
+}
+
+func (m *setMessage) number8(kind int, v uint8) { m.Attr(kind, v) }
+func (m *setMessage) number16(kind int, v uint16) {
+	m.Attr(kind|unix.NLA_F_NET_BYTEORDER, byte(v>>8), byte(v))
+}
+
+func (m *setMessage) number32(kind int, v uint32) {
+	m.Attr(kind|unix.NLA_F_NET_BYTEORDER, byte(v>>24), byte(v>>16), byte(v>>8), byte(v))
+}
+
+func (m *setMessage) addr(kind int, a netip.Addr) {
+	start := m.Open(kind)
+	if a.Is4() {
+		v4 := a.As4()
+		m.Attr(nl.IPSET_ATTR_IPADDR_IPV4|unix.NLA_F_NET_BYTEORDER, v4[:]...)
+	} else {
+		v6 := a.As16()
+		m.Attr(nl.IPSET_ATTR_IPADDR_IPV6|unix.NLA_F_NET_BYTEORDER, v6[:]...)
+	}
+	m.Close(start)
+}
+
+func (m *setMessage) member(kind ipset.Type, e ipset.Entry) {
+	start := m.Open(nl.IPSET_ATTR_DATA)
+	defer m.Close(start)
+	if kind == ipset.BitmapPort {
+		m.number16(nl.IPSET_ATTR_PORT, e.Port)
+		return
+	}
+	m.addr(nl.IPSET_ATTR_IP, e.Prefix.Addr())
+	if kind == ipset.HashNet || kind == ipset.HashNetPort {
+		m.number8(nl.IPSET_ATTR_CIDR, uint8(e.Prefix.Bits()))
+	}
+	if kind.HasPort() {
+		m.number16(nl.IPSET_ATTR_PORT, e.Port)
+		m.number8(nl.IPSET_ATTR_PROTO, ProtocolNumbers[e.Proto])
+	}
+	if kind.HasSecond() {
+		m.addr(nl.IPSET_ATTR_IP2, e.Second.Addr())
+	}
+	if kind == ipset.HashIPPortNet {
+		m.number8(nl.IPSET_ATTR_CIDR2, uint8(e.Second.Bits()))
+	}
+}
+
+// setRevision is the oldest revision of a type that supports what plans use.
+func setRevision(t ipset.Type) uint8 {
+	switch t {
+	case ipset.BitmapPort:
+		return 0
+	case ipset.HashNet, ipset.HashNetPort, ipset.HashIPPortNet:
+		return 2
+	default:
+		return 1
+	}
+}
+
+func setCreate(s *ipset.Set) socket.Message {
+	m := startSet(nl.IPSET_CMD_CREATE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+	m.Text(nl.IPSET_ATTR_SETNAME, s.Name)
+	m.Text(nl.IPSET_ATTR_TYPENAME, string(s.Type))
+	m.number8(nl.IPSET_ATTR_REVISION, setRevision(s.Type))
+	family := uint8(unix.AF_INET)
+	switch {
+	case s.Type == ipset.BitmapPort:
+		family = unix.AF_UNSPEC
+	case s.IPv6:
+		family = unix.AF_INET6
+	}
+	m.number8(nl.IPSET_ATTR_FAMILY, family)
+	data := m.Open(nl.IPSET_ATTR_DATA)
+	if s.Type == ipset.BitmapPort {
+		m.number16(nl.IPSET_ATTR_PORT_FROM, 0)
+		m.number16(nl.IPSET_ATTR_PORT_TO, 65535)
+	} else {
+		m.number32(nl.IPSET_ATTR_MAXELEM, ipset.MaxElem)
+	}
+	m.Close(data)
+	return m.Done()
+}
+
+// Read lists the sets of the calling thread's namespace.
+func Read() ([]ipset.Set, error) {
+	req := nl.NewNetlinkRequest(ipsetSubsystem|nl.IPSET_CMD_LIST, unix.NLM_F_DUMP)
+	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_INET, Version: nl.NFNETLINK_V0})
+	req.AddData(nl.NewRtAttr(nl.IPSET_ATTR_PROTOCOL, nl.Uint8Attr(nl.IPSET_PROTOCOL)))
+	msgs, err := req.Execute(unix.NETLINK_NETFILTER, 0)
+	if err != nil {
+		return nil, fmt.Errorf("ipset list: %w", err)
+	}
+	var sets []ipset.Set
+	for _, m := range msgs {
+		if len(m) < nl.SizeofNfgenmsg {
+			return nil, socket.ErrShort
+		}
+		attrs, err := nl.ParseRouteAttr(m[nl.SizeofNfgenmsg:])
+		if err != nil {
+			return nil, fmt.Errorf("ipset list: %w", err)
+		}
+		var s ipset.Set
+		var members []byte
+		for _, a := range attrs {
+			switch a.Attr.Type & nl.NLA_TYPE_MASK {
+			case nl.IPSET_ATTR_SETNAME:
+				s.Name = nl.BytesToString(a.Value)
+			case nl.IPSET_ATTR_TYPENAME:
+				s.Type = ipset.Type(nl.BytesToString(a.Value))
+			case nl.IPSET_ATTR_FAMILY:
+				s.IPv6 = a.Value[0] == unix.AF_INET6
+			case nl.IPSET_ATTR_ADT:
+				members = a.Value
+			}
+		}
+		// A long set takes several messages; only the first has its header.
+		if n := len(sets); n == 0 || sets[n-1].Name != s.Name {
+			sets = append(sets, s)
+		}
+		last := &sets[len(sets)-1]
+		if last.Entries, err = appendMembers(last.Entries, last.Type, members); err != nil {
+			return nil, fmt.Errorf("ipset list %s: %w", s.Name, err)
+		}
+	}
+	return sets, nil
+}
+
+func appendMembers(list []ipset.Entry, kind ipset.Type, b []byte) ([]ipset.Entry, error) {
+	err := socket.EachAttr(b, func(_ uint16, member []byte) error {
+		e, err := parseMember(kind, member)
+		list = append(list, e)
+		return err
+	})
+	return list, err
+}
+
+func parseMember(kind ipset.Type, b []byte) (ipset.Entry, error) {
+	var e ipset.Entry
+	var first, second netip.Addr
+	bits, bits2 := -1, -1
+	err := socket.EachAttr(b, func(attr uint16, v []byte) (err error) {
+		switch {
+		case attr == nl.IPSET_ATTR_IP:
+			first, err = memberAddr(v)
+		case attr == nl.IPSET_ATTR_IP2:
+			second, err = memberAddr(v)
+		case attr == nl.IPSET_ATTR_PORT && len(v) >= 2:
+			e.Port = binary.BigEndian.Uint16(v)
+		case attr == nl.IPSET_ATTR_PROTO && len(v) >= 1:
+			e.Proto = ProtocolName(v[0])
+		case attr == nl.IPSET_ATTR_CIDR && len(v) >= 1:
+			bits = int(v[0])
+		case attr == nl.IPSET_ATTR_CIDR2 && len(v) >= 1:
+			bits2 = int(v[0])
+		}
+		return err
+	})
+	if kind != ipset.BitmapPort {
+		e.Prefix = memberPrefix(first, bits)
+	}
+	if kind.HasSecond() {
+		e.Second = memberPrefix(second, bits2)
+	}
+	return e, err
+}
+
+func memberAddr(b []byte) (a netip.Addr, err error) {
+	err = socket.EachAttr(b, func(_ uint16, v []byte) error {
+		a, _ = netip.AddrFromSlice(v)
+		return nil
+	})
+	return a, err
+}
+
+func memberPrefix(a netip.Addr, bits int) netip.Prefix {
+	if bits < 0 {
+		bits = a.BitLen()
+	}
+	return netip.PrefixFrom(a, bits)
+}
+
+// setErrors names ipset's own error codes.
+func setErrors(e unix.Errno) string {
+	if int(e) < nl.IPSET_ERR_PRIVATE {
+		return ""
+	}
+	return nl.IPSetError(e).Error()
+}

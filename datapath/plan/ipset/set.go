@@ -1,0 +1,287 @@
+package ipset
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/plan/origin"
+)
+
+// Type is the type of an ipset, as ipset create names it.
+type Type string
+
+// The set types that plans use.
+const (
+	HashIP        Type = "hash:ip"
+	HashNet       Type = "hash:net"
+	HashIPPort    Type = "hash:ip,port"
+	HashNetPort   Type = "hash:net,port"
+	HashIPPortIP  Type = "hash:ip,port,ip"
+	HashIPPortNet Type = "hash:ip,port,net"
+	BitmapPort    Type = "bitmap:port" // of all ports, 0-65535
+)
+
+// MaxElem is the most members a set can have. The kernel does not preallocate them; its
+// default is 65536.
+const MaxElem = 1 << 20
+
+// Set is an ipset of a network namespace. Sets are in the order of their names and
+// exist before the rules that reference them; one that changes is never empty in
+// between.
+type Set struct {
+	Name    string // at most 31 bytes
+	Type    Type
+	IPv6    bool // family inet6; bitmaps have none
+	Entries []Entry
+	Origin  origin.Ref
+}
+
+// Entry is a member of a set. Which fields count depends on the set's type; members are
+// in the order of Sort, without duplicates. A hash:net takes no prefix of length 0: it
+// needs two halves.
+type Entry struct {
+	Prefix netip.Prefix // of full length for hash:ip
+	Proto  string       // tcp, udp or sctp, with Port
+	Port   uint16
+	Second netip.Prefix // the last part of hash:ip,port,ip and hash:ip,port,net
+}
+
+// HasPort reports whether members have a port.
+func (t Type) HasPort() bool { return t != HashIP && t != HashNet }
+
+// HasSecond reports whether members have a second address.
+func (t Type) HasSecond() bool { return t == HashIPPortIP || t == HashIPPortNet }
+
+// Sort brings sets into the order of their names, and each into canonical form. Lists
+// already in order, as backends make them, cost one pass.
+func Sort(list []Set) {
+	byName := func(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(list, byName) {
+		slices.SortStableFunc(list, byName)
+	}
+	for i := range list {
+		list[i].Sort()
+	}
+}
+
+// Sort brings the members into canonical form: networks without host bits, fields that
+// the type does not use empty, sorted, without duplicates.
+func (s *Set) Sort() {
+	sorted := true
+	for i := range s.Entries {
+		s.Entries[i] = s.Type.canonical(s.Entries[i])
+		sorted = sorted && (i == 0 || compareEntries(s.Entries[i-1], s.Entries[i]) < 0)
+	}
+	if sorted {
+		return
+	}
+	slices.SortFunc(s.Entries, compareEntries)
+	s.Entries = slices.Compact(s.Entries)
+}
+
+func (t Type) canonical(e Entry) Entry {
+	if t == BitmapPort {
+		return Entry{Port: e.Port}
+	}
+	e.Prefix = e.Prefix.Masked()
+	if !t.HasPort() {
+		e.Proto, e.Port = "", 0
+	}
+	if t.HasSecond() {
+		e.Second = e.Second.Masked()
+	} else {
+		e.Second = netip.Prefix{}
+	}
+	return e
+}
+
+func compareEntries(a, b Entry) int {
+	if c := a.Prefix.Compare(b.Prefix); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Proto, b.Proto); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Port, b.Port); c != 0 {
+		return c
+	}
+	return a.Second.Compare(b.Second)
+}
+
+// Members returns the members as ipset save prints them.
+func (s *Set) Members() []string {
+	list := make([]string, 0, len(s.Entries))
+	for _, e := range s.Entries {
+		list = append(list, string(s.Type.appendEntry(nil, e)))
+	}
+	return list
+}
+
+// Words returns a member as ipset save prints it.
+func (t Type) Words(e Entry) string { return string(t.appendEntry(nil, e)) }
+
+// appendEntry appends a member as ipset save prints it.
+func (t Type) appendEntry(b []byte, e Entry) []byte {
+	if t == BitmapPort {
+		return strconv.AppendUint(b, uint64(e.Port), 10)
+	}
+	b = appendMember(b, e.Prefix)
+	if t.HasPort() {
+		b = append(append(append(b, ','), e.Proto...), ':')
+		b = strconv.AppendUint(b, uint64(e.Port), 10)
+	}
+	if t.HasSecond() {
+		b = appendMember(append(b, ','), e.Second)
+	}
+	return b
+}
+
+func appendMember(b []byte, p netip.Prefix) []byte {
+	if p.IsSingleIP() {
+		return p.Addr().AppendTo(b)
+	}
+	return p.AppendTo(b)
+}
+
+// appendCreate appends the line that makes the set, as ipset restore reads it, without
+// what only tunes its memory use.
+func (s *Set) appendCreate(b []byte) []byte {
+	b = append(append(append(b, "create "...), s.Name...), ' ')
+	b = append(b, s.Kind()...)
+	if s.Type == BitmapPort {
+		return append(b, " range 0-65535\n"...)
+	}
+	return append(strconv.AppendInt(append(b, " maxelem "...), MaxElem, 10), '\n')
+}
+
+// Kind is the type, with the family if it has one.
+func (s *Set) Kind() string {
+	switch {
+	case s.Type == BitmapPort:
+		return string(s.Type)
+	case s.IPv6:
+		return string(s.Type) + " family inet6"
+	default:
+		return string(s.Type) + " family inet"
+	}
+}
+
+// Command is one operation on a set: create it without members, add members, del them,
+// or destroy it.
+type Command struct {
+	Verb    string
+	Set     *Set
+	Entries []Entry // of add and del
+}
+
+// Append appends the lines that ipset restore reads: one for each member.
+func (c *Command) Append(b []byte) []byte {
+	switch c.Verb {
+	case "create":
+		return c.Set.appendCreate(b)
+	case "destroy":
+		return append(append(append(b, "destroy "...), c.Set.Name...), '\n')
+	}
+	for _, e := range c.Entries {
+		b = append(append(append(append(b, c.Verb...), ' '), c.Set.Name...), ' ')
+		b = append(c.Set.Type.appendEntry(b, e), '\n')
+	}
+	return b
+}
+
+// String is the first line of the command.
+func (c Command) String() string {
+	if len(c.Entries) > 1 {
+		c.Entries = c.Entries[:1]
+	}
+	return "ipset " + strings.TrimSuffix(string(c.Append(nil)), "\n")
+}
+
+// Create appends the commands that make sets with their members.
+func Create(list []Command, sets []Set) []Command {
+	for i := range sets {
+		list = append(list, Command{Verb: "create", Set: &sets[i]})
+		if len(sets[i].Entries) > 0 {
+			list = append(list, Command{"add", &sets[i], sets[i].Entries})
+		}
+	}
+	return list
+}
+
+// Destroy appends the commands that remove sets.
+func Destroy(list []Command, sets []Set) []Command {
+	for i := range sets {
+		list = append(list, Command{Verb: "destroy", Set: &sets[i]})
+	}
+	return list
+}
+
+// Edit lists the changed members of a set that stays.
+type Edit struct {
+	Name        string
+	Type        Type
+	IPv6        bool
+	Add, Delete []Entry // in the order of Sort
+	Origin      origin.Ref
+}
+
+// Commands appends the command that adds or deletes members.
+func (e *Edit) Commands(list []Command, verb string, entries []Entry) []Command {
+	if len(entries) == 0 {
+		return list
+	}
+	return append(list, Command{verb, &Set{Name: e.Name, Type: e.Type, IPv6: e.IPv6, Origin: e.Origin}, entries})
+}
+
+// Difference is the difference between two lists of sets. Change holds sets of another
+// type or family, which are recreated.
+type Difference struct {
+	Add, Change, Delete []Set
+	Edits               []Edit
+}
+
+// Diff compares sets ordered by name, with members in the order of Sort.
+func Diff(have, want []Set) (e Difference) {
+	for len(have) > 0 || len(want) > 0 {
+		switch {
+		case len(want) == 0 || len(have) > 0 && have[0].Name < want[0].Name:
+			gone := have[0]
+			gone.Entries = nil
+			e.Delete = append(e.Delete, gone)
+			have = have[1:]
+		case len(have) == 0 || want[0].Name < have[0].Name:
+			e.Add = append(e.Add, want[0])
+			want = want[1:]
+		default:
+			h, w := &have[0], &want[0]
+			if h.Type != w.Type || h.IPv6 != w.IPv6 {
+				e.Change = append(e.Change, *w)
+			} else if !slices.Equal(h.Entries, w.Entries) {
+				s := Edit{Name: w.Name, Type: w.Type, IPv6: w.IPv6, Origin: w.Origin}
+				s.Add, s.Delete = diffEntries(h.Entries, w.Entries)
+				e.Edits = append(e.Edits, s)
+			}
+			have, want = have[1:], want[1:]
+		}
+	}
+	return e
+}
+
+func diffEntries(have, want []Entry) (add, del []Entry) {
+	for len(have) > 0 && len(want) > 0 {
+		switch c := compareEntries(have[0], want[0]); {
+		case c == 0:
+			have, want = have[1:], want[1:]
+		case c < 0:
+			del = append(del, have[0])
+			have = have[1:]
+		default:
+			add = append(add, want[0])
+			want = want[1:]
+		}
+	}
+	return append(add, want...), append(del, have...)
+}

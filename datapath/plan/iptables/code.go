@@ -1,0 +1,213 @@
+package iptables
+
+import "github.com/netlab/netlab/datapath/plan/coder"
+
+// Code writes or reads a table.
+func Code(c *coder.Coder, t *Table) {
+	c.Bool(&t.IPv6)
+	coder.String(c, &t.Name)
+	coder.List(c, &t.Chains, codeChain)
+}
+
+func codeChain(c *coder.Coder, x *Chain) {
+	coder.String(c, &x.Name)
+	coder.String(c, &x.Policy)
+	coder.List(c, &x.Rules, codeRule)
+}
+
+func codeRule(c *coder.Coder, r *Rule) {
+	c.Origin(&r.Origin)
+	coder.String(c, &r.Raw)
+	coder.List(c, &r.Matches, codeMatch)
+	codeTarget(c, &r.Target)
+}
+
+// Matches and Targets hold one of each type, the most frequent first.
+var (
+	Matches = coder.KindsOf[Match](Comment{}, Proto{}, Dst{}, DPort{}, Src{}, Random{}, Mark{}, AddrType{}, CTState{}, MatchSet{}, InIf{},
+		OutIf{}, DPorts{}, Recent{}, MultiPort{}, Physdev{}, PhysdevIsIn{}, IPVS{}, Limit{}, ICMPType{})
+	Targets = coder.KindsOf[Target](Jump{}, DNAT{}, Return{}, Accept{}, Drop{}, Masquerade{}, OrMark{}, XorMark{}, SetMark{}, Reject{}, Goto{}, NFLog{})
+)
+
+func codeMatch(c *coder.Coder, m *Match) {
+	Matches.Code(c, m)
+	switch x := (*m).(type) {
+	case Src:
+		c.Prefix(&x.Prefix)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case Dst:
+		c.Prefix(&x.Prefix)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case InIf:
+		coder.String(c, &x.Name)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case OutIf:
+		coder.String(c, &x.Name)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case Proto:
+		coder.String(c, &x.Name)
+		if c.Reading() {
+			*m = x
+		}
+	case DPort:
+		coder.Int(c, &x.Port)
+		if c.Reading() {
+			*m = x
+		}
+	case AddrType:
+		coder.String(c, &x.Src)
+		coder.String(c, &x.Dst)
+		c.Bool(&x.NotSrc)
+		if c.Reading() {
+			*m = x
+		}
+	case Mark:
+		coder.Int(c, &x.Value)
+		coder.Int(c, &x.Mask)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case CTState:
+		coder.Strings(c, &x.States)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case Random:
+		c.Float(&x.Probability)
+		if c.Reading() {
+			*m = x
+		}
+	case Recent:
+		coder.String(c, &x.List)
+		c.Bool(&x.Set)
+		coder.Int(c, &x.Seconds)
+		c.Bool(&x.Reap)
+		c.Bool(&x.IPv6)
+		if c.Reading() {
+			*m = x
+		}
+	case MatchSet:
+		coder.String(c, &x.Set)
+		coder.String(c, &x.Parts)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case DPorts:
+		coder.Int(c, &x.First)
+		coder.Int(c, &x.Last)
+		if c.Reading() {
+			*m = x
+		}
+	case MultiPort:
+		coder.String(c, &x.Ports)
+		if c.Reading() {
+			*m = x
+		}
+	case Physdev:
+		coder.String(c, &x.In)
+		coder.String(c, &x.Out)
+		c.Bool(&x.Bridged)
+		if c.Reading() {
+			*m = x
+		}
+	case PhysdevIsIn:
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*m = x
+		}
+	case IPVS:
+		c.Addr(&x.Addr)
+		coder.String(c, &x.Proto)
+		coder.Int(c, &x.Port)
+		if c.Reading() {
+			*m = x
+		}
+	case Limit:
+		coder.String(c, &x.Rate)
+		coder.Int(c, &x.Burst)
+		if c.Reading() {
+			*m = x
+		}
+	case ICMPType:
+		coder.Int(c, &x.Type)
+		coder.Int(c, &x.Code)
+		c.Bool(&x.AnyCode)
+		c.Bool(&x.IPv6)
+		if c.Reading() {
+			*m = x
+		}
+	case Comment:
+		c.Text(&x.Text)
+		if c.Reading() {
+			*m = x
+		}
+	}
+}
+
+func codeTarget(c *coder.Coder, t *Target) {
+	Targets.Code(c, t)
+	switch x := (*t).(type) {
+	case Jump:
+		coder.String(c, &x.Chain)
+		if c.Reading() {
+			*t = x
+		}
+	case Goto:
+		coder.String(c, &x.Chain)
+		if c.Reading() {
+			*t = x
+		}
+	case Reject:
+		coder.String(c, &x.With)
+		if c.Reading() {
+			*t = x
+		}
+	case DNAT:
+		c.AddrPort(&x.To)
+		if c.Reading() {
+			*t = x
+		}
+	case Masquerade:
+		c.Bool(&x.RandomFully)
+		if c.Reading() {
+			*t = x
+		}
+	case OrMark:
+		coder.Int(c, &x.Bits)
+		if c.Reading() {
+			*t = x
+		}
+	case SetMark:
+		coder.Int(c, &x.Value)
+		coder.Int(c, &x.Mask)
+		if c.Reading() {
+			*t = x
+		}
+	case NFLog:
+		coder.Int(c, &x.Group)
+		coder.String(c, &x.Prefix)
+		if c.Reading() {
+			*t = x
+		}
+	case XorMark:
+		coder.Int(c, &x.Bits)
+		if c.Reading() {
+			*t = x
+		}
+	}
+}

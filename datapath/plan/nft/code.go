@@ -1,0 +1,122 @@
+package nft
+
+import "github.com/netlab/netlab/datapath/plan/coder"
+
+// Code writes or reads a table.
+func Code(c *coder.Coder, t *Table) {
+	c.Origin(&t.Origin)
+	coder.String(c, &t.Family)
+	coder.String(c, &t.Name)
+	coder.List(c, &t.Sets, codeSet)
+	coder.List(c, &t.Chains, codeChain)
+}
+
+func codeSet(c *coder.Coder, s *Set) {
+	c.Origin(&s.Origin)
+	coder.String(c, &s.Name)
+	coder.Strings(c, &s.Key)
+	coder.Strings(c, &s.Data)
+	c.Bool(&s.Interval)
+	coder.List(c, &s.Elements, codeElement)
+}
+
+func codeElement(c *coder.Coder, e *Element) {
+	coder.List(c, &e.Key, codeValue)
+	coder.List(c, &e.Data, codeValue)
+	coder.String(c, &e.Verdict.Kind)
+	coder.String(c, &e.Verdict.Chain)
+}
+
+func codeValue(c *coder.Coder, v *Value) {
+	c.Prefix(&v.Prefix)
+	coder.Int(c, &v.First)
+	coder.Int(c, &v.Last)
+	coder.String(c, &v.Name)
+}
+
+func codeChain(c *coder.Coder, x *Chain) {
+	coder.String(c, &x.Name)
+	coder.String(c, &x.Type)
+	coder.String(c, &x.Hook)
+	coder.Int(c, &x.Priority)
+	coder.String(c, &x.Policy)
+	coder.List(c, &x.Rules, codeRule)
+}
+
+func codeRule(c *coder.Coder, r *Rule) {
+	c.Origin(&r.Origin)
+	coder.String(c, &r.Raw)
+	c.Text(&r.Comment)
+	coder.List(c, &r.Exprs, codeExpr)
+}
+
+var exprs = coder.KindsOf[Expr](Match{}, CTState{}, CTStatus{}, Lookup{}, VMap{}, SetMark{}, Counter{}, NoTrack{}, Verdict{}, Reject{}, DNAT{}, Masquerade{})
+
+func codeExpr(c *coder.Coder, e *Expr) {
+	exprs.Code(c, e)
+	switch x := (*e).(type) {
+	case Match:
+		coder.String(c, &x.Field)
+		c.Bool(&x.Not)
+		coder.Int(c, &x.Mask)
+		codeValue(c, &x.Value)
+		if c.Reading() {
+			*e = x
+		}
+	case CTState:
+		coder.Strings(c, &x.States)
+		if c.Reading() {
+			*e = x
+		}
+	case CTStatus:
+		coder.Strings(c, &x.Status)
+		if c.Reading() {
+			*e = x
+		}
+	case Lookup:
+		coder.Strings(c, &x.Fields)
+		coder.String(c, &x.Set)
+		c.Bool(&x.Not)
+		if c.Reading() {
+			*e = x
+		}
+	case VMap:
+		coder.Strings(c, &x.Fields)
+		coder.String(c, &x.Map)
+		if c.Reading() {
+			*e = x
+		}
+	case SetMark:
+		c.Bool(&x.CT)
+		coder.Int(c, &x.And)
+		coder.Int(c, &x.Xor)
+		if c.Reading() {
+			*e = x
+		}
+	case Verdict:
+		coder.String(c, &x.Kind)
+		coder.String(c, &x.Chain)
+		if c.Reading() {
+			*e = x
+		}
+	case Reject:
+		coder.String(c, &x.With)
+		if c.Reading() {
+			*e = x
+		}
+	case DNAT:
+		c.Bool(&x.IPv6)
+		codeValue(c, &x.To)
+		coder.Int(c, &x.Port)
+		coder.Strings(c, &x.Fields)
+		coder.String(c, &x.Map)
+		if c.Reading() {
+			*e = x
+		}
+	case Masquerade:
+		c.Bool(&x.FullyRandom)
+		if c.Reading() {
+			*e = x
+		}
+	}
+}

@@ -1,0 +1,368 @@
+package nft
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Field is what a rule can load and compare, in nft syntax.
+type Field string
+
+// The fields. Those of ip, ip6, icmp and icmpv6 match only packets of that protocol: a
+// rule need not match it first.
+const (
+	FamilyOf    Field = "meta nfproto" // 2 is IPv4, 10 IPv6
+	L4Proto     Field = "meta l4proto"
+	IIfName     Field = "meta iifname"
+	OIfName     Field = "meta oifname"
+	MetaMark    Field = "meta mark"
+	CTMark      Field = "ct mark"
+	IPSrc       Field = "ip saddr"
+	IPDst       Field = "ip daddr"
+	IP6Src      Field = "ip6 saddr"
+	IP6Dst      Field = "ip6 daddr"
+	SPort       Field = "th sport" // only after L4Proto, or beside it in a key
+	DPort       Field = "th dport"
+	ICMPType    Field = "icmp type"
+	ICMPv6Type  Field = "icmpv6 type"
+	FibSrcType  Field = "fib saddr type" // the type of the address in the routing table
+	FibDstType  Field = "fib daddr type"
+	OrigDst     Field = "ct original ip daddr" // before DNAT
+	OrigDst6    Field = "ct original ip6 daddr"
+	OrigDPort   Field = "ct original proto-dst" // only after L4Proto
+	numgenWords       = "numgen random mod "
+)
+
+// Local is the number of the address type local (RTN_LOCAL), for FibSrcType and
+// FibDstType.
+const Local = 2
+
+// Random is a number from 0 to n-1, a new one for each packet.
+func Random(n int) Field { return Field(numgenWords + strconv.Itoa(n)) }
+
+// Modulus is the n of Random; 0 for any other field.
+func (f Field) Modulus() uint32 {
+	digits, ok := strings.CutPrefix(string(f), numgenWords)
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if !ok || err != nil {
+		return 0
+	}
+	return uint32(n)
+}
+
+// Types of fields that are never part of a set.
+const (
+	families  Type = "nf_proto"
+	addrTypes Type = "fib_addrtype"
+	integers  Type = "integer"
+)
+
+// Type is the type of a field's values; empty: the field is unknown.
+func (f Field) Type() Type {
+	switch f {
+	case FamilyOf:
+		return families
+	case L4Proto:
+		return Proto
+	case IIfName, OIfName:
+		return IfName
+	case MetaMark, CTMark:
+		return Mark
+	case IPSrc, IPDst, OrigDst:
+		return IPv4
+	case IP6Src, IP6Dst, OrigDst6:
+		return IPv6
+	case SPort, DPort, OrigDPort:
+		return Port
+	case FibSrcType, FibDstType:
+		return addrTypes
+	case ICMPType, ICMPv6Type:
+		return integers
+	}
+	if f.Modulus() > 0 {
+		return integers
+	}
+	return ""
+}
+
+// Expr is a condition or an action of a rule. The types below implement it.
+type Expr interface {
+	// append appends the expression in nft syntax.
+	append(b []byte) []byte
+}
+
+// The expressions of rules.
+type (
+	// Match compares a field with a value, a range or a prefix.
+	Match struct {
+		Field Field
+		Not   bool
+		Mask  uint32 // of marks, applied first; 0: all bits
+		Value Value
+	}
+	// CTState matches the connection tracking state: any of new, established, related,
+	// invalid, untracked.
+	CTState struct{ States []string }
+	// CTStatus matches connections by status: dnat, snat.
+	CTStatus struct{ Status []string }
+	// Lookup matches packets whose fields are an element of a set.
+	Lookup struct {
+		Fields []Field
+		Set    string
+		Not    bool
+	}
+	// VMap looks the packet's fields up in a verdict map and applies the verdict;
+	// without an element the rule continues.
+	VMap struct {
+		Fields []Field
+		Map    string
+	}
+	// SetMark changes the mark of the packet, or of its connection, to mark & And ^ Xor.
+	SetMark struct {
+		CT       bool
+		And, Xor uint32
+	}
+	// Counter counts packets. Its values are not compared.
+	Counter struct{}
+	// NoTrack exempts the packet from connection tracking, before priority -200.
+	NoTrack struct{}
+	// Verdict ends or directs the evaluation of a packet: accept, which ends only the
+	// base chain, drop, return, continue, or jump and goto with a chain.
+	Verdict struct{ Kind, Chain string }
+	// Reject drops the packet and notifies the sender: tcp reset, for which the rule
+	// has to match tcp first, icmpx port-unreachable, icmpx admin-prohibited, icmpx
+	// host-unreachable or icmpx no-route.
+	Reject struct{ With string }
+	// DNAT changes the destination to a value, or to the result of a map lookup: an
+	// address, or an address and a port.
+	DNAT struct {
+		IPv6   bool
+		To     Value
+		Port   uint16 // 0: unchanged
+		Fields []Field
+		Map    string // of an address and a port
+	}
+	// Masquerade changes the source to the address of the link that the packet leaves
+	// by.
+	Masquerade struct{ FullyRandom bool }
+)
+
+// Goto is the verdict that continues in a chain without returning.
+func Goto(chain string) Verdict { return Verdict{Kind: "goto", Chain: chain} }
+
+// Jump is the verdict that continues in a chain and returns at its end.
+func Jump(chain string) Verdict { return Verdict{Kind: "jump", Chain: chain} }
+
+// OrMark sets bits of the packet's mark.
+func OrMark(bits uint32) SetMark { return SetMark{And: ^bits, Xor: bits} }
+
+// Words returns the rule in nft syntax.
+func (r *Rule) Words() string { return string(r.appendWords(nil)) }
+
+func (r *Rule) appendWords(b []byte) []byte {
+	if r.Raw != "" && len(r.Exprs) == 0 {
+		return append(b, r.Raw...)
+	}
+	start := len(b)
+	for i, e := range r.Exprs {
+		if i+1 < len(r.Exprs) && Implied(e, r.Exprs[i+1]) {
+			continue
+		}
+		if len(b) > start {
+			b = append(b, ' ')
+		}
+		b = e.append(b)
+	}
+	return appendComment(b, r.Comment)
+}
+
+func appendComment(b []byte, comment string) []byte {
+	if comment == "" {
+		return b
+	}
+	return append(append(append(b, " comment \""...), comment...), '"')
+}
+
+// Raw returns a rule as read from the kernel: expressions and a comment.
+func Raw(exprs []string, comment string) Rule {
+	return Rule{Raw: string(appendComment([]byte(strings.Join(exprs, " ")), comment))}
+}
+
+// Words returns an expression in nft syntax.
+func Words(e Expr) string { return string(e.append(nil)) }
+
+func (e Match) append(b []byte) []byte {
+	b = append(append(b, e.Field...), ' ')
+	if e.Mask != 0 {
+		b = append(appendHex32(append(b, "& "...), e.Mask), ' ')
+		if !e.Not {
+			b = append(b, "== "...)
+		}
+	}
+	if e.Not {
+		b = append(b, "!= "...)
+	}
+	return appendValue(b, e.Field.Type(), e.Value)
+}
+
+func (e CTState) append(b []byte) []byte {
+	return append(append(b, "ct state "...), strings.Join(inOrder(e.States, States()), ",")...)
+}
+
+// States are the states of connections, in the order of their bits, invalid first
+// (NF_CT_STATE_BIT in include/uapi/linux/netfilter/nf_conntrack_common.h).
+func States() []string {
+	return []string{"invalid", "established", "related", "new", "", "", "untracked"}
+}
+
+func (e CTStatus) append(b []byte) []byte {
+	return append(append(b, "ct status "...), strings.Join(inOrder(e.Status, Statuses()), ",")...)
+}
+
+// Statuses are the status flags of connections, in the order of their bits (enum
+// ip_conntrack_status in nf_conntrack_common.h).
+func Statuses() []string {
+	return []string{"expected", "seen-reply", "assured", "confirmed", "snat", "dnat"}
+}
+
+// inOrder returns the words of a list in the order of another, that of the bits.
+func inOrder(words, order []string) []string {
+	out := slices.Clone(words)
+	slices.SortFunc(out, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	return out
+}
+
+func appendFields(b []byte, fields []Field) []byte {
+	for i, f := range fields {
+		if i > 0 {
+			b = append(b, " . "...)
+		}
+		b = append(b, f...)
+	}
+	return b
+}
+
+func (e Lookup) append(b []byte) []byte {
+	b = appendFields(b, e.Fields)
+	if e.Not {
+		b = append(b, " !="...)
+	}
+	return append(append(b, " @"...), e.Set...)
+}
+
+func (e VMap) append(b []byte) []byte {
+	return append(append(appendFields(b, e.Fields), " vmap @"...), e.Map...)
+}
+
+func (e SetMark) append(b []byte) []byte {
+	field := "meta mark"
+	if e.CT {
+		field = "ct mark"
+	}
+	b = append(append(b, field...), " set "...)
+	switch {
+	case e.And == 0:
+		return appendHex32(b, e.Xor)
+	case e.Xor == 0:
+		return appendHex32(append(append(b, field...), " and "...), e.And)
+	case e.And == ^e.Xor:
+		return appendHex32(append(append(b, field...), " or "...), e.Xor)
+	case e.And == ^uint32(0):
+		return appendHex32(append(append(b, field...), " xor "...), e.Xor)
+	}
+	b = appendHex32(append(append(b, field...), " and "...), e.And)
+	return appendHex32(append(b, " xor "...), e.Xor)
+}
+
+func (e Counter) append(b []byte) []byte { return append(b, "counter"...) }
+
+func (e NoTrack) append(b []byte) []byte { return append(b, "notrack"...) }
+
+func (e Verdict) append(b []byte) []byte {
+	b = append(b, e.Kind...)
+	if e.Chain != "" {
+		b = append(append(b, ' '), e.Chain...)
+	}
+	return b
+}
+
+func (e Reject) append(b []byte) []byte {
+	return append(append(b, "reject with "...), e.With...)
+}
+
+func (e DNAT) append(b []byte) []byte {
+	b = append(b, "dnat ip"...)
+	if e.IPv6 {
+		b = append(b, '6')
+	}
+	if e.Map != "" {
+		b = appendFields(append(b, " addr . port to "...), e.Fields)
+		return append(append(b, " map @"...), e.Map...)
+	}
+	b = append(b, " to "...)
+	if e.Port == 0 {
+		return appendPrefixOrAddr(b, e.To.Prefix)
+	}
+	if e.IPv6 {
+		b = append(appendPrefixOrAddr(append(b, '['), e.To.Prefix), ']')
+	} else {
+		b = appendPrefixOrAddr(b, e.To.Prefix)
+	}
+	return strconv.AppendUint(append(b, ':'), uint64(e.Port), 10)
+}
+
+func (e Masquerade) append(b []byte) []byte {
+	b = append(b, "masquerade"...)
+	if e.FullyRandom {
+		b = append(b, " fully-random"...)
+	}
+	return b
+}
+
+// Implies returns the IP family (2 or 10) and the transport protocol of packets that
+// have the field; 0: any.
+func (f Field) Implies() (family, protocol uint32) {
+	switch f {
+	case IPSrc, IPDst:
+		return 2, 0
+	case IP6Src, IP6Dst:
+		return 10, 0
+	case ICMPType:
+		return 2, 1
+	case ICMPv6Type:
+		return 10, 58
+	}
+	return 0, 0
+}
+
+// Implied reports whether a condition only states what the next expression implies. It
+// is then not written.
+func Implied(x, next Expr) bool {
+	m, ok := x.(Match)
+	if !ok || m.Not || m.Mask != 0 || m.Value.First != m.Value.Last {
+		return false
+	}
+	for _, f := range FieldsOf(next) {
+		family, protocol := f.Implies()
+		if m.Field == FamilyOf && family == m.Value.First || m.Field == L4Proto && protocol == m.Value.First && protocol != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// FieldsOf are the fields that an expression loads.
+func FieldsOf(x Expr) []Field {
+	switch x := x.(type) {
+	case Match:
+		return []Field{x.Field}
+	case Lookup:
+		return x.Fields
+	case VMap:
+		return x.Fields
+	case DNAT:
+		return x.Fields
+	}
+	return nil
+}

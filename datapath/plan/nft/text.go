@@ -1,0 +1,146 @@
+package nft
+
+import (
+	"strconv"
+
+	"github.com/netlab/netlab/datapath/plan/origin"
+)
+
+// appendBlock appends the table as nft list table prints it and nft -f reads it, with
+// the objects that rules serve as comments.
+func (t *Table) appendBlock(b []byte, annotate bool) []byte {
+	b = append(append(append(append(append(b, "table "...), t.Family...), ' '), t.Name...), " {\n"...)
+	for i := range t.Sets {
+		s := &t.Sets[i]
+		if annotate && s.Origin != (origin.Ref{}) {
+			b = s.Origin.AppendComment(append(b, '\t'))
+		}
+		b = append(append(append(append(append(b, '\t'), s.Word()...), ' '), s.Name...), " {\n\t\t"...)
+		b = append(s.appendSpec(b, "\n\t\t"), '\n')
+		if len(s.Elements) > 0 {
+			b = append(s.appendElements(append(b, "\t\telements = "...), s.Elements, true, ",\n\t\t\t     "), '\n')
+		}
+		b = append(b, "\t}\n"...)
+	}
+	for i := range t.Chains {
+		c := &t.Chains[i]
+		b = append(append(append(b, "\tchain "...), c.Name...), " {\n"...)
+		if c.IsBase() {
+			b = append(c.appendSpec(append(b, "\t\t"...)), '\n')
+		}
+		var last origin.Ref
+		for j := range c.Rules {
+			if r := &c.Rules[j]; annotate && r.Origin != last {
+				if last = r.Origin; last != (origin.Ref{}) {
+					b = last.AppendComment(append(b, "\t\t"...))
+				}
+			}
+			b = append(c.Rules[j].appendWords(append(b, "\t\t"...)), '\n')
+		}
+		b = append(b, "\t}\n"...)
+	}
+	return append(b, "}\n"...)
+}
+
+// Word is nft's keyword for the set.
+func (s *Set) Word() string {
+	if s.IsMap() {
+		return "map"
+	}
+	return "set"
+}
+
+// Spec is the set without its name and elements, as nft writes it: type ipv4_addr :
+// verdict.
+func (s *Set) Spec() string { return string(s.appendSpec(nil, "; ")) }
+
+func (s *Set) appendSpec(b []byte, separator string) []byte {
+	b = appendTypes(append(b, "type "...), s.Key)
+	if s.IsMap() {
+		b = appendTypes(append(b, " : "...), s.Data)
+	}
+	if s.Interval {
+		b = append(append(b, separator...), "flags interval"...)
+	}
+	return b
+}
+
+func appendTypes(b []byte, types []Type) []byte {
+	for i, t := range types {
+		if i > 0 {
+			b = append(b, " . "...)
+		}
+		b = append(b, t...)
+	}
+	return b
+}
+
+// appendElements appends elements in braces, with or without their data.
+func (s *Set) appendElements(b []byte, list []Element, data bool, separator string) []byte {
+	b = append(b, "{ "...)
+	for i := range list {
+		if i > 0 {
+			b = append(b, separator...)
+		}
+		b = s.appendElement(b, &list[i], data)
+	}
+	return append(b, " }"...)
+}
+
+func (s *Set) appendElement(b []byte, e *Element, data bool) []byte {
+	b = appendValues(b, s.Key, e.Key)
+	switch {
+	case !data || !s.IsMap():
+		return b
+	case s.HasVerdicts():
+		return e.Verdict.append(append(b, " : "...))
+	}
+	return appendValues(append(b, " : "...), s.Data, e.Data)
+}
+
+func appendValues(b []byte, types []Type, values []Value) []byte {
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, " . "...)
+		}
+		if i < len(types) {
+			b = appendValue(b, types[i], v)
+		}
+	}
+	return b
+}
+
+// Words is an element as nft writes it.
+func (s *Set) Words(e *Element) string { return string(s.appendElement(nil, e, true)) }
+
+// Spec is the first line of a base chain in nft: type filter hook forward priority 0;
+// policy accept;.
+func (c *Chain) Spec() string { return string(c.appendSpec(nil)) }
+
+func (c *Chain) appendSpec(b []byte) []byte {
+	b = append(append(append(b, "type "...), c.Type...), " hook "...)
+	b = strconv.AppendInt(append(append(b, c.Hook...), " priority "...), int64(c.Priority), 10)
+	return append(append(append(b, "; policy "...), c.Policy...), ';')
+}
+
+// AppendText appends the edit as input for nft -f: a new table as one block, which is
+// the same transaction, everything else command by command.
+func (e *Edit) AppendText(b []byte, annotate bool) []byte {
+	if e.Create {
+		t := Table{Family: e.Family, Name: e.Name, Sets: e.Sets, Chains: e.Chains, Origin: e.Origin}
+		if annotate {
+			b = t.Origin.AppendComment(b)
+		}
+		return t.appendBlock(b, annotate)
+	}
+	var last origin.Ref
+	for _, c := range e.Commands() {
+		if o := c.origin(); annotate && o != last {
+			if last = o; o != (origin.Ref{}) {
+				b = o.AppendComment(b)
+			}
+		}
+		b = append(c.append(b), '\n')
+	}
+	return b
+}

@@ -1,0 +1,323 @@
+package plan
+
+import (
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/nft"
+)
+
+// Steps returns the operations that build the whole plan from nothing.
+func (p *Plan) Steps() []Step { return Diff(&Plan{}, p).Steps() }
+
+// Steps returns the operations that make the changes, ordered so that each finds what
+// it needs and no packet meets a gap: links to be recreated are deleted first; then new
+// namespaces are created, and namespaces that stay get what is new and what differs;
+// once all rules are in force, what they no longer use is removed; then everything else
+// that is not wanted.
+func (c Changes) Steps() []Step {
+	l := newStepList(c)
+	for i := range c.Edit {
+		l.at(c.Edit[i].Netns)
+		for _, x := range c.Edit[i].replaced() {
+			if !l.goesAlong(x) {
+				l.add(Delete, x)
+			}
+		}
+	}
+	for i := range c.Create {
+		l.create(&c.Create[i])
+	}
+	for i := range c.Edit {
+		l.edit(&c.Edit[i])
+	}
+	if len(c.Edit) > 0 {
+		l.add(Change, RulesInForce{})
+	}
+	for i := range c.Edit {
+		l.finish(&c.Edit[i])
+	}
+	for i := range c.Edit {
+		l.remove(&c.Edit[i])
+	}
+	for _, name := range c.Remove {
+		l.at(name)
+		l.add(Delete, &Removal{Ends: l.follow[name]})
+	}
+	steps := append(l.steps, l.last...)
+	for _, again := range c.Again {
+		steps = append(steps, again.Steps()...)
+	}
+	return steps
+}
+
+// stepList collects the steps of changes.
+type stepList struct {
+	steps  []Step
+	last   []Step // deletions of links, after all others
+	netns  string
+	ends   map[Peer]*vethEnd // of all new veths
+	gone   map[Peer]bool     // ends removed with the other end of their pair
+	follow map[string][]Peer // ends removed with a namespace, by its name
+}
+
+// vethEnd is one end of a pair that is created in one step, when its later end is
+// reached: by then both namespaces exist.
+type vethEnd struct {
+	link    *Link
+	reached bool
+}
+
+func newStepList(c Changes) *stepList {
+	items, ends := 2*len(c.Edit)+len(c.Remove), 0
+	for i := range c.Create {
+		n := &c.Create[i]
+		items += 8 + len(n.Links) + len(n.Addrs) + len(n.Routes) + len(n.Neighs) + len(n.FDB)
+		ends += len(n.Links)
+	}
+	l := &stepList{steps: make([]Step, 0, items), ends: make(map[Peer]*vethEnd, ends), gone: map[Peer]bool{}, follow: map[string][]Peer{}}
+	isNew := make(map[string]bool, len(c.Create))
+	for i := range c.Create {
+		isNew[c.Create[i].Name] = true
+		l.register(c.Create[i].Name, c.Create[i].Links, nil)
+	}
+	for i := range c.Edit {
+		// The other end is in a new namespace, or in the later of two that stay.
+		l.register(c.Edit[i].Netns, c.Edit[i].Add.Links, isNew)
+	}
+	for _, name := range c.Remove {
+		l.follow[name] = nil
+	}
+	return l
+}
+
+func (l *stepList) register(netns string, links []Link, reached map[string]bool) {
+	for i := range links {
+		if x := &links[i]; x.Type == Veth {
+			l.ends[Peer{netns, x.Name}] = &vethEnd{link: x, reached: reached[x.Peer.Netns]}
+		}
+	}
+}
+
+func (l *stepList) at(netns string) { l.netns = netns }
+
+func (l *stepList) add(v Verb, item Item) {
+	l.steps = append(l.steps, Step{Netns: l.netns, Verb: v, Item: item})
+}
+
+// create creates a namespace with everything in it.
+func (l *stepList) create(n *Netns) {
+	l.at(n.Name)
+	sysctls := placesOf(n.Sysctls)
+	l.add(Add, n)
+	l.sysctls(sysctls.netns)
+	l.addLinks(n.Links)
+	l.addItems(n, &Netns{})
+	l.sysctls(sysctls.link)
+	l.occupants(Add, n)
+	l.sets(ipset.Create(nil, n.Sets))
+	if edits := iptables.Create(n.Tables); len(edits) > 0 {
+		l.add(Add, TableEdits(edits))
+	}
+	if edits := nft.Create(n.NFT); len(edits) > 0 {
+		l.add(Add, NFTEdits(edits))
+	}
+	l.virtual(ipvs.Create(nil, n.Virtual))
+	l.sysctls(sysctls.ipvs)
+	l.conntrack(n.UDP, n.Cut)
+}
+
+// edit adds and changes items of a namespace that stays.
+func (l *stepList) edit(e *Edit) {
+	l.at(e.Netns)
+	sysctls := placesOf(e.Add.Sysctls, e.Change.Sysctls)
+	l.sysctls(sysctls.netns)
+	l.addLinks(e.Add.Links)
+	for i := range e.Change.Links {
+		x := &e.Change.Links[i]
+		// Only these namespaces have bridges that a link could be attached to.
+		release := x.Master == "" && x.Type != Bridge && (e.Kind == Underlay || e.Kind == Node)
+		l.add(Change, &LinkChange{Link: x, Release: release})
+	}
+	l.addItems(&e.Add, &e.Change)
+	l.sysctls(sysctls.link)
+	l.occupants(Delete, &e.Delete)
+	l.occupants(Change, &e.Change)
+	l.occupants(Add, &e.Add)
+	if len(e.Idle) > 0 {
+		l.add(Change, TableEdits(e.Idle))
+		l.add(Change, RulesInForce{})
+	}
+	sets := ipset.Create(ipset.Destroy(nil, e.Change.Sets), e.Change.Sets)
+	sets = ipset.Create(sets, e.Add.Sets)
+	for i := range e.Sets {
+		sets = e.Sets[i].Commands(sets, "add", e.Sets[i].Add)
+	}
+	l.sets(sets)
+	if len(e.Tables) > 0 {
+		l.add(Change, TableEdits(e.Tables))
+	}
+	if len(e.NFT) > 0 {
+		l.add(Change, NFTEdits(e.NFT))
+	}
+}
+
+// finish does what has to wait for the rules of the edit to be in force.
+func (l *stepList) finish(e *Edit) {
+	l.at(e.Netns)
+	var sets []ipset.Command
+	for i := range e.Sets {
+		sets = e.Sets[i].Commands(sets, "del", e.Sets[i].Delete)
+	}
+	l.sets(ipset.Destroy(sets, e.Delete.Sets))
+	virtual := ipvs.Create(nil, e.Add.Virtual)
+	for i := range e.Virtual {
+		virtual = e.Virtual[i].Commands(virtual)
+	}
+	for i := range e.Delete.Virtual {
+		virtual = append(virtual, ipvs.Command{Verb: "-D", Server: &e.Delete.Virtual[i], Real: nil})
+	}
+	l.virtual(virtual)
+	l.sysctls(placesOf(e.Add.Sysctls, e.Change.Sysctls).ipvs)
+	l.conntrack(e.UDP, e.Cut)
+}
+
+// remove removes what an edit deletes, in reverse order of creation. Deleting a link
+// also removes what depends on it.
+func (l *stepList) remove(e *Edit) {
+	l.at(e.Netns)
+	d := &e.Delete
+	gone := make(map[string]bool, len(d.Links))
+	for i := range d.Links {
+		gone[d.Links[i].Name] = true
+	}
+	addEach(l, Delete, reject(d.Routes, func(x Route) bool { return gone[x.Dev] }))
+	addEach(l, Delete, reject(d.Qdiscs, func(x Qdisc) bool { return gone[x.Link] }))
+	addEach(l, Delete, reject(d.FDB, func(x FDB) bool { return gone[x.Link] }))
+	addEach(l, Delete, reject(d.Neighs, func(x Neigh) bool { return gone[x.Link] }))
+	addEach(l, Delete, reject(d.Addrs, func(x Addr) bool { return gone[x.Link] }))
+	replaced := map[string]bool{}
+	for _, x := range e.replaced() {
+		replaced[x.Name] = true
+	}
+	for i := len(d.Links) - 1; i >= 0; i-- {
+		x := &d.Links[i]
+		if replaced[x.Name] {
+			continue
+		}
+		// Veth ends are removed in bulk with the namespace of the other end; deleting
+		// them one by one takes an RCU grace period each.
+		if _, follows := l.follow[x.Peer.Netns]; follows && x.Type == Veth {
+			l.follow[x.Peer.Netns] = append(l.follow[x.Peer.Netns], Peer{e.Netns, x.Name})
+			continue
+		}
+		if !l.goesAlong(x) {
+			l.last = append(l.last, Step{Netns: l.netns, Verb: Delete, Item: x})
+		}
+	}
+}
+
+// goesAlong reports whether a link is removed with the other end of its pair, which was
+// deleted before it; if not, its own other end will be.
+func (l *stepList) goesAlong(x *Link) bool {
+	if l.gone[Peer{l.netns, x.Name}] {
+		return true
+	}
+	if x.Type == Veth {
+		l.gone[x.Peer] = true
+	}
+	return false
+}
+
+func (l *stepList) addLinks(links []Link) {
+	for i := range links {
+		x := &links[i]
+		if x.Type != Veth {
+			l.add(Add, x)
+			continue
+		}
+		here := l.ends[Peer{l.netns, x.Name}]
+		there := l.ends[x.Peer]
+		switch {
+		case here.reached:
+		case there == nil:
+			l.add(Add, &Pair{Link: x})
+		case there.reached:
+			l.add(Add, &Pair{Link: x, Peer: there.link})
+		}
+		here.reached = true
+	}
+}
+
+// addItems adds what depends on links, each kind before what needs it.
+func (l *stepList) addItems(add, change *Netns) {
+	addEach(l, Add, add.Addrs)
+	addEach(l, Add, add.Neighs)
+	addEach(l, Change, change.Neighs)
+	addEach(l, Add, add.FDB)
+	addEach(l, Add, add.Routes)
+	addEach(l, Change, change.Routes)
+	addEach(l, Add, add.Qdiscs)
+	addEach(l, Change, change.Qdiscs)
+}
+
+// addEach adds a step for each item of a list.
+func addEach[T any, P interface {
+	*T
+	Item
+}](l *stepList, v Verb, list []T) {
+	for i := range list {
+		l.add(v, P(&list[i]))
+	}
+}
+
+// The sysctls of a namespace are written at three points: before its links, since some
+// are defaults for new links; after the links that they belong to; and, for those of
+// IPVS, once there is a virtual server.
+type places struct{ netns, link, ipvs Sysctls }
+
+func placesOf(lists ...[]Sysctl) (p places) {
+	for _, list := range lists {
+		for _, s := range list {
+			switch {
+			case s.OfIPVS():
+				p.ipvs = append(p.ipvs, s)
+			case s.linkOf() != "":
+				p.link = append(p.link, s)
+			default:
+				p.netns = append(p.netns, s)
+			}
+		}
+	}
+	return p
+}
+
+func (l *stepList) sysctls(list Sysctls) {
+	if len(list) > 0 {
+		l.add(Change, list)
+	}
+}
+
+func (l *stepList) occupants(v Verb, n *Netns) {
+	if len(n.Agents)+len(n.Execs) > 0 {
+		l.add(v, &Occupants{IPv6: n.IPv6, Agents: n.Agents, Execs: n.Execs})
+	}
+}
+
+func (l *stepList) sets(list SetCommands) {
+	if len(list) > 0 {
+		l.add(Change, list)
+	}
+}
+
+func (l *stepList) virtual(list VirtualCommands) {
+	if len(list) > 0 {
+		l.add(Change, list)
+	}
+}
+
+func (l *stepList) conntrack(udp []UDPService, cut []Cut) {
+	if len(udp)+len(cut) > 0 {
+		l.add(Delete, &Conntrack{UDP: udp, Cut: cut})
+	}
+}

@@ -1,0 +1,54 @@
+package expect
+
+import (
+	"slices"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// Who answers: one of Answers each connection, and each of them at least one connection
+// of every pair, unless the client must stay with one.
+var answerCheck = check{
+	name:       "answer",
+	attributes: []string{"answer"},
+	wanted: func(r *Reach, _ int) []string {
+		switch {
+		case len(r.Answers) == 0:
+			return nil
+		case len(r.Answers) == 1:
+			return []string{"answered by " + r.Answers[0]}
+		case r.Sticky:
+			return []string{"answered by one of " + list(r.Answers, "and")}
+		}
+		return []string{"answered by each of " + list(r.Answers, "and")}
+	},
+	judge: byResults(func(p *pair, e evidence) []string {
+		if len(p.Answers) == 0 {
+			return nil
+		}
+		wrong := e.each(p, func(r flow.Result) string {
+			switch {
+			case r.Answer == "":
+				return unnamed
+			case !slices.Contains(p.Answers, r.Answer):
+				return r.Answer + " should not answer"
+			}
+			return ""
+		})
+		met := answerers(e.connected(p))
+		var missing []string
+		for _, name := range p.Answers {
+			if !slices.Contains(met, name) && !p.Spread.excludes(name) {
+				missing = append(missing, name)
+			}
+		}
+		// Without an answer, the outcome suffices.
+		if len(missing) > 0 && len(met) > 0 && !p.Sticky {
+			wrong = append(wrong, e.missing(missing))
+		}
+		return wrong
+	}),
+}
+
+// unnamed says that something answered that is not an agent of the lab.
+const unnamed = "the server does not say who it is"

@@ -1,0 +1,65 @@
+package expect
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk"
+)
+
+// certain is the probability above which a result should have been observed.
+const certain = 1 - missed
+
+// Disagrees says how what was observed of the pair's flows differs from the forecast: a
+// result that the rules do not allow, or one that should have been observed among so many
+// connections (unless rules remember the client, since its connections then depend on each
+// other). Neither has to do with the claim: a disagreement is a bug in the walk on paper,
+// in the lab or in the kernel.
+func (f Forecast) Disagrees(observations []flow.Observation) []string {
+	if len(f.Prediction.Branches) == 0 || f.Unknown != "" || len(observations) == 0 {
+		return nil
+	}
+	var wrong []string
+	met := map[flow.Result]bool{}
+	for _, o := range observations {
+		r := o.Result()
+		if met[r] {
+			continue
+		}
+		met[r] = true
+		if !f.allows(r) {
+			wrong = append(wrong, "observed but not predicted: "+r.Full())
+		}
+	}
+	if slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return b.State.Remembers() }) {
+		return wrong
+	}
+	for _, e := range f.Prediction.Results() {
+		likely := 1 - math.Pow(1-e.Probability, float64(len(observations)))
+		if likely > certain && !meets(met, e.Value) {
+			wrong = append(wrong, fmt.Sprintf("predicted (%.1f %%) but not observed in %d connections: %s", 100*e.Probability, len(observations), e.Value.Full()))
+		}
+	}
+	return wrong
+}
+
+// allows compares with a server that may not identify itself.
+func (f Forecast) allows(r flow.Result) bool {
+	if r.Outcome != flow.Connected || r.Answer != "" {
+		return f.Prediction.Allows(r)
+	}
+	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return b.Outcome == flow.Connected })
+}
+
+// meets reports whether a predicted result was among those observed, or one of a server
+// that does not identify itself.
+func meets(met map[flow.Result]bool, predicted flow.Result) bool {
+	for r := range met {
+		if r.Agrees(predicted) || r.Outcome == flow.Connected && r.Answer == "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package expect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/reports"
+)
+
+// Forecast is what the rules do with one pair of dialer and target, on paper, as the
+// reports show it. OK: the prediction is as claimed, as far as paper can judge
+// (Unknown, and Reach.Unpredicted).
+type Forecast struct {
+	reports.Row
+	Unknown    string          // why paper cannot predict the pair; empty: it can
+	Prediction walk.Prediction // without branches when the name did not resolve
+	Wrong      []string        // what is wrong with the prediction
+}
+
+// Predict follows connections of every pair through a plan, in the order of the pairs of
+// Judge, and judges their results as Judge does.
+func (r *Reach) Predict(w *walk.World) []Forecast {
+	var all []Forecast
+	for _, p := range r.pairs() {
+		f := Forecast{Row: reports.Row{Who: p.who(), To: p.target().Name, Wanted: p.wanted()}}
+		e := unresolved()
+		if !p.target().NotFound {
+			f.Prediction = p.walk(w)
+			e = p.predicted(w, f.Prediction)
+		}
+		if f.Unknown = unknown(f.Prediction); f.Unknown != "" {
+			f.OK, f.Predicted = true, "not predicted: "+f.Unknown
+			all = append(all, f)
+			continue
+		}
+		e.tally().row(&f.Row)
+		f.Wrong = p.check(e)
+		f.OK = len(f.Wrong) == 0
+		f.Predicted = f.inWords()
+		all = append(all, f)
+	}
+	return all
+}
+
+// unknown says why paper cannot predict a flow.
+func unknown(p walk.Prediction) string {
+	for _, b := range p.Branches {
+		if b.Assumed && b.Probability > 0 {
+			return b.Why
+		}
+	}
+	return ""
+}
+
+// flowsOnPaper are one connection of the pair to each address of the target, since
+// connections take them in turn.
+func (p *pair) flowsOnPaper() []flow.Flow {
+	var flows []flow.Flow
+	for n := range min(1+len(p.target().Also), p.Connections()) {
+		flows = append(flows, p.flow(Dial{From: p.from, To: p.to, N: n}))
+	}
+	return flows
+}
+
+// walk follows the first connection of the pair.
+func (p *pair) walk(w *walk.World) walk.Prediction {
+	flows := p.flowsOnPaper()
+	prediction := w.Walk(flows[0])
+	for _, f := range flows[1:] {
+		prediction.Branches = append(prediction.Branches, w.Walk(f).Branches...)
+	}
+	for i := range prediction.Branches {
+		prediction.Branches[i].Probability /= float64(len(flows))
+	}
+	return prediction
+}
+
+// predicted are the results of a prediction, weighted by their probability. Where the
+// client's next connections matter, they are walked from what rules remember of its first.
+func (p *pair) predicted(w *walk.World, prediction walk.Prediction) evidence {
+	weights := map[flow.Result]float64{}
+	var sequences [][]flow.Result
+	for _, first := range prediction.Branches {
+		weights[first.Result] += first.Probability
+		if !p.Sticky || first.Probability == 0 {
+			continue
+		}
+		sequence := []flow.Result{first.Result}
+		for _, f := range p.flowsOnPaper() {
+			for _, next := range w.WalkFrom(first.State, f).Branches {
+				sequence = append(sequence, next.Result)
+			}
+		}
+		sequences = append(sequences, sequence)
+	}
+	return newEvidence(0, weights, sequences)
+}
+
+// OnPaper is the row of a report without packets: it says what is wrong with the
+// prediction.
+func (f Forecast) OnPaper() reports.Row {
+	row := f.Row
+	row.Predicted = sentences(append([]string{f.Predicted}, f.Wrong...))
+	return row
+}
+
+// inWords lists the possible results of the pair's connections, with probabilities where there is
+// a choice.
+func (f Forecast) inWords() string {
+	results := f.Prediction.Results()
+	switch len(results) {
+	case 0:
+		return "dns: the name " + f.To + " does not resolve"
+	case 1:
+		return results[0].Value.String()
+	}
+	var words []string
+	for _, e := range results {
+		words = append(words, fmt.Sprintf("%.3g %%: %s", 100*e.Probability, e.Value))
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,103 @@
+package expect
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/walk"
+)
+
+// twins is a host with two servers behind one address, chosen at random.
+func twins() *walk.World {
+	rule := func(t iptables.Target, m ...iptables.Match) iptables.Rule {
+		return iptables.Rule{Matches: m, Target: t}
+	}
+	tcp := iptables.Proto{Name: "tcp"}
+	to := func(port uint16) iptables.Target {
+		return iptables.DNAT{To: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)}
+	}
+	return walk.New(&plan.Plan{Netns: []plan.Netns{{
+		Name: "client.a",
+		Tables: []iptables.Table{{Name: "nat", Chains: []iptables.Chain{{Name: "OUTPUT", Policy: "ACCEPT", Rules: []iptables.Rule{
+			rule(to(1), tcp, iptables.DPort{Port: 80}, iptables.Random{Probability: 0.25}),
+			rule(to(2), tcp, iptables.DPort{Port: 80}),
+		}}}}},
+		Agents: []plan.Agent{{Name: "one", Listen: []plan.Listen{{Protocol: "tcp", Port: 1}}}, {Name: "two", Listen: []plan.Listen{{Protocol: "tcp", Port: 2}}}},
+	}}})
+}
+
+func TestPredictJudgesTheClaim(t *testing.T) {
+	self := Place{Name: "a", Netns: "client.a"}
+	at := func(port uint16) []Target {
+		return []Target{{Name: "there", Addr: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)}}
+	}
+	one := netip.MustParsePrefix("127.0.0.1/32")
+	for _, row := range []struct {
+		name  string
+		reach Reach
+		want  []string
+	}{
+		{"as claimed", Reach{To: at(80), Answers: []string{"one", "two"}, Sources: [][]netip.Prefix{{one}}}, nil},
+		{"weights", Reach{To: at(80), Spread: &Spread{Tolerance: 0.01, Weights: map[string]float64{"one": 1, "two": 3}}}, nil},
+		{"another outcome", Reach{To: at(81)}, []string{""}},
+		{"refused as claimed", Reach{To: at(81), Outcome: flow.Refused}, nil},
+		{"one too many", Reach{To: at(80), Answers: []string{"one"}}, []string{"two should not answer"}},
+		{"one too few", Reach{To: at(80), Answers: []string{"one", "two", "three"}}, []string{"three cannot answer"}},
+		{"another source", Reach{To: at(80), Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}},
+			[]string{"127.0.0.1 is not an allowed source"}},
+		{"unfair", Reach{To: at(80), Spread: &Spread{Tolerance: 0.1}}, []string{"one has 25.0 % of the answers, not 50.0 %", "two has 75.0 % of the answers, not 50.0 %"}},
+		{"no such name", Reach{To: []Target{{Name: "nowhere", NotFound: true}}}, []string{""}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.reach.From = []Place{self}
+			got := row.reach.Predict(twins())
+			if len(got) != 1 || !slices.Equal(got[0].Wrong, row.want) {
+				t.Errorf("got %q, want %q", got[0].Wrong, row.want)
+			}
+		})
+	}
+}
+
+func TestDisagreementIsNotFailure(t *testing.T) {
+	r := Reach{From: []Place{{Name: "a", Netns: "client.a"}}, To: []Target{{Name: "there", Addr: netip.MustParseAddrPort("127.0.0.1:80")}}}
+	f := r.Predict(twins())[0]
+	loop := netip.MustParseAddrPort("127.0.0.1:4711")
+	one := flow.Observation{Outcome: flow.Connected, Answer: "one", Source: loop}
+	two := flow.Observation{Outcome: flow.Connected, Answer: "two", Source: loop}
+	many := slices.Repeat([]flow.Observation{one}, 200)
+	for _, row := range []struct {
+		name string
+		seen []flow.Observation
+		want int
+	}{
+		{"as predicted", []flow.Observation{one, two}, 0},
+		{"few connections leave one out", []flow.Observation{one}, 0},
+		{"many do not", many, 1},
+		{"timeout", []flow.Observation{one, {Outcome: flow.Timeout}}, 1},
+		{"another source", []flow.Observation{{Outcome: flow.Connected, Answer: "one", Source: netip.MustParseAddrPort("10.0.0.1:1")}}, 1},
+		{"a server without a name", slices.Repeat([]flow.Observation{{Outcome: flow.Connected}}, 200), 0},
+	} {
+		if got := f.Disagrees(row.seen); len(got) != row.want {
+			t.Errorf("%s: got %q", row.name, got)
+		}
+	}
+}
+
+// What a program listens on is not in the plan: packets decide, whatever the claim.
+func TestPaperDoesNotGuessPrograms(t *testing.T) {
+	w := walk.New(&plan.Plan{Netns: []plan.Netns{{Name: "pod.a", Execs: []plan.Exec{{Name: "a", Argv: []string{"server"}}}}}})
+	for _, outcome := range []flow.Outcome{flow.Connected, flow.Refused} {
+		r := Reach{From: []Place{{Name: "a", Netns: "pod.a"}}, To: twin(80), Outcome: outcome}
+		f := r.Predict(w)[0]
+		if f.Unknown == "" || !f.OK || len(f.Outcomes) > 0 {
+			t.Errorf("%s: got %+v", outcome, f)
+		}
+		if wrong := f.Disagrees([]flow.Observation{{Outcome: flow.Connected}}); len(wrong) > 0 {
+			t.Errorf("%s: got %q", outcome, wrong)
+		}
+	}
+}

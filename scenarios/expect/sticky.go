@@ -1,0 +1,50 @@
+package expect
+
+import (
+	"slices"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// Session affinity: all connections of a pair get the same answer. Then one of Answers is
+// enough.
+var stickyCheck = check{
+	name:       "sticky",
+	attributes: []string{"sticky"},
+	wanted: func(r *Reach, _ int) []string {
+		if !r.Sticky {
+			return nil
+		}
+		return []string{"always the same"}
+	},
+	judge: byResults(func(p *pair, e evidence) []string {
+		if !p.Sticky || p.want != flow.Connected {
+			return nil
+		}
+		if len(p.Answers) == 0 {
+			if mute := e.each(p, func(r flow.Result) string {
+				if r.Answer == "" {
+					return unnamed
+				}
+				return ""
+			}); mute != nil {
+				return mute
+			}
+		}
+		var wrong []string
+		for _, sequence := range e.sequences {
+			var names []string
+			for _, r := range sequence {
+				if r.Answer != "" {
+					names = append(names, r.Answer)
+				}
+			}
+			slices.Sort(names)
+			names = slices.Compact(names)
+			if text := list(names, "and") + " answered the same client"; len(names) > 1 && !slices.Contains(wrong, text) {
+				wrong = append(wrong, text)
+			}
+		}
+		return wrong
+	}),
+}

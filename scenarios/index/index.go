@@ -1,0 +1,79 @@
+// Package index writes the list of the scenarios that ship, with what each shows and
+// what it needs of the kernel.
+package index
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/language"
+)
+
+// Markdown is scenarios/README.md: every scenario with what it shows, and what it
+// needs of the kernel beyond local-policy.hcl.
+func Markdown() (string, error) {
+	var b strings.Builder
+	b.WriteString(`# The scenarios that ship
+
+` + "`netlab init --markdown`" + ` writes this page; ` + "`netlab init NAME`" + ` writes one of the files into the current folder,
+and ` + "`netlab test scenarios/`" + ` proves them all. What the kernel needs beyond [local-policy.hcl](local-policy.hcl) is in the last
+column; where it is missing, ` + "`netlab vm test FILE`" + ` has it.
+`)
+	var usual []plan.Feature
+	subject := "none"
+	for _, lab := range scenarios.All() {
+		needs, err := needsOf(lab)
+		if err != nil {
+			return "", err
+		}
+		if usual == nil {
+			usual = needs
+		}
+		if s := lab.Subject(); s != subject {
+			subject = s
+			if s != "" {
+				fmt.Fprintf(&b, "\n## %s\n", s)
+			}
+			b.WriteString("\n| scenario | what it shows | needs |\n|---|---|---|\n")
+		}
+		var more []string
+		for _, f := range needs {
+			if !slices.Contains(usual, f) {
+				more = append(more, string(f))
+			}
+		}
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", lab.Name, lab.Path, strings.ReplaceAll(lab.Shows, "|", `\|`), strings.Join(more, ", "))
+	}
+	return b.String(), nil
+}
+
+// needsOf are the features that any variation of a lab needs.
+func needsOf(lab scenarios.Lab) ([]plan.Feature, error) {
+	load := func(v language.Variation) (*language.Scenario, error) {
+		s, diags := language.Load("-", language.Options{Catalogue: datapath.Catalogue(), Stdin: strings.NewReader(string(lab.Text)), Variation: v})
+		if diags.HasErrors() {
+			return nil, fmt.Errorf("%s: %s", lab.Path, diags.JSON())
+		}
+		return s, nil
+	}
+	s, err := load(nil)
+	if err != nil {
+		return nil, err
+	}
+	all := &plan.Plan{}
+	for _, v := range language.Variations(s.Matrix) {
+		if s, err = load(v); err != nil {
+			return nil, err
+		}
+		p, err := datapath.Compile(s.Lab)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", lab.Path, err)
+		}
+		all.Netns = append(all.Netns, p.Netns...)
+	}
+	return plan.Requires(all), nil
+}

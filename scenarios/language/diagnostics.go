@@ -1,0 +1,264 @@
+package language
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/netlab/netlab/topology"
+)
+
+// Severity tells whether a scenario can be used despite a diagnostic.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Diagnostic is one problem of a scenario.
+type Diagnostic struct {
+	Severity Severity `json:"severity"`
+	Summary  string   `json:"summary"` // at most six words
+	Detail   string   `json:"detail"`  // what is wrong, and how to fix it
+	Range    *Range   `json:"range,omitempty"`
+	Snippet  string   `json:"snippet,omitempty"` // the first source line of Range
+}
+
+// Range is a part of a file. Lines and columns count from 1, columns in
+// characters; the end is exclusive. File is a path that can be opened from where
+// the scenario was loaded.
+type Range struct {
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"end_line"`
+	EndColumn int    `json:"end_column"`
+}
+
+// Diagnostics are all problems of a scenario, in the order of its files.
+type Diagnostics []Diagnostic
+
+// HasErrors reports whether one of the diagnostics is an error.
+func (d Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(d, func(x Diagnostic) bool { return x.Severity == Error })
+}
+
+// WriteText writes the diagnostics for people: place, quoted line, caret, and what
+// to do. With color it uses terminal escapes.
+func (d Diagnostics) WriteText(w io.Writer, color bool) error {
+	var b bytes.Buffer
+	paint := func(code, s string) string {
+		if !color {
+			return s
+		}
+		return "\x1b[" + code + "m" + s + "\x1b[0m"
+	}
+	for i, x := range d {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		hue := "1;31"
+		if x.Severity == Warning {
+			hue = "1;33"
+		}
+		if x.Range != nil {
+			fmt.Fprintf(&b, "%s: ", printable(fmt.Sprintf("%s:%d:%d", x.Range.File, x.Range.Line, x.Range.Column)))
+		}
+		fmt.Fprintf(&b, "%s %s\n", paint(hue, string(x.Severity)+":"), paint("1", printable(x.Summary)))
+		if x.Range != nil && x.Snippet != "" {
+			line, caret := x.underline()
+			number := fmt.Sprint(x.Range.Line)
+			fmt.Fprintf(&b, "  %s | %s\n", number, line)
+			fmt.Fprintf(&b, "  %s | %s\n", strings.Repeat(" ", len(number)), paint(hue, caret))
+		}
+		for line := range strings.Lines(x.Detail) {
+			fmt.Fprintf(&b, "  %s\n", printable(strings.TrimRight(line, "\n")))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// JSON returns the diagnostics as an indented JSON array.
+func (d Diagnostics) JSON() []byte {
+	if d == nil {
+		d = Diagnostics{}
+	}
+	out, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	return append(out, '\n')
+}
+
+// maxSnippet limits the quoted line, in characters.
+const maxSnippet = 160
+
+// underline returns the quoted line, and the carets below its wrong part.
+func (x Diagnostic) underline() (line, caret string) {
+	chars := []rune(x.Snippet)
+	from := min(max(x.Range.Column-1, 0), len(chars))
+	to := len(chars)
+	if x.Range.EndLine == x.Range.Line {
+		to = min(max(x.Range.EndColumn-1, from), len(chars))
+	}
+	if start := max(0, from-maxSnippet/2); len(chars) > maxSnippet {
+		chars = chars[start:min(len(chars), start+maxSnippet)]
+		from, to = from-start, min(to-start, len(chars))
+	}
+	var b strings.Builder
+	for _, c := range chars[:from] {
+		if c == '\t' {
+			b.WriteRune('\t')
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteString(strings.Repeat("^", max(1, to-from)))
+	return printable(string(chars)), b.String()
+}
+
+// printable replaces what could disturb a terminal.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == utf8.RuneError {
+			return '?'
+		}
+		return c
+	}, s)
+}
+
+// collector gathers the diagnostics of one load.
+type collector struct {
+	list    Diagnostics
+	sources map[string][]byte
+	path    func(file string) string
+	spent   bool // the budget of the expressions; reported
+}
+
+// maxDiagnostics limits what a broken file can print.
+const maxDiagnostics = 200
+
+func (c *collector) add(severity Severity, summary, detail string, r hcl.Range) {
+	d := Diagnostic{Severity: severity, Summary: summary, Detail: detail}
+	if r.Filename != "" && r.Start.Line > 0 {
+		d.Range = &Range{c.path(r.Filename), r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
+		d.Snippet = sourceLine(c.sources[r.Filename], r.Start.Line)
+	} else if r.Filename != "" {
+		d.Range = &Range{File: c.path(r.Filename), Line: 1, Column: 1, EndLine: 1, EndColumn: 1}
+	}
+	c.list = append(c.list, d)
+}
+
+func (c *collector) errorf(r hcl.Range, summary, format string, args ...any) {
+	c.add(Error, summary, fmt.Sprintf(format, args...), r)
+}
+
+func (c *collector) warnf(r hcl.Range, summary, format string, args ...any) {
+	c.add(Warning, summary, fmt.Sprintf(format, args...), r)
+}
+
+// problems adds what topology found.
+func (c *collector) problems(ps topology.Problems) {
+	for _, p := range ps {
+		severity := Error
+		if p.Warning {
+			severity = Warning
+		}
+		c.add(severity, p.Summary, p.Detail, rangeOf(p.Origin))
+	}
+}
+
+// sorted is the list in the order of the files, without repetitions: instances of
+// one block repeat what is wrong with the block.
+func (c *collector) sorted() Diagnostics {
+	type key struct {
+		at              Range
+		summary, detail string
+	}
+	seen := map[key]bool{}
+	var out Diagnostics
+	for _, d := range c.list {
+		k := key{summary: d.Summary, detail: d.Detail}
+		if d.Range != nil {
+			k.at = *d.Range
+		}
+		if !seen[k] {
+			seen[k] = true
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Diagnostic) int {
+		if a.Range == nil || b.Range == nil {
+			return cmp.Compare(len(a.file()), len(b.file()))
+		}
+		return cmp.Or(cmp.Compare(a.Range.File, b.Range.File), cmp.Compare(a.Range.Line, b.Range.Line),
+			cmp.Compare(a.Range.Column, b.Range.Column))
+	})
+	if len(out) > maxDiagnostics {
+		more := len(out) - maxDiagnostics
+		out = append(out[:maxDiagnostics:maxDiagnostics], Diagnostic{Severity: Error, Summary: "Too many problems",
+			Detail: fmt.Sprintf("There are %d more problems. Fix these first.", more)})
+	}
+	return out
+}
+
+func (d Diagnostic) file() string {
+	if d.Range == nil {
+		return ""
+	}
+	return d.Range.File
+}
+
+func sourceLine(src []byte, line int) string {
+	for ; line > 1; line-- {
+		_, rest, ok := bytes.Cut(src, []byte("\n"))
+		if !ok {
+			return ""
+		}
+		src = rest
+	}
+	first, _, _ := bytes.Cut(src, []byte("\n"))
+	return strings.ToValidUTF8(strings.TrimRight(string(first), "\r"), "?")
+}
+
+func rangeOf(o topology.Origin) hcl.Range {
+	return hcl.Range{Filename: o.File, Start: hcl.Pos{Line: o.Line, Column: o.Column}, End: hcl.Pos{Line: o.EndLine, Column: o.EndColumn}}
+}
+
+func originOf(r hcl.Range) topology.Origin {
+	return topology.Origin{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column, EndLine: r.End.Line, EndColumn: r.End.Column}
+}
+
+// seenFrom describes a place relative to another one, for a sentence.
+func seenFrom(r, here hcl.Range) string {
+	if r.Filename != here.Filename {
+		return fmt.Sprintf("at %s:%d", r.Filename, r.Start.Line)
+	}
+	return fmt.Sprintf("on line %d", r.Start.Line)
+}
+
+// hint suggests the nearest known name, with a leading space; else "".
+func hint(name string, known []string) string {
+	if n := topology.Nearest(name, known); n != "" {
+		return fmt.Sprintf(" Did you mean %q?", n)
+	}
+	return ""
+}
+
+// words lists known names for a sentence.
+func words(known []string) string {
+	if len(known) < 2 {
+		return strings.Join(known, "")
+	}
+	return strings.Join(known[:len(known)-1], ", ") + " or " + known[len(known)-1]
+}

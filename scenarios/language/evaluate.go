@@ -1,0 +1,284 @@
+package language
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// eval evaluates an expression. False means that it has no value, and that the reason
+// has been reported: here, or where what it refers to was declared.
+func (l *loader) eval(e hcl.Expression, sc scope) (cty.Value, bool) {
+	refs := e.Variables()
+	if !l.checkRefs(refs, sc) {
+		l.silent = true
+		return cty.NilVal, false
+	}
+	ctx := l.contextFor(refs, sc)
+	v, diags := e.Value(ctx)
+	for _, d := range diags {
+		l.improve(d, refs, ctx)
+	}
+	l.hcl(diags)
+	if diags.HasErrors() {
+		return cty.NilVal, false
+	}
+	v, _ = v.UnmarkDeep()
+	if !v.IsWhollyKnown() {
+		l.silent = true
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// dynamicContext holds the values that the dynamic blocks of a body need to expand.
+// Mistakes in their references are reported when they are expanded.
+func (l *loader) dynamicContext(body hcl.Body, sc scope) *hcl.EvalContext {
+	var refs []hcl.Traversal
+	for _, t := range dynamicRefs(body, 0) {
+		root := t.RootName()
+		if _, scoped := sc[root]; scoped || root != "var" && root != "local" && root != "network" && !slices.Contains(objectKinds, root) {
+			continue // an iterator, or reported by the expansion
+		}
+		if !l.checkRef(t) {
+			l.silent = true
+		}
+		refs = append(refs, t)
+	}
+	return l.contextFor(refs, sc)
+}
+
+// dynamicRefs is what the dynamic blocks of a body refer to in order to expand.
+func dynamicRefs(body hcl.Body, depth int) []hcl.Traversal {
+	if depth > maxDepth {
+		return nil
+	}
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"kind"}}}})
+	var out []hcl.Traversal
+	for _, b := range content.Blocks {
+		inner, _, _ := b.Body.PartialContent(&hcl.BodySchema{
+			Attributes: []hcl.AttributeSchema{{Name: "for_each"}, {Name: "labels"}},
+			Blocks:     []hcl.BlockHeaderSchema{{Type: "content"}},
+		})
+		for _, name := range []string{"for_each", "labels"} {
+			if a := inner.Attributes[name]; a != nil {
+				out = append(out, a.Expr.Variables()...)
+			}
+		}
+		for _, c := range inner.Blocks {
+			out = append(out, dynamicRefs(c.Body, depth+1)...)
+		}
+	}
+	return out
+}
+
+// contextFor is the values that references need.
+func (l *loader) contextFor(refs []hcl.Traversal, sc scope) *hcl.EvalContext {
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: l.functions}
+	locals := map[string]cty.Value{}
+	for _, t := range refs {
+		root := t.RootName()
+		if _, ok := sc[root]; ok {
+			continue
+		}
+		if root == "local" {
+			name, _, named := step(t)
+			if named {
+				if lo := l.locals[name]; lo != nil && lo.done {
+					locals[name] = lo.value
+				}
+				continue
+			}
+			for name, lo := range l.locals {
+				if lo.done && !lo.failed {
+					locals[name] = lo.value
+				}
+			}
+			continue
+		}
+		if _, ok := ctx.Variables[root]; ok {
+			continue
+		}
+		if v, ok := l.root(root); ok {
+			ctx.Variables[root] = v
+		}
+	}
+	ctx.Variables["local"] = cty.ObjectVal(locals)
+	if len(sc) == 0 {
+		return ctx
+	}
+	child := ctx.NewChild()
+	child.Variables = sc
+	return child
+}
+
+// root is the value behind the first word of a reference.
+func (l *loader) root(name string) (cty.Value, bool) {
+	if v, ok := l.roots[name]; ok {
+		return v, true
+	}
+	var v cty.Value
+	switch {
+	case name == "var":
+		v = cty.ObjectVal(l.variables)
+	case name == "network" && l.stage > stageNetwork:
+		v = l.networkValue()
+	case slices.Contains(objectKinds, name) && l.stage > stageOf(name):
+		v = l.objects(name)
+	default:
+		return cty.NilVal, false
+	}
+	l.roots[name] = v
+	return v, true
+}
+
+// improve rewords an HCL diagnostic about a value and adds the nearest
+// name, which HCL does not know for attributes of objects.
+func (l *loader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalContext) {
+	if d.Subject == nil {
+		return
+	}
+	switch d.Summary {
+	case "Call to unknown function":
+		name := string(d.Subject.SliceBytes(l.sources[d.Subject.Filename]))
+		name, _, _ = strings.Cut(name, "(")
+		name = strings.TrimSpace(name)
+		known := functionNames(l.functions)
+		d.Summary = "Unknown function"
+		d.Detail = fmt.Sprintf("There is no function %q.%s", name, orText(hint(name, known), " Remove the call; the functions are those of Terraform that need no clock, randomness or environment."))
+	case "Unsupported attribute", "Missing map element", "Invalid index":
+		for _, t := range refs {
+			r := t.SourceRange()
+			if !r.Overlaps(*d.Subject) || r.Filename != d.Subject.Filename {
+				continue
+			}
+			l.improveStep(d, t, ctx)
+			return
+		}
+	}
+}
+
+// improveStep finds the step of a reference that does not resolve.
+func (l *loader) improveStep(d *hcl.Diagnostic, t hcl.Traversal, ctx *hcl.EvalContext) {
+	for i := 1; i < len(t); i++ {
+		v, diags := t[:i].TraverseAbs(ctx)
+		if diags.HasErrors() || v.IsNull() || !v.IsKnown() {
+			return
+		}
+		if _, diags := t[:i+1].TraverseAbs(ctx); !diags.HasErrors() {
+			continue
+		}
+		name, r := stepName(t[i])
+		d.Subject = r.Ptr()
+		d.Summary = "Unknown reference"
+		known := attributesOf(v)
+		path := pathText(t[:i])
+		if len(known) == 0 {
+			d.Detail = fmt.Sprintf("%s is %s and has no %q. Refer to %s itself.", path, describe(v), name, path)
+			return
+		}
+		d.Detail = fmt.Sprintf("%s has no %q.%s", path, name, orKnown(name, known))
+		return
+	}
+}
+
+// attributesOf are the names that can follow a value.
+func attributesOf(v cty.Value) []string {
+	var out []string
+	switch t := v.Type(); {
+	case t.IsObjectType():
+		for name := range t.AttributeTypes() {
+			out = append(out, name)
+		}
+	case t.IsMapType():
+		for it := v.ElementIterator(); it.Next(); {
+			k, _ := it.Element()
+			out = append(out, k.AsString())
+		}
+	case t.IsTupleType():
+		for i := range min(t.Length(), 5) {
+			out = append(out, fmt.Sprintf("[%d]", i))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+const summaryBudget = "Too much to evaluate"
+
+// plain is the summary and detail of an HCL diagnostic, in short.
+func plain(d *hcl.Diagnostic) (summary, detail string) {
+	summary, detail = d.Summary, d.Detail
+	switch {
+	case strings.Contains(detail, errBudget.Error()):
+		return summaryBudget, "The expressions of this scenario do too much. Loop over less, or build less text."
+	case summary == "Error in function call" || summary == "Invalid function argument":
+		summary = "Wrong function argument"
+	case summary == "Unsupported attribute":
+		summary = "Unknown reference"
+	}
+	if strings.Contains(detail, strings.TrimPrefix(instancesFunc, "\x00")) {
+		detail = "This value cannot be used with a splat. Use it without [*]."
+	}
+	if fields := strings.Fields(summary); len(fields) > 6 {
+		summary = strings.Join(fields[:6], " ")
+	}
+	return summary, detail
+}
+
+func orText(s, otherwise string) string {
+	if s != "" {
+		return s
+	}
+	return otherwise
+}
+
+// describe is the type of a value, with an article, for a sentence.
+func describe(v cty.Value) string {
+	if v.IsNull() {
+		return "null"
+	}
+	t := v.Type()
+	switch {
+	case t == cty.String:
+		return "a string"
+	case t == cty.Number:
+		return "a number"
+	case t == cty.Bool:
+		return "a bool"
+	case t.IsObjectType() && t.HasAttribute("kind"):
+		if k := v.GetAttr("kind"); k.Type() == cty.String && k.IsKnown() && !k.IsNull() {
+			return "a " + k.AsString()
+		}
+		return "an object"
+	case t.IsObjectType() || t.IsMapType():
+		return "a map"
+	case t.IsListType() || t.IsTupleType():
+		return "a list"
+	case t.IsSetType():
+		return "a set"
+	}
+	return "a " + t.FriendlyName()
+}
+
+func isKind(v cty.Value, kinds ...string) bool {
+	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("kind") {
+		return false
+	}
+	k := v.GetAttr("kind")
+	return k.Type() == cty.String && !k.IsNull() && k.IsKnown() && slices.Contains(kinds, k.AsString())
+}
+
+func textOf(v cty.Value, attr string) string {
+	if !v.Type().HasAttribute(attr) {
+		return ""
+	}
+	a := v.GetAttr(attr)
+	if a.Type() != cty.String || a.IsNull() || !a.IsKnown() {
+		return ""
+	}
+	return a.AsString()
+}

@@ -1,0 +1,239 @@
+package language
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// The limits of a scenario. A lab of thousands of pods fits with room to spare;
+// a slip or a hostile file is rejected before it exhausts memory.
+const (
+	maxInstances = 10_000  // of one block, by count, for_each or dynamic
+	maxPairs     = 100_000 // of one expectation
+	maxValue     = 1 << 18 // bytes and elements of one local value
+	maxOperators = 1000    // of one expression: evaluation recurses
+)
+
+// checkText rejects what is not text, and text that would exhaust the parser or the
+// stack.
+func checkText(c *collector, src []byte, name string) bool {
+	if bytes.IndexByte(src, 0) >= 0 || !utf8.Valid(src) {
+		c.errorf(hcl.Range{Filename: name}, "Not a text file", "%s is not UTF-8 text. Name a scenario.", name)
+		return false
+	}
+	if len(name) > 5 && name[len(name)-5:] == ".json" {
+		return checkJSON(c, src, name)
+	}
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos) // the parser reports its errors
+	return checkTokens(c, tokens)
+}
+
+// checkTokens bounds nesting by brackets and by operators.
+func checkTokens(c *collector, tokens hclsyntax.Tokens) bool {
+	depth, operators := 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp,
+			hclsyntax.TokenTemplateControl, hclsyntax.TokenOQuote:
+			depth++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd, hclsyntax.TokenCQuote:
+			depth--
+		case hclsyntax.TokenNewline, hclsyntax.TokenComma:
+			if depth == 0 || t.Type == hclsyntax.TokenComma {
+				operators = 0
+			}
+		case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash,
+			hclsyntax.TokenPercent, hclsyntax.TokenQuestion, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenEqualOp,
+			hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenGreaterThan, hclsyntax.TokenLessThanEq,
+			hclsyntax.TokenGreaterThanEq, hclsyntax.TokenColon, hclsyntax.TokenDot, hclsyntax.TokenEllipsis:
+			operators++
+		}
+		if depth > maxDepth || operators > maxOperators {
+			c.errorf(t.Range, "Nested too deeply",
+				"Expressions nest deeper than %d brackets or %d operators here. Use locals to split them.", maxDepth, maxOperators)
+			return false
+		}
+	}
+	return true
+}
+
+// checkJSON bounds a JSON file, and the expressions inside its strings. Loops inside
+// them cannot be counted while they run, so they may not nest.
+func checkJSON(c *collector, src []byte, name string) bool {
+	d := json.NewDecoder(bytes.NewReader(src))
+	depth := 0
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return true // the parser reports it, with the place
+		}
+		switch t := token.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			if depth > maxDepth {
+				c.errorf(hcl.Range{Filename: name}, "Nested too deeply", "Objects and arrays nest deeper than %d levels. Flatten them.", maxDepth)
+				return false
+			}
+		case string:
+			if !checkTemplate(c, t, name) {
+				return false
+			}
+		}
+	}
+}
+
+func checkTemplate(c *collector, text, name string) bool {
+	tokens, _ := hclsyntax.LexTemplate([]byte(text), name, hcl.InitialPos)
+	if !checkTokens(&collector{path: c.path}, tokens) {
+		c.errorf(hcl.Range{Filename: name}, "Nested too deeply", "An expression in a string nests too deeply. Use locals to split it.")
+		return false
+	}
+	loops := 0
+	for _, t := range tokens {
+		if t.Type == hclsyntax.TokenIdent && string(t.Bytes) == "for" {
+			loops++
+		}
+	}
+	if loops > 1 {
+		c.errorf(hcl.Range{Filename: name}, "Nested loops in JSON", "A string holds %d for expressions. Put each into a local value of its own.", loops)
+		return false
+	}
+	return true
+}
+
+// The names of functions that instrument adds to expressions; no file can spell them.
+const (
+	loopFunc      = "\x00loop"
+	textFunc      = "\x00text"
+	instancesFunc = "\x00instances"
+)
+
+// instrument prepares the expressions of a native body: what loops and templates
+// cost is counted, and a splat over the instances of a for_each goes over its
+// values. HCL itself would take the object of the instances for one single value.
+func instrument(root hclsyntax.Node) {
+	wrap := func(name string, e hclsyntax.Expression) hclsyntax.Expression {
+		r := e.Range()
+		return &hclsyntax.FunctionCallExpr{Name: name, Args: []hclsyntax.Expression{e}, NameRange: r, OpenParenRange: r, CloseParenRange: r}
+	}
+	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch e := n.(type) {
+		case *hclsyntax.ForExpr:
+			e.CollExpr = wrap(loopFunc, e.CollExpr)
+		case *hclsyntax.SplatExpr:
+			e.Source = wrap(instancesFunc, e.Source)
+		case *hclsyntax.TemplateExpr:
+			for i, p := range e.Parts {
+				if _, literal := p.(*hclsyntax.LiteralValueExpr); !literal && len(e.Parts) > 1 {
+					e.Parts[i] = wrap(textFunc, p)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// budget is the work that the expressions of one scenario may still do, in bytes and
+// elements handled. Loops can multiply anything, so everything is counted.
+type budget struct{ left int }
+
+// The prices of an iteration, a call and an element, about what they cost in bytes.
+const (
+	maxWork      = 32 << 20
+	turnPrice    = 256
+	callPrice    = 64
+	elementPrice = 16
+)
+
+var errBudget = errors.New("the expressions of this scenario do too much work")
+
+func (b *budget) spend(n int) error {
+	if b.left -= n; b.left < 0 {
+		b.left = -1
+		return errBudget
+	}
+	return nil
+}
+
+// counted is a function whose calls are charged to the budget: arguments before,
+// the result after the call.
+func (b *budget) counted(f function.Function) function.Function {
+	return wrapped(f, func(args []cty.Value) error {
+		price := callPrice
+		for _, a := range args {
+			price += weight(a)
+		}
+		return b.spend(price)
+	}, func(result cty.Value) error { return b.spend(weight(result)) })
+}
+
+// weight is roughly the size of a value in bytes, without its elements.
+func weight(v cty.Value) int {
+	v, _ = v.Unmark()
+	switch {
+	case !v.IsKnown() || v.IsNull():
+		return 0
+	case v.Type() == cty.String:
+		return len(v.AsString())
+	case v.CanIterateElements():
+		return elementPrice * v.LengthInt()
+	}
+	return 0
+}
+
+// counter is a function that returns its argument after charging the budget.
+func (b *budget) counter(price func(cty.Value) int) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowNull: true, AllowUnknown: true, AllowMarked: true}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return args[0], b.spend(price(args[0])) },
+	})
+}
+
+// instancesFunction implements instancesFunc: the values of an object
+// of instances, anything else as it is.
+func instancesFunction() function.Function {
+	of := func(v cty.Value) cty.Value {
+		if !v.IsKnown() || v.IsNull() || !v.Type().IsObjectType() || v.Type().HasAttribute("kind") || v.LengthInt() == 0 {
+			return v
+		}
+		var out []cty.Value
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			if !e.Type().IsObjectType() || !e.Type().HasAttribute("kind") {
+				return v
+			}
+			out = append(out, e)
+		}
+		return cty.TupleVal(out)
+	}
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowNull: true, AllowUnknown: true}},
+		Type:   func(args []cty.Value) (cty.Type, error) { return of(args[0]).Type(), nil },
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return of(args[0]), nil },
+	})
+}
+
+// size is the bytes and elements of a value, counted up to a little over maxValue.
+func size(v cty.Value) int {
+	total := 0
+	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
+		total++
+		if v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
+			total += len(v.AsString())
+		}
+		return total <= maxValue, nil
+	})
+	return total
+}

@@ -1,0 +1,190 @@
+package language
+
+import (
+	"net/netip"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/netlab/netlab/topology"
+)
+
+// podBlock is one pod block and its instances, in order.
+type podBlock struct {
+	each bool // for_each: an object by key
+	many bool // count: a tuple
+	keys []string
+}
+
+func (l *loader) networkValue() cty.Value {
+	n := l.lab().Network
+	first := func(p []netip.Prefix) cty.Value {
+		if len(p) == 0 {
+			return cty.UnknownVal(cty.String)
+		}
+		return cty.StringVal(p[0].String())
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"mode": cty.StringVal(n.Mode.Name), "mtu": cty.NumberIntVal(int64(n.MTU)),
+		"pod_cidr": first(n.PodCIDRs), "service_cidr": first(n.ServiceCIDRs), "node_cidr": first(n.NodeCIDRs),
+		"pod_cidrs": textList(n.PodCIDRs), "service_cidrs": textList(n.ServiceCIDRs), "node_cidrs": textList(n.NodeCIDRs),
+		"load_balancer_cidr": first(n.LoadBalancerCIDRs), "load_balancer_cidrs": textList(n.LoadBalancerCIDRs),
+	})
+}
+
+// objects is all objects of a kind by name. What is declared but could not be
+// resolved is unknown, so that only its cause is reported.
+func (l *loader) objects(kind string) cty.Value {
+	out := map[string]cty.Value{}
+	for name := range l.declared[kind] {
+		out[name] = cty.DynamicVal
+	}
+	lab := l.lab()
+	switch kind {
+	case "node":
+		for _, n := range lab.Nodes {
+			out[n.Name] = nodeValue(n)
+		}
+	case "client":
+		for _, c := range lab.Clients {
+			out[c.Name] = clientValue(c)
+		}
+	case "namespace":
+		for _, n := range lab.Namespaces {
+			out[n.Name] = cty.ObjectVal(map[string]cty.Value{"kind": cty.StringVal("namespace"), "name": cty.StringVal(n.Name), "labels": labelMap(n.Labels)})
+		}
+	case "pod":
+		l.podValues(lab, out)
+	case "service":
+		for _, s := range lab.Services {
+			out[s.Name] = serviceValue(s)
+		}
+	}
+	return cty.ObjectVal(out)
+}
+
+func (l *loader) podValues(lab *topology.Lab, out map[string]cty.Value) {
+	type key struct{ block, key string }
+	pods := map[key]cty.Value{}
+	for _, p := range lab.Pods {
+		pods[key{p.Block, p.Key}] = podValue(p)
+	}
+	for name, b := range l.pods {
+		if l.poisoned["pod."+name] {
+			continue
+		}
+		all, byKey := []cty.Value{}, map[string]cty.Value{}
+		for _, k := range b.keys {
+			v, ok := pods[key{name, k}]
+			if !ok {
+				v = cty.DynamicVal
+			}
+			all = append(all, v)
+			byKey[k] = v
+		}
+		switch {
+		case b.many:
+			out[name] = cty.TupleVal(all)
+		case b.each:
+			out[name] = cty.ObjectVal(byKey)
+		case len(all) == 1:
+			out[name] = all[0]
+		}
+	}
+}
+
+func nodeValue(n *topology.Node) cty.Value {
+	cidr := cty.UnknownVal(cty.String)
+	if len(n.PodCIDRs) > 0 {
+		cidr = cty.StringVal(n.PodCIDRs[0].String())
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"kind": cty.StringVal("node"), "name": cty.StringVal(n.Name), "zone": cty.StringVal(n.Zone), "labels": labelMap(n.Labels),
+		"ip": firstAddr(n.Addrs), "ips": textList(n.Addrs), "pod_cidr": cidr, "pod_cidrs": textList(n.PodCIDRs),
+	})
+}
+
+func clientValue(c *topology.Client) cty.Value {
+	return cty.ObjectVal(map[string]cty.Value{
+		"kind": cty.StringVal("client"), "name": cty.StringVal(c.Name), "ip": firstAddr(c.Addrs), "ips": textList(c.Addrs),
+	})
+}
+
+func podValue(p *topology.Pod) cty.Value {
+	ports := map[string]cty.Value{}
+	for _, port := range p.Ports {
+		ports[port.Name] = cty.NumberIntVal(int64(port.Number))
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"kind": cty.StringVal("pod"), "name": cty.StringVal(p.Name), "namespace": cty.StringVal(p.Namespace),
+		"node": cty.StringVal(p.Node.Name), "labels": labelMap(p.Labels), "port": cty.ObjectVal(ports),
+		"ip": firstAddr(p.Addrs), "ips": textList(p.Addrs),
+	})
+}
+
+// clusterDomain is the DNS domain of every lab, Kubernetes' default.
+const clusterDomain = "cluster.local"
+
+func serviceValue(s *topology.Service) cty.Value {
+	nodePorts, ports := map[string]cty.Value{}, map[string]cty.Value{}
+	for _, p := range s.Ports {
+		if p.NodePort != 0 {
+			nodePorts[p.Name] = cty.NumberIntVal(int64(p.NodePort))
+		}
+		ports[p.Name] = cty.NumberIntVal(int64(p.Port))
+	}
+	ip := cty.StringVal("None")
+	if len(s.ClusterIPs) > 0 {
+		ip = cty.StringVal(s.ClusterIPs[0].String())
+	}
+	var balancers []netip.Addr
+	for _, b := range s.LoadBalancers {
+		balancers = append(balancers, b.Addr)
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"type": cty.StringVal(string(s.Type)), "labels": labelMap(s.Labels), "external_name": cty.StringVal(s.ExternalName),
+		"external_ips": textList(s.ExternalIPs), "load_balancer_ip": addrOrEmpty(balancers), "load_balancer_ips": textList(balancers),
+		"health_check_node_port": cty.NumberIntVal(int64(s.HealthCheckNodePort)),
+
+		"kind": cty.StringVal("service"), "name": cty.StringVal(s.Name), "namespace": cty.StringVal(s.Namespace),
+		"fqdn":       cty.StringVal(s.Name + "." + s.Namespace + ".svc." + clusterDomain),
+		"cluster_ip": ip, "cluster_ips": textList(s.ClusterIPs), "port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
+	})
+}
+
+func firstAddr(addrs []netip.Addr) cty.Value {
+	if len(addrs) == 0 {
+		return cty.UnknownVal(cty.String)
+	}
+	return cty.StringVal(addrs[0].String())
+}
+
+// addrOrEmpty is the first address, "" for a service without any.
+func addrOrEmpty(addrs []netip.Addr) cty.Value {
+	if len(addrs) == 0 {
+		return cty.StringVal("")
+	}
+	return firstAddr(addrs)
+}
+
+// textList is a list of addresses or prefixes, as text.
+func textList[T interface{ String() string }](list []T) cty.Value {
+	if len(list) == 0 {
+		return cty.ListValEmpty(cty.String)
+	}
+	var out []cty.Value
+	for _, t := range list {
+		out = append(out, cty.StringVal(t.String()))
+	}
+	return cty.ListVal(out)
+}
+
+func labelMap(labels map[string]string) cty.Value {
+	if len(labels) == 0 {
+		return cty.MapValEmpty(cty.String)
+	}
+	out := map[string]cty.Value{}
+	for k, v := range labels {
+		out[k] = cty.StringVal(v)
+	}
+	return cty.MapVal(out)
+}

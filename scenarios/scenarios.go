@@ -1,0 +1,83 @@
+// Package scenarios holds the labs that ship, in folders by subject, so that the command
+// can list them and write them into any folder. Their language is in scenarios/language.
+package scenarios
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed *.hcl */*.hcl
+var files embed.FS
+
+// Lab is a scenario that ships.
+type Lab struct {
+	Name string // local-policy: no two have the same
+	Path string // below this folder: local-policy.hcl, policies/policy-ports.hcl
+	// Shows is how it begins what it says about itself: a sentence, or two short ones.
+	Shows string
+	Text  []byte
+}
+
+// All returns the labs in the order of their paths, those of no folder first.
+func All() []Lab {
+	var top, rest []Lab
+	err := fs.WalkDir(files, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(p)
+		lab := Lab{Name: strings.TrimSuffix(path.Base(p), ".hcl"), Path: p, Shows: shows(string(text)), Text: text}
+		if lab.Subject() == "" {
+			top = append(top, lab)
+		} else {
+			rest = append(rest, lab)
+		}
+		return err
+	})
+	if err != nil {
+		panic(err) // what is embedded can be read
+	}
+	return append(top, rest...)
+}
+
+// Find returns a lab by its name or its path, with .hcl or without.
+func Find(name string) (Lab, bool) {
+	name = strings.TrimSuffix(strings.TrimPrefix(path.Clean(name), "scenarios/"), ".hcl")
+	for _, lab := range All() {
+		if name == lab.Name || name == strings.TrimSuffix(lab.Path, ".hcl") {
+			return lab, true
+		}
+	}
+	return Lab{}, false
+}
+
+// Subject is the folder of the lab; empty: none.
+func (l Lab) Subject() string {
+	return strings.TrimSuffix(strings.TrimSuffix(l.Path, path.Base(l.Path)), "/")
+}
+
+// enough is the length from which on a sentence says enough; a shorter one takes the next
+// along.
+const enough = 40
+
+// shows is how the comment at the beginning of a file begins.
+func shows(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		line, isComment := strings.CutPrefix(strings.TrimSpace(line), "#")
+		if !isComment || strings.TrimSpace(line) == "" {
+			break
+		}
+		words = append(words, strings.Fields(line)...)
+	}
+	all := strings.TrimPrefix(strings.Join(words, " "), "What you will see: ")
+	for i := min(enough, len(all)); i < len(all); i++ {
+		if end := strings.IndexByte(".?", all[i]); end >= 0 && (i+1 == len(all) || all[i+1] == ' ') {
+			return strings.ToUpper(all[:1]) + all[1:i+1]
+		}
+	}
+	return all
+}

@@ -1,0 +1,86 @@
+package suite
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/expect"
+)
+
+// Paper judges the expectations of labs by their plans alone, which works on every
+// operating system. An expectation with a claim that paper cannot judge never passes: it
+// is skipped, and the reason names the claims. When ctx ends, expectations not yet
+// judged are missing.
+func Paper(ctx context.Context, labs []*Lab) reports.Report {
+	started := time.Now()
+	type place struct{ lab, expectation int }
+	queue := make(chan place)
+	results := make([][]reports.Result, len(labs))
+	worlds := make([]*walk.World, len(labs))
+	for i, lab := range labs {
+		results[i], worlds[i] = make([]reports.Result, len(lab.Scenario.Expects)), walk.New(lab.Plan)
+	}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for p := range queue {
+				results[p.lab][p.expectation] = labs[p.lab].predict(worlds[p.lab], labs[p.lab].Scenario.Expects[p.expectation])
+			}
+		})
+	}
+	for i, lab := range labs {
+		for k := range lab.Scenario.Expects {
+			if ctx.Err() == nil {
+				queue <- place{i, k}
+			}
+		}
+	}
+	close(queue)
+	workers.Wait()
+	report := reports.Report{Paper: true, Duration: time.Since(started)}
+	for _, list := range results {
+		for _, r := range list {
+			if r.Status != "" {
+				report.Results = append(report.Results, r)
+			}
+		}
+	}
+	return report
+}
+
+// predict judges one expectation on paper.
+func (l *Lab) predict(w *walk.World, e *expect.Reach) reports.Result {
+	started := time.Now()
+	result := l.result(e)
+	forecasts := e.Predict(w)
+	result.Status = reports.Passed
+	open := e.Unpredicted()
+	for _, f := range forecasts {
+		if f.Unknown != "" && !slices.Contains(open, f.Unknown) {
+			open = append(open, f.Unknown)
+		}
+	}
+	if len(open) > 0 {
+		result.Status, result.Reason = reports.Skipped, "not predicted on paper: "+strings.Join(open, ", ")
+	}
+	told := 0
+	for _, f := range forecasts {
+		row := f.OnPaper()
+		if !f.OK {
+			result.Status, result.Reason = reports.Failed, ""
+			if told++; told <= maxTold && len(f.Prediction.Branches) > 0 {
+				row.Rules = RulesFor(l.Plan, f.Prediction.Flow)
+			}
+		}
+		result.Rows = append(result.Rows, row)
+	}
+	result.Table = e.Table(expect.Verdict{}, forecasts)
+	result.Duration = time.Since(started)
+	return result
+}

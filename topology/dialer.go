@@ -1,0 +1,39 @@
+package topology
+
+// Dialer is the source of a connection: a pod, a node or a client. One field is set.
+type Dialer struct {
+	Pod    *Pod // with host network: the same as its node
+	Node   *Node
+	Client *Client
+}
+
+// Netns is the name of the dialer's network namespace in a plan.
+func (d Dialer) Netns() string {
+	switch {
+	case d.Pod != nil:
+		return d.Pod.Netns()
+	case d.Node != nil:
+		return d.Node.Netns()
+	case d.Client != nil:
+		return d.Client.Netns()
+	}
+	return ""
+}
+
+// Dialers are all sources of connections in a lab: nodes, clients and pods with a network
+// of their own.
+func (lab *Lab) Dialers() []Dialer {
+	var out []Dialer
+	for _, n := range lab.Nodes {
+		out = append(out, Dialer{Node: n})
+	}
+	for _, c := range lab.Clients {
+		out = append(out, Dialer{Client: c})
+	}
+	for _, p := range lab.Pods {
+		if !p.HostNetwork {
+			out = append(out, Dialer{Pod: p})
+		}
+	}
+	return out
+}

@@ -1,0 +1,246 @@
+package meaning
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/topology"
+)
+
+// use is a service port by one of its addresses.
+type use struct {
+	service *topology.Service
+	port    *topology.ServicePort
+	six     bool
+	kind    addressKind
+}
+
+// addressKind is how a service is addressed.
+type addressKind uint8
+
+const (
+	atClusterIP addressKind = iota
+	atExternalIP
+	atLoadBalancer
+	atNodePort
+)
+
+// served are the service ports that nodes translate: not those of services without
+// cluster IP of the family, of aliases, or of services of another proxy.
+func (ps *paths) served(six bool, found func(*topology.Service, *topology.ServicePort) bool) {
+	for _, sv := range ps.lab.Services {
+		if sv.Unmanaged || sv.Type == topology.ExternalName || !ofFamily(sv.ClusterIPs, six).IsValid() {
+			continue
+		}
+		for _, p := range sv.Ports {
+			if p.Protocol == ps.protocol && found(sv, p) {
+				return
+			}
+		}
+	}
+}
+
+// serviceFor finds the service that a packet on a node is for: any node translates
+// any service address, and each the node ports on its own addresses.
+func (ps *paths) serviceFor(n *topology.Node, p packet) *use {
+	var out *use
+	six := p.dst.Is6()
+	ps.served(six, func(sv *topology.Service, port *topology.ServicePort) bool {
+		if port.Port == p.port {
+			if kind, ok := kindOf(sv, p.dst); ok {
+				out = &use{sv, port, six, kind}
+			}
+		}
+		return out != nil
+	})
+	if out == nil && ps.lab.takesNodePorts(n, p.dst) {
+		ps.served(six, func(sv *topology.Service, port *topology.ServicePort) bool {
+			if port.NodePort != 0 && port.NodePort == p.port {
+				out = &use{sv, port, six, atNodePort}
+			}
+			return out != nil
+		})
+	}
+	return out
+}
+
+func kindOf(sv *topology.Service, a netip.Addr) (addressKind, bool) {
+	vip := func(l topology.LoadBalancerIP) bool { return l.Addr == a && !l.Proxy }
+	switch {
+	case slices.Contains(sv.ClusterIPs, a):
+		return atClusterIP, true
+	case slices.Contains(sv.ExternalIPs, a):
+		return atExternalIP, true
+	case slices.ContainsFunc(sv.LoadBalancers, vip):
+		return atLoadBalancer, true
+	}
+	return 0, false
+}
+
+// takesNodePorts reports whether node ports answer on an address of a node: on all
+// that it has, or on those of node_port_addresses; on 127.0.0.0/8 if the lab enables
+// it, and on ::1 never (kubernetes issue 90259 explains why that is delicate).
+func (lab network) takesNodePorts(n *topology.Node, a netip.Addr) bool {
+	if !lab.owns(n, a) || a.IsLoopback() && (a.Is6() || !lab.Proxy.LocalNodePorts || !lab.Proxy.Mode.LoopbackNodePorts) {
+		return false
+	}
+	restricted := false
+	for _, cidr := range lab.Proxy.NodePortAddresses {
+		if cidr.Addr().Is6() == a.Is6() {
+			if cidr.Bits() == 0 || cidr.Contains(a) {
+				return true
+			}
+			restricted = true
+		}
+	}
+	return !restricted
+}
+
+// viaService handles a packet for a service, and reports false where the node leaves it
+// unchanged.
+func (ps *paths) viaService(n *topology.Node, u *use, p packet) bool {
+	if ps.lab.Proxy.Mode.VirtualServers {
+		ps.balanced(n, u, p)
+		return true
+	}
+	all := u.endpoints(nil)
+	if len(all) == 0 {
+		// A load balancer or external address is refused to packets that arrive at the
+		// node, not to those of its own processes, which leave for the host that has
+		// that address.
+		if p.self && (u.kind == atExternalIP || u.kind == atLoadBalancer) && !ps.lab.owns(n, p.dst) {
+			return false
+		}
+		ps.turnAway(n, u, p, true)
+		return true
+	}
+	if u.kind == atLoadBalancer && !ps.lab.admits(n, u, p) {
+		if ps.denied(n, p) {
+			return true
+		}
+		// Packets of the node's own processes, too, before they leave.
+		ps.silence(p.self && ps.protocol == topology.UDP)
+		return true
+	}
+	list, masquerade := ps.policy(n, u, p)
+	if len(list) == 0 {
+		ps.turnAway(n, u, p, false)
+		return true
+	}
+	for _, e := range list {
+		next := p
+		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, translate: true})
+		next.dst, next.port = e.Addr.Addr(), e.Addr.Port()
+		// An endpoint that reaches itself would answer itself, bypassing the node.
+		ps.forward(n, next, masquerade || next.dst == p.src)
+	}
+	return true
+}
+
+// turnAway refuses a packet, or drops it where there are endpoints, but not here: a
+// load balancer then tries elsewhere. What a process of the node sends to a cluster
+// IP does not even leave; a datagram socket gets an error at once.
+func (ps *paths) turnAway(n *topology.Node, u *use, p packet, refuse bool) {
+	if ps.denied(n, p) {
+		return
+	}
+	switch {
+	case p.self && ps.protocol == topology.UDP && u.kind == atClusterIP:
+		ps.silence(true)
+	case refuse:
+		ps.refuse(n, p)
+	default:
+		ps.silence(false)
+	}
+}
+
+// silence drops a packet. A process of the node that sends a datagram gets EPERM at once;
+// TCP retransmits until the deadline.
+func (ps *paths) silence(told bool) {
+	if told {
+		ps.end(flow.Result{Outcome: flow.Unreachable})
+		return
+	}
+	ps.end(flow.Result{Outcome: flow.Timeout})
+}
+
+// admits applies loadBalancerSourceRanges, which protect the addresses of the load
+// balancer only, but from pods and nodes as well. Those of the other family are ignored;
+// one that contains all addresses lifts the restriction. A node that has the load
+// balancer's address itself dials from it, so that address is admitted where the node is.
+func (lab network) admits(n *topology.Node, u *use, p packet) bool {
+	restricted, nodeIn, in := false, false, false
+	for _, r := range u.service.SourceRanges {
+		if r.Addr().Is6() != u.six {
+			continue
+		}
+		if r.Bits() == 0 {
+			return true
+		}
+		restricted = true
+		in = in || r.Contains(p.src)
+		nodeIn = nodeIn || r.Contains(ofFamily(n.Addrs, u.six))
+	}
+	return !restricted || in || nodeIn && slices.ContainsFunc(u.service.LoadBalancers, func(l topology.LoadBalancerIP) bool { return l.Addr == p.src })
+}
+
+// policy returns the endpoints to choose from for a packet, and whether the node
+// masquerades it. Pods are recognised by their addresses, if the lab detects local
+// traffic at all.
+func (ps *paths) policy(n *topology.Node, u *use, p packet) (list []*topology.Endpoint, masquerade bool) {
+	detects := ps.lab.Proxy.DetectLocal != topology.DetectNone
+	pod := detects && ofFamilyPrefix(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
+	switch {
+	case u.kind == atClusterIP:
+		masquerade = ps.lab.Proxy.MasqueradeAll || detects && !pod
+		if u.service.InternalTrafficPolicy == topology.PolicyLocal {
+			return u.endpoints(n), masquerade
+		}
+		return u.clusterEndpoints(n), masquerade
+	case u.service.ExternalTrafficPolicy != topology.PolicyLocal:
+		return u.clusterEndpoints(n), true
+	case pod:
+		return u.clusterEndpoints(n), false
+	case ps.lab.owns(n, p.src):
+		return u.clusterEndpoints(n), true
+	}
+	return u.endpoints(n), false
+}
+
+// strayNodePort handles a packet to a node port on an address of the node on which node
+// ports do not answer. kube-proxy still turns away, on every address, what finds no
+// endpoint (older versions only what finds none anywhere); anything else is an ordinary
+// packet to the node.
+func (ps *paths) strayNodePort(n *topology.Node, p packet) bool {
+	if !ps.lab.owns(n, p.dst) || ps.lab.Proxy.Mode.VirtualServers {
+		return false
+	}
+	turned := false
+	ps.served(p.dst.Is6(), func(sv *topology.Service, port *topology.ServicePort) bool {
+		if port.NodePort == 0 || port.NodePort != p.port {
+			return false
+		}
+		u := &use{sv, port, p.dst.Is6(), atNodePort}
+		none := len(u.endpoints(nil)) == 0
+		local := ps.lab.Proxy.Layout != topology.LayoutLegacy && sv.ExternalTrafficPolicy == topology.PolicyLocal && len(u.endpoints(n)) == 0
+		if turned = none || local; turned {
+			ps.turnAway(n, u, p, none)
+		}
+		return true
+	})
+	return turned
+}
+
+// healthCheckAt is the answer of a node to a load balancer's health check.
+func (lab network) healthCheckAt(n *topology.Node, protocol topology.Protocol, port uint16) (flow.Result, bool) {
+	if protocol != topology.TCP || !lab.Proxy.Mode.Translates {
+		return flow.Result{}, false
+	}
+	for _, sv := range lab.Services {
+		if sv.HealthCheckNodePort == port && port != 0 && !sv.Unmanaged && len(sv.ClusterIPs) > 0 {
+			return flow.Result{Answer: "health " + sv.Namespace + "/" + sv.Name, Node: n.Name}, true
+		}
+	}
+	return flow.Result{}, false
+}

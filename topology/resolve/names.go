@@ -1,0 +1,71 @@
+package resolve
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/netlab/netlab/topology"
+)
+
+// checkName reports a name that is not a DNS label (RFC 1123), as Kubernetes
+// requires for parts of a host name.
+func (r *resolver) checkName(kind, name string, origin topology.Origin) {
+	if isDNSLabel(name) {
+		return
+	}
+	fix := "choose another name"
+	if s := dnsLabelFrom(name); s != "" {
+		fix = fmt.Sprintf("use %q", s)
+	}
+	r.errorf(at(origin), "Invalid name",
+		"The %s name %q is not a DNS label: up to 63 of a-z, 0-9 and \"-\", beginning and ending with a letter or digit. To fix it, %s.",
+		kind, shorten(name), fix)
+}
+
+func isDNSLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(c rune) bool { return !isLabelRune(c) })
+}
+
+// isDNSSubdomain reports a name of several labels (RFC 1123), which may end in a dot.
+func isDNSSubdomain(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	for label := range strings.SplitSeq(s, ".") {
+		if !isDNSLabel(label) {
+			return false
+		}
+	}
+	return len(s) <= 253
+}
+
+func isLabelRune(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-'
+}
+
+// dnsLabelFrom makes a DNS label of a name, or "" where too little is left.
+func dnsLabelFrom(s string) string {
+	out := strings.Trim(strings.Map(func(c rune) rune {
+		switch {
+		case isLabelRune(c):
+			return c
+		case c == '_' || c == '.' || c == ' ' || c == '/':
+			return '-'
+		default:
+			return -1
+		}
+	}, strings.ToLower(s)), "-")
+	if len(out) > 63 {
+		out = strings.Trim(out[:63], "-")
+	}
+	return out
+}
+
+// shorten keeps a message readable when a name is not.
+func shorten(s string) string {
+	if len(s) <= 80 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:80], "") + "…"
+}

@@ -1,0 +1,196 @@
+package resolve
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/ipam"
+)
+
+// The defaults, those of kubeadm and flannel. The IPv6 ones are used when another
+// prefix of the lab is IPv6.
+func defaultCIDRs(kind string) (v4, v6 netip.Prefix) {
+	switch kind {
+	case "pod_cidr":
+		return netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")
+	case "load_balancer_cidr": // documentation prefixes, RFC 5737 and RFC 3849
+		return netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8:113::/64")
+	case "service_cidr":
+		return netip.MustParsePrefix("10.96.0.0/16"), netip.MustParsePrefix("fd00:10:96::/112")
+	default:
+		return netip.MustParsePrefix("192.168.0.0/24"), netip.MustParsePrefix("fd00:192:168::/64")
+	}
+}
+
+const (
+	defaultMTU       = 1500
+	defaultVNI       = 1
+	defaultVXLANPort = 8472 // Linux's and flannel's, not IANA's 4789
+	defaultPrefix4   = 24
+	defaultPrefix6   = 64
+	minMTU           = 576 // RFC 791: what every IPv4 host accepts
+	maxMTU           = 65535
+	maxVNI           = 1<<24 - 1
+)
+
+func (r *resolver) network() {
+	s, n := &r.spec.Network, &r.lab.Network
+	n.Origin = s.Origin
+	n.Mode = r.catalogue.Networks[r.pick(s.Mode, "pod-network mode", r.catalogue.NetworkNames(), r.catalogue.PlannedNetworks)]
+	n.MTU = r.number(s.MTU, "MTU", defaultMTU, minMTU, maxMTU)
+	n.VXLAN = topology.VXLAN{
+		VNI:           r.number(s.VXLAN.VNI, "VXLAN network identifier", defaultVNI, 1, maxVNI),
+		Port:          r.number(s.VXLAN.Port, "UDP port", defaultVXLANPort, 1, 65535),
+		DirectRouting: s.VXLAN.DirectRouting.Value,
+	}
+	families := r.families
+	n.PodCIDRs = r.cidrs("pod_cidr", s.PodCIDRs, families)
+	n.ServiceCIDRs = r.cidrs("service_cidr", s.ServiceCIDRs, families)
+	n.NodeCIDRs = r.cidrs("node_cidr", s.NodeCIDRs, families)
+	n.LoadBalancerCIDRs = r.cidrs("load_balancer_cidr", s.LoadBalancerCIDRs, families)
+	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
+	r.overlaps()
+	for _, p := range n.NodeCIDRs {
+		gateway := p.Addr().Next()
+		n.Gateways = append(n.Gateways, gateway)
+		pool := ipam.NewAddrPool(p)
+		pool.Claim(gateway, "the underlay")
+		r.underlay = append(r.underlay, pool)
+	}
+}
+
+// families says which IP families the lab has: those of the first prefixes that
+// are written, else IPv4.
+func (r *resolver) families() (v4 bool, v6 bool) {
+	s := &r.spec.Network
+	if s.Families.Set {
+		return s.Families.Value != "ipv6", s.Families.Value != "ipv4"
+	}
+	for _, o := range []topology.Opt[[]netip.Prefix]{s.PodCIDRs, s.ServiceCIDRs, s.NodeCIDRs} {
+		for _, p := range o.Value {
+			v4 = v4 || p.IsValid() && p.Addr().Is4()
+			v6 = v6 || p.IsValid() && p.Addr().Is6()
+		}
+		if v4 || v6 {
+			return v4, v6
+		}
+	}
+	return true, false
+}
+
+// cidrs checks one list of prefixes, at most one per family, and fills it from
+// the defaults where it was left out. IPv4 comes first.
+func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families func() (bool, bool)) []netip.Prefix {
+	v4, v6 := families()
+	var out []netip.Prefix
+	if r.spec.Network.Families.Set {
+		o = ofFamilies(name, o, v4, v6)
+	}
+	if !o.Set {
+		return defaultsOf(name, v4, v6)
+	}
+	for _, p := range o.Value {
+		switch {
+		case !p.IsValid():
+			r.errorf(at(o.Origin), "Invalid CIDR", "%s contains no valid CIDR. Write it like \"10.244.0.0/16\".", name)
+		case p != p.Masked():
+			r.errorf(at(o.Origin), "CIDR has host bits", "%s %s has bits beyond its prefix length. Use %s.", name, p, p.Masked())
+			out = append(out, p.Masked())
+		case slices.ContainsFunc(out, func(q netip.Prefix) bool { return q.Addr().Is4() == p.Addr().Is4() }):
+			r.errorf(at(o.Origin), "Two CIDRs of a family", "%s has two %s prefixes. Give one per IP family.", name, familyName(p.Addr()))
+		case p.Addr().BitLen()-p.Bits() < 3:
+			r.errorf(at(o.Origin), "CIDR too small", "%s %s has no room for a lab. Use a shorter prefix, such as a /24.", name, p)
+		default:
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
+	has := func(four bool) bool {
+		return slices.ContainsFunc(out, func(p netip.Prefix) bool { return p.Addr().Is4() == four })
+	}
+	if len(out) == len(o.Value) && (has(true) != v4 || has(false) != v6) {
+		r.errorf(at(o.Origin), "IP families differ",
+			"%s does not have the same IP families as the other prefixes of the network. Give pod_cidr, service_cidr and node_cidr the same families.", name)
+	}
+	return out
+}
+
+// defaultsOf returns the default prefixes of some families, IPv4 first.
+func defaultsOf(name string, v4, v6 bool) []netip.Prefix {
+	var out []netip.Prefix
+	d4, d6 := defaultCIDRs(name)
+	if v4 {
+		out = append(out, d4)
+	}
+	if v6 {
+		out = append(out, d6)
+	}
+	return out
+}
+
+// ofFamilies replaces what is written by its part of the given families, and adds
+// the default of a family that has none.
+func ofFamilies(name string, o topology.Opt[[]netip.Prefix], v4, v6 bool) topology.Opt[[]netip.Prefix] {
+	if !o.Set {
+		return o
+	}
+	var kept []netip.Prefix
+	for _, p := range o.Value {
+		if p.IsValid() && (p.Addr().Is4() && v4 || p.Addr().Is6() && v6) {
+			kept = append(kept, p)
+		}
+	}
+	for _, d := range defaultsOf(name, v4, v6) {
+		if !slices.ContainsFunc(kept, func(p netip.Prefix) bool { return p.Addr().Is4() == d.Addr().Is4() }) {
+			kept = append(kept, d)
+		}
+	}
+	o.Value = kept
+	return o
+}
+
+// overlaps reports pairs of prefixes that share addresses: a packet for such an
+// address would have two routes.
+func (r *resolver) overlaps() {
+	type named struct {
+		name   string
+		prefix netip.Prefix
+		origin topology.Origin
+	}
+	var all []named
+	add := func(name string, prefixes []netip.Prefix, o topology.Origin) {
+		for _, p := range prefixes {
+			all = append(all, named{name, p, o})
+		}
+	}
+	n, s := &r.lab.Network, &r.spec.Network
+	add("node_cidr", n.NodeCIDRs, s.NodeCIDRs.Origin)
+	add("pod_cidr", n.PodCIDRs, s.PodCIDRs.Origin)
+	add("service_cidr", n.ServiceCIDRs, s.ServiceCIDRs.Origin)
+	if r.usesLoadBalancerCIDR() {
+		add("load_balancer_cidr", n.LoadBalancerCIDRs, s.LoadBalancerCIDRs.Origin)
+	}
+	for i, b := range all {
+		for _, a := range all[:i] {
+			if !a.prefix.Overlaps(b.prefix) {
+				continue
+			}
+			here, other := b, a
+			if here.origin == (topology.Origin{}) || other.origin.Line > here.origin.Line {
+				here, other = a, b
+			}
+			r.errorf(at(here.origin, r.spec.Network.Origin), "Overlapping CIDRs",
+				"%s %s overlaps %s %s, set %s. Use prefixes that share no address.",
+				here.name, here.prefix, other.name, other.prefix, seenFrom(other.origin, here.origin))
+		}
+	}
+}
+
+// usesLoadBalancerCIDR reports whether addresses of load_balancer_cidr matter:
+// a default that the lab does not use must not conflict with other prefixes.
+func (r *resolver) usesLoadBalancerCIDR() bool {
+	return r.spec.Network.LoadBalancerCIDRs.Set || slices.ContainsFunc(r.spec.Services, func(s topology.ServiceSpec) bool {
+		return s.Type.Value == string(topology.LoadBalancer) && !s.LoadBalancerIPs.Set
+	})
+}

@@ -1,0 +1,291 @@
+package resolve
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/ipam"
+)
+
+// nodeOffset leaves the first addresses of the underlay to routers and people:
+// node1 is 192.168.0.11.
+const nodeOffset = 10
+
+func (r *resolver) resolveNodes() {
+	seen := map[string]topology.Origin{}
+	owners := map[*topology.Node]topology.NodeSpec{}
+	for _, s := range r.spec.Nodes {
+		r.checkName("node", s.Name, s.Origin)
+		if !r.unique(seen, "node", s.Name, s.Origin) {
+			continue
+		}
+		n := &topology.Node{Name: s.Name, Labels: maps.Clone(s.Labels), Origin: s.Origin}
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		r.zone(n, s)
+		owners[n] = s
+		r.nodes[n.Name] = n
+		r.declared = append(r.declared, n)
+	}
+	r.lab.Nodes = slices.Clone(r.declared)
+	r.nodeAddresses(owners)
+	r.nodePodCIDRs()
+	for _, n := range r.declared {
+		if len(n.Addrs) > 0 {
+			n.MAC = ipam.MACFor(ipam.Ether, n.Addrs[0])
+			n.VTEPMAC = ipam.MACFor(ipam.VTEP, n.Addrs[0])
+		}
+		who := fmt.Sprintf("node %q", n.Name)
+		n.Routes = r.routes(who, owners[n].Routes, n.PodCIDRs)
+		n.Link = r.link(who, owners[n].Link)
+	}
+}
+
+// zoneLabel is where Kubernetes keeps the zone of a node.
+const zoneLabel = "topology.kubernetes.io/zone"
+
+// zone decides the zone of a node: its attribute or its label, which then agree.
+func (r *resolver) zone(n *topology.Node, s topology.NodeSpec) {
+	label, labeled := n.Labels[zoneLabel]
+	if labeled && s.Zone.Set && label != s.Zone.Value {
+		r.errorf(at(s.Zone.Origin), "Two zones",
+			"Node %q is in zone %q, but its label %s says %q. Remove one of them.", n.Name, shorten(s.Zone.Value), zoneLabel, shorten(label))
+	}
+	if n.Zone = s.Zone.Or(label); n.Zone != "" {
+		n.Labels[zoneLabel] = n.Zone
+	}
+}
+
+// nodeAddresses gives every node one address per family: the written one, else
+// the one of its number, else one of the third quarter of the prefix,
+// where neither numbered nodes nor clients usually are.
+func (r *resolver) nodeAddresses(specs map[*topology.Node]topology.NodeSpec) {
+	for _, pool := range r.underlay {
+		given := map[*topology.Node]netip.Addr{}
+		for _, n := range r.declared {
+			if s := specs[n]; s.Address.Set && sameFamily(s.Address.Value, pool.Prefix) {
+				r.claim(pool, "node_cidr", s.Address, fmt.Sprintf("node %q", n.Name))
+				given[n] = s.Address.Value
+			}
+		}
+		for _, n := range r.declared {
+			a, ok := given[n], true
+			if !a.IsValid() {
+				a, ok = r.nodeAddress(pool, n)
+			}
+			if !ok {
+				r.errorf(at(n.Origin), "No node address left",
+					"node_cidr %s has no address left for node %q. Use a larger node_cidr.", pool.Prefix, n.Name)
+				continue
+			}
+			n.Addrs = append(n.Addrs, a)
+		}
+	}
+	for _, n := range r.declared {
+		r.addressFamily(specs[n].Address, r.lab.Network.NodeCIDRs, "node_cidr")
+	}
+}
+
+func (r *resolver) nodeAddress(pool ipam.AddrPool, n *topology.Node) (netip.Addr, bool) {
+	owner := fmt.Sprintf("node %q", n.Name)
+	if slot, ok := numberedSlot(n.Name, nodeOffset, pool.Pool); ok {
+		if _, ok := pool.Reserve(slot, owner); ok {
+			return pool.At(slot), true
+		}
+	}
+	return pool.Assign("node/"+n.Name, pool.Part(2, 3, 4), owner)
+}
+
+// nodePodCIDRs gives every node its share of the pod CIDRs: the one with its
+// number, else one of the upper half.
+func (r *resolver) nodePodCIDRs() {
+	r.podPools = map[*topology.Node][]ipam.AddrPool{}
+	for _, whole := range r.lab.Network.PodCIDRs {
+		bits, ok := r.nodePrefix(whole)
+		if !ok {
+			continue
+		}
+		blocks := ipam.NewPool(ipam.BlockCount(whole, bits))
+		for _, n := range r.declared {
+			slot, ok := numberedSlot(n.Name, 0, blocks)
+			if ok {
+				_, ok = blocks.Reserve(slot, n.Name)
+			}
+			if !ok {
+				slot, ok = blocks.Take("pods/"+n.Name, blocks.Part(1, 2, 2), n.Name)
+			}
+			if !ok {
+				r.errorf(at(n.Origin), "No pod CIDR left",
+					"pod_cidr %s has only %d blocks of /%d, and none is left for node %q. Use a larger pod_cidr or a longer node_prefix.",
+					whole, blocks.Size, bits, n.Name)
+				continue
+			}
+			share := ipam.NthBlock(whole, bits, slot)
+			pool := ipam.NewAddrPool(share)
+			pool.Claim(share.Addr().Next(), fmt.Sprintf("the bridge of node %q", n.Name))
+			n.PodCIDRs = append(n.PodCIDRs, share)
+			r.podPools[n] = append(r.podPools[n], pool)
+		}
+	}
+}
+
+// nodePrefix is the prefix length of a node's share of a pod CIDR.
+func (r *resolver) nodePrefix(whole netip.Prefix) (bits int, ok bool) {
+	s := &r.spec.Network
+	o, bits, longest := s.NodePrefix, s.NodePrefix.Or(defaultPrefix4), 29
+	if whole.Addr().Is6() {
+		o, bits, longest = s.NodePrefix6, s.NodePrefix6.Or(defaultPrefix6), 125
+	}
+	if bits < whole.Bits() || bits > longest {
+		r.errorf(at(o.Origin, s.PodCIDRs.Origin, s.Origin), "Node prefix does not fit",
+			"A share of /%d for each node does not fit into pod_cidr %s. Use a node_prefix from %d to %d.",
+			bits, whole, whole.Bits(), longest)
+		return 0, false
+	}
+	return bits, true
+}
+
+func (r *resolver) resolveClients() {
+	seen := map[string]topology.Origin{}
+	specs := map[*topology.Client]topology.ClientSpec{}
+	for _, s := range r.spec.Clients {
+		r.checkName("client", s.Name, s.Origin)
+		if !r.unique(seen, "client", s.Name, s.Origin) {
+			continue
+		}
+		c := &topology.Client{Name: s.Name, Origin: s.Origin}
+		specs[c] = s
+		r.lab.Clients = append(r.lab.Clients, c)
+	}
+	r.clientAddresses(specs)
+	for _, c := range r.lab.Clients {
+		s := specs[c]
+		who := fmt.Sprintf("client %q", c.Name)
+		if len(c.Addrs) > 0 {
+			c.MAC = ipam.MACFor(ipam.Ether, c.Addrs[0])
+		}
+		if len(r.lab.Network.Gateways) > 0 {
+			c.Gateway = r.lab.Network.Gateways[0]
+		}
+		if s.Gateway.Set {
+			c.Gateway = s.Gateway.Value
+			r.onLink(s.Gateway.Value, s.Gateway.Origin, who, "gateway", nil)
+		}
+		c.Routes = r.routes(who, s.Routes, nil)
+		c.Ports = r.ports(who, s.Ports, s.Origin)
+		c.Link = r.link(who, s.Link)
+		r.listeners(map[listenKey]listener{}, who, c.Netns(), c.Ports)
+	}
+}
+
+// clientAddresses gives every client one address per family: the written one,
+// else one of the last quarter of the prefix.
+func (r *resolver) clientAddresses(specs map[*topology.Client]topology.ClientSpec) {
+	for _, pool := range r.underlay {
+		given := map[*topology.Client]netip.Addr{}
+		for _, c := range r.lab.Clients {
+			if s := specs[c]; s.Address.Set && sameFamily(s.Address.Value, pool.Prefix) {
+				r.claim(pool, "node_cidr", s.Address, fmt.Sprintf("client %q", c.Name))
+				given[c] = s.Address.Value
+			}
+		}
+		for _, c := range r.lab.Clients {
+			a, ok := given[c], true
+			if !a.IsValid() {
+				a, ok = pool.Assign("client/"+c.Name, pool.Part(3, 4, 4), fmt.Sprintf("client %q", c.Name))
+			}
+			if !ok {
+				r.errorf(at(c.Origin), "No client address left",
+					"node_cidr %s has no address left for client %q. Use a larger node_cidr.", pool.Prefix, c.Name)
+				continue
+			}
+			c.Addrs = append(c.Addrs, a)
+		}
+	}
+	for _, c := range r.lab.Clients {
+		r.addressFamily(specs[c].Address, r.lab.Network.NodeCIDRs, "node_cidr")
+	}
+}
+
+// claim takes a written address out of a pool, or reports why it is unavailable.
+func (r *resolver) claim(pool ipam.AddrPool, cidr string, o topology.Opt[netip.Addr], owner string) {
+	if !pool.Prefix.Contains(o.Value) {
+		r.errorf(at(o.Origin), "Address outside its CIDR",
+			"The address %s of %s is not in %s %s. Use an address of that prefix, or leave it out.", o.Value, owner, cidr, pool.Prefix)
+		return
+	}
+	if other, ok := pool.Claim(o.Value, owner); !ok {
+		r.errorf(at(o.Origin), "Address taken twice",
+			"The address %s of %s already belongs to %s. Use another one, or leave it out.", o.Value, owner, other)
+	}
+}
+
+// addressFamily reports a written address of a family that the lab does not have.
+func (r *resolver) addressFamily(o topology.Opt[netip.Addr], prefixes []netip.Prefix, cidr string) {
+	if o.Set && !slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return sameFamily(o.Value, p) }) {
+		r.errorf(at(o.Origin), "Address outside its CIDR",
+			"The address %s is not in %s. Use an address of that prefix, or leave it out.", o.Value, cidr)
+	}
+}
+
+func sameFamily(a netip.Addr, p netip.Prefix) bool {
+	return a.IsValid() && a.Is4() == p.Addr().Is4()
+}
+
+// routes checks extra routes: each destination once, each next hop on the link.
+func (r *resolver) routes(who string, specs []topology.RouteSpec, linked []netip.Prefix) []topology.Route {
+	var out []topology.Route
+	seen := map[netip.Prefix]bool{}
+	for _, s := range specs {
+		switch to := s.To.Masked(); {
+		case !s.To.IsValid() || !s.Via.IsValid() || s.To.Addr().Is4() != s.Via.Is4():
+			r.errorf(at(s.Origin), "Invalid route",
+				"A route of %s needs a destination and a next hop of the same IP family. Write { to = \"10.0.0.0/8\", via = node.node1.ip }.", who)
+		case seen[to]:
+			r.errorf(at(s.Origin), "Route given twice", "%s has two routes to %s. Remove one of them.", who, to)
+		case to.Bits() == 0 && strings.HasPrefix(who, "client"):
+			r.errorf(at(s.Origin), "Default route given twice", "%s has a default route already. Set gateway = %q instead.", who, s.Via)
+		default:
+			seen[to] = true
+			r.onLink(s.Via, s.Origin, who, "next hop", linked)
+			out = append(out, topology.Route{To: to, Via: s.Via, Origin: s.Origin})
+		}
+	}
+	return out
+}
+
+// onLink reports a next hop that is not a neighbour: the kernel refuses it.
+func (r *resolver) onLink(hop netip.Addr, origin topology.Origin, who, what string, more []netip.Prefix) {
+	for _, p := range append(slices.Clone(r.lab.Network.NodeCIDRs), more...) {
+		if p.Contains(hop) {
+			return
+		}
+	}
+	r.errorf(at(origin), "Next hop not on link",
+		"The %s %s of %s is not on the nodes' network. Use an address of node_cidr, such as a node's.", what, hop, who)
+}
+
+// unique reports a second object of the same kind and name.
+func (r *resolver) unique(seen map[string]topology.Origin, kind, name string, origin topology.Origin) bool {
+	if first, ok := seen[name]; ok {
+		r.errorf(at(origin), "Duplicate "+kind,
+			"The %s %q was already declared %s. Rename or remove one of them.", kind, shorten(name), seenFrom(first, origin))
+		return false
+	}
+	seen[name] = origin
+	return true
+}
+
+// numberedSlot is the slot for the number at the end of a name, if the
+// pool has it: 1 for node1, counted from first.
+func numberedSlot(name string, first uint64, p *ipam.Pool) (uint64, bool) {
+	digits := name[len(strings.TrimRight(name, "0123456789")):]
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return first + n, err == nil && first+n < p.Size
+}

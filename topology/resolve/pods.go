@@ -1,0 +1,266 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/ipam"
+)
+
+// metadataName is the label that Kubernetes puts on every namespace.
+const metadataName = "kubernetes.io/metadata.name"
+
+func (r *resolver) resolveNamespaces() {
+	seen := map[string]topology.Origin{}
+	for _, s := range r.spec.Namespaces {
+		r.checkName("namespace", s.Name, s.Origin)
+		if r.unique(seen, "namespace", s.Name, s.Origin) {
+			r.addNamespace(s)
+		}
+	}
+	if r.namespaces[topology.DefaultNamespace] == nil {
+		r.addNamespace(topology.NamespaceSpec{Name: topology.DefaultNamespace})
+	}
+}
+
+func (r *resolver) addNamespace(s topology.NamespaceSpec) {
+	ns := &topology.Namespace{Name: s.Name, Labels: map[string]string{}, Origin: s.Origin}
+	maps.Copy(ns.Labels, s.Labels)
+	ns.Labels[metadataName] = s.Name
+	r.namespaces[s.Name] = ns
+	r.lab.Namespaces = append(r.lab.Namespaces, ns)
+}
+
+// namespace is the namespace that an object names, or default.
+func (r *resolver) namespace(o topology.Opt[string]) string {
+	name := o.Or(topology.DefaultNamespace)
+	if r.namespaces[name] != nil {
+		return name
+	}
+	known := slices.Sorted(maps.Keys(r.namespaces))
+	r.errorf(at(o.Origin), "Unknown namespace",
+		"There is no namespace %q.%s Declare it with namespace %q {}.", shorten(name), didYouMean(name, known), shorten(name))
+	return topology.DefaultNamespace
+}
+
+// resolvedPod is a pod with its spec.
+type resolvedPod struct {
+	*topology.Pod
+	spec topology.PodSpec
+	turn int // in the order of the scenario
+}
+
+func (r *resolver) resolvePods() {
+	var pods []resolvedPod
+	seen := map[string]topology.Origin{}
+	blocks := map[string]int{}
+	for i, s := range r.spec.Pods {
+		if _, ok := blocks[s.Block]; !ok {
+			blocks[s.Block] = len(blocks)
+		}
+		p := &topology.Pod{
+			Name: s.Name(), Block: s.Block, Key: s.Key, Namespace: r.namespace(s.Namespace),
+			Labels: maps.Clone(s.Labels), HostNetwork: s.HostNetwork.Value,
+			Serving: s.Ready.Or(true), Terminating: s.Terminating.Value,
+			Command: slices.Clone(s.Command), Env: maps.Clone(s.Env), Origin: s.Origin,
+		}
+		p.Ready = p.Serving && !p.Terminating
+		if p.Labels == nil {
+			p.Labels = map[string]string{}
+		}
+		r.checkName("pod", p.Name, s.Origin)
+		if !r.unique(seen, "pod", p.AgentName(), s.Origin) {
+			continue
+		}
+		p.Ports = r.ports(fmt.Sprintf("pod %q", p.AgentName()), s.Ports, s.Origin)
+		if p.Node = r.podNode(s, blocks[s.Block]); p.Node == nil {
+			continue
+		}
+		p.Node.Pods = append(p.Node.Pods, p)
+		r.lab.Pods = append(r.lab.Pods, p)
+		pods = append(pods, resolvedPod{p, s, i})
+	}
+	// Among siblings the later instances give way, so that a higher count moves
+	// no other.
+	slices.SortStableFunc(pods, func(a, b resolvedPod) int {
+		return cmp.Or(cmp.Compare(a.spec.Index, b.spec.Index), cmp.Compare(a.turn, b.turn))
+	})
+	r.podAddresses(pods)
+	r.podLinks(pods)
+	r.links(pods)
+	r.podListeners()
+}
+
+// podNode is the node that a pod names, else the next one in turn. The turn
+// depends on the block's place and the instance's index alone, so that one more
+// instance moves no other pod.
+func (r *resolver) podNode(s topology.PodSpec, block int) *topology.Node {
+	if s.Node.Set {
+		if n := r.nodes[s.Node.Value]; n != nil {
+			return n
+		}
+		known := slices.Sorted(maps.Keys(r.nodes))
+		r.errorf(at(s.Node.Origin, s.Origin), "Unknown node",
+			"There is no node %q.%s Declare it with node %q {}.", shorten(s.Node.Value), didYouMean(s.Node.Value, known), shorten(s.Node.Value))
+	}
+	if len(r.declared) == 0 {
+		if !s.Node.Set {
+			r.errorf(at(s.Origin), "No node for pod", "Pod %q has no node to run on. Declare one with node \"node1\" {}.", s.Name())
+		}
+		return nil
+	}
+	return r.declared[(block+max(0, s.Index))%len(r.declared)]
+}
+
+func (r *resolver) podAddresses(pods []resolvedPod) {
+	given := map[*topology.Pod]bool{}
+	for _, p := range pods {
+		o := p.spec.Address
+		if !o.Set {
+			continue
+		}
+		given[p.Pod] = true
+		if p.HostNetwork {
+			r.errorf(at(o.Origin), "Address with host network",
+				"Pod %q uses its node's network, so it has the node's addresses. Remove address or host_network.", p.AgentName())
+			continue
+		}
+		r.addressFamily(o, p.Node.PodCIDRs, "the pod CIDR of its node")
+		for _, pool := range r.podPools[p.Node] {
+			if sameFamily(o.Value, pool.Prefix) {
+				r.claim(pool, fmt.Sprintf("the pod CIDR of node %q,", p.Node.Name), o, fmt.Sprintf("pod %q", p.AgentName()))
+			}
+		}
+	}
+	without := map[*ipam.Pool][]*topology.Pod{}
+	for _, p := range pods {
+		if p.HostNetwork {
+			p.Addrs = slices.Clone(p.Node.Addrs)
+			continue
+		}
+		p.Addrs = r.podAddrs(p, given[p.Pod], without)
+		if len(p.Addrs) > 0 {
+			p.MAC = ipam.MACFor(ipam.Ether, p.Addrs[0])
+		}
+	}
+	for _, n := range r.declared {
+		for _, pool := range r.podPools[n] {
+			if left := without[pool.Pool]; len(left) > 0 {
+				more := ""
+				if len(left) > 1 {
+					more = fmt.Sprintf(" and %d more", len(left)-1)
+				}
+				r.errorf(at(left[0].Origin), "No pod address left",
+					"The pod CIDR %s of node %q has no address left for pod %q%s. Use a shorter node_prefix, or more nodes.",
+					pool.Prefix, n.Name, left[0].AgentName(), more)
+			}
+		}
+	}
+}
+
+// podAddrs is one address per family for a pod. A pod that finds none is recorded
+// under the pool.
+func (r *resolver) podAddrs(p resolvedPod, given bool, without map[*ipam.Pool][]*topology.Pod) []netip.Addr {
+	var out []netip.Addr
+	for _, pool := range r.podPools[p.Node] {
+		if given && sameFamily(p.spec.Address.Value, pool.Prefix) {
+			out = append(out, p.spec.Address.Value)
+			continue
+		}
+		a, ok := pool.Assign("pod/"+p.Namespace+"/"+p.Name, pool.All(), fmt.Sprintf("pod %q", p.AgentName()))
+		if !ok {
+			without[pool.Pool] = append(without[pool.Pool], p.Pod)
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// podLinks names the node's end of each pod's veth: 12 of the 15 bytes that the
+// kernel allows.
+func (r *resolver) podLinks(pods []resolvedPod) {
+	taken := map[string]bool{}
+	for _, p := range pods {
+		if p.HostNetwork {
+			continue
+		}
+		for attempt := 0; p.HostLink == "" || taken[p.HostLink]; attempt++ {
+			p.HostLink = fmt.Sprintf("veth%08x", uint32(ipam.Hash("link/"+p.Namespace+"/"+p.Name, attempt)))
+		}
+		taken[p.HostLink] = true
+	}
+}
+
+// podListeners reports agents that bind the same socket, or that of a node's tunnel.
+func (r *resolver) podListeners() {
+	taken := map[listenKey]listener{}
+	if n := &r.lab.Network; n.Mode.Tunnel == topology.VXLANTunnel {
+		for _, node := range r.lab.Nodes {
+			taken[listenKey{node.Netns(), topology.UDP, uint16(n.VXLAN.Port)}] = listener{"the VXLAN tunnel of node " + strconv.Quote(node.Name)}
+		}
+	}
+	for _, p := range r.lab.Pods {
+		r.listeners(taken, fmt.Sprintf("pod %q", p.AgentName()), p.Netns(), p.Ports)
+	}
+}
+
+type listenKey struct {
+	netns    string
+	protocol topology.Protocol
+	port     uint16
+}
+
+type listener struct{ who string }
+
+// listeners reports two ports of one network namespace with the same number.
+func (r *resolver) listeners(taken map[listenKey]listener, who, netns string, ports []topology.Port) {
+	for _, p := range ports {
+		key := listenKey{netns, p.Protocol, p.Number}
+		if first, ok := taken[key]; ok {
+			r.errorf(at(p.Origin), "Port taken twice",
+				"%s cannot listen on %s port %d: %s listens there already, in the same network namespace. Use another port or node.",
+				who, p.Protocol, p.Number, first.who)
+			continue
+		}
+		taken[key] = listener{who}
+	}
+}
+
+// ports resolves the ports of a pod or client.
+func (r *resolver) ports(who string, specs []topology.PortSpec, origin topology.Origin) []topology.Port {
+	var out []topology.Port
+	names := map[string]topology.Origin{}
+	for _, s := range specs {
+		if s.Name != "" {
+			r.checkName("port", s.Name, s.Origin)
+			if !r.unique(names, "port", s.Name, s.Origin) {
+				continue
+			}
+		}
+		protocol := r.protocol(s.Protocol)
+		if n := r.port(s.Port, "port "+strconv.Quote(s.Name)+" of "+who, at(s.Origin, origin)); n != 0 {
+			out = append(out, topology.Port{Name: s.Name, Number: n, Protocol: protocol, Origin: s.Origin})
+		}
+	}
+	return out
+}
+
+// port checks a port number; 0 means that there is none to use.
+func (r *resolver) port(o topology.Opt[int], what string, block []topology.Origin) uint16 {
+	switch {
+	case !o.Set && o.Origin != (topology.Origin{}): // reported by the reader
+	case !o.Set:
+		r.errorf(block, "Missing port number", "The %s has no number. Add port = 8080.", what)
+	case o.Value < 1 || o.Value > 65535:
+		r.errorf(append(at(o.Origin), block...), "Port out of range", "The %s is %d. Use a number from 1 to 65535.", what, o.Value)
+	default:
+		return uint16(o.Value)
+	}
+	return 0
+}

@@ -1,0 +1,127 @@
+package resolve
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/ipam"
+)
+
+// Lab turns a lab as written into a lab as resolved: names looked up, defaults
+// filled, and every address, MAC and port decided, from the Spec alone. The catalogue
+// has the modes and styles that a lab can have.
+//
+// The Lab is never nil and is as complete as the Spec allows; where a problem is
+// an error its parts may be missing, so compile it only when none Failed. The
+// problems are in the order of the file.
+func Lab(spec *topology.Spec, catalogue topology.Catalogue) (*topology.Lab, topology.Problems) {
+	if spec == nil {
+		spec = &topology.Spec{}
+	}
+	r := &resolver{
+		spec:       spec,
+		catalogue:  catalogue,
+		lab:        &topology.Lab{Name: spec.Name, Description: spec.Description.Value},
+		nodes:      map[string]*topology.Node{},
+		namespaces: map[string]*topology.Namespace{},
+	}
+	r.network()
+	r.proxy()
+	r.resolveNodes()
+	r.resolveClients()
+	r.resolveNamespaces()
+	r.resolvePods()
+	r.resolveServices()
+	r.sort()
+	r.resolvePolicies()
+	r.Sort()
+	return r.lab, r.Problems
+}
+
+type resolver struct {
+	topology.Problems
+	spec      *topology.Spec
+	catalogue topology.Catalogue
+	lab       *topology.Lab
+
+	nodes      map[string]*topology.Node
+	declared   []*topology.Node // in the order of the scenario
+	namespaces map[string]*topology.Namespace
+	underlay   []ipam.AddrPool // node CIDRs
+	podPools   map[*topology.Node][]ipam.AddrPool
+}
+
+// sort brings every list of the lab into the order of names.
+func (r *resolver) sort() {
+	slices.SortFunc(r.lab.Nodes, func(a, b *topology.Node) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(r.lab.Clients, func(a, b *topology.Client) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(r.lab.Namespaces, func(a, b *topology.Namespace) int { return compare(a.Name, b.Name) })
+	byName := func(a, b *topology.Pod) int { return compare(a.Namespace, b.Namespace, a.Name, b.Name) }
+	slices.SortFunc(r.lab.Pods, byName)
+	for _, n := range r.lab.Nodes {
+		slices.SortFunc(n.Pods, byName)
+	}
+	slices.SortFunc(r.lab.Services, func(a, b *topology.Service) int {
+		return compare(a.Namespace, b.Namespace, a.Name, b.Name)
+	})
+}
+
+// compare compares pairs of strings, the first pair first.
+func compare(pairs ...string) int {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] != pairs[i+1] {
+			if pairs[i] < pairs[i+1] {
+				return -1
+			}
+			return 1
+		}
+	}
+	return 0
+}
+
+// enum checks a word against those that are known and those that are planned, and
+// returns it, or def where it is absent or unusable.
+func (r *resolver) enum(o topology.Opt[string], what, def string, known, planned []string) string {
+	switch {
+	case !o.Set || slices.Contains(known, o.Value):
+		return o.Or(def)
+	case slices.Contains(planned, o.Value):
+		r.errorf(at(o.Origin), "Not supported yet",
+			"The %s %q is planned, but this version does not have it. Use %s.", what, o.Value, oneOf(known))
+	default:
+		r.errorf(at(o.Origin), "Unknown "+what,
+			"%q is not a valid %s.%s Use %s.", shorten(o.Value), what, didYouMean(o.Value, known), oneOf(known))
+	}
+	return def
+}
+
+// pick is enum for the names of a catalogue, the default first: it returns which one.
+func (r *resolver) pick(o topology.Opt[string], what string, names, planned []string) int {
+	return slices.Index(names, r.enum(o, what, names[0], names, planned))
+}
+
+// number checks that a number is between lo and hi, and returns it or def.
+func (r *resolver) number(o topology.Opt[int], what string, def, lo, hi int) int {
+	if !o.Set {
+		return def
+	}
+	if o.Value < lo || o.Value > hi {
+		r.errorf(at(o.Origin), "Number out of range", "The %s %d is out of range. Use a number from %d to %d.", what, o.Value, lo, hi)
+		return def
+	}
+	return o.Value
+}
+
+// protocols that ports can have.
+func (r *resolver) protocol(o topology.Opt[string]) topology.Protocol {
+	return topology.Protocol(r.enum(o, "protocol", string(topology.TCP), []string{string(topology.TCP), string(topology.UDP), string(topology.SCTP)}, nil))
+}
+
+// familyName is the IP family of an address, in words.
+func familyName(a netip.Addr) string {
+	if a.Is4() {
+		return ipv4
+	}
+	return ipv6
+}
