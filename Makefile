@@ -1,7 +1,7 @@
-# The tests of KERNEL and NEST touch the kernel, all others are pure. Those of NEST
-# need a user namespace around them where they do not run as root; those of KERNEL
-# make their own. How each of them ended is noted in RECORD; make test-vm reads there
-# which of them this kernel could not run.
+# The tests in KERNEL and NEST touch the kernel, all others are pure. Unless run as
+# root, those in NEST need a user namespace around them; those in KERNEL make their
+# own. RECORD notes how each of them ended; make test-vm reads from it which of them
+# this kernel could not run.
 NEST    = ./datapath/netns ./datapath/kernel ./datapath/engine
 KERNEL  = $(filter ./datapath/probe% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./datapath/policy/policytest ./scenarios ./scenarios/suite ./cmd/netlab,$(ALL))
 PURE    = $(filter-out $(NEST) $(KERNEL),$(ALL))
@@ -13,9 +13,9 @@ GOLDEN  = $(shell grep -rl --include='*_test.go' 'flag.Bool."update"' . | xargs 
 ROOT    = $(filter 0,$(shell id -u))
 FUZZ    = 30s
 RECORD  = .test/host.json
-# What make pure has run of the packages of KERNEL, and takes long.
-PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestTheExamAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakesAreNoticed)$$
-LANE    = go run ./cmd/lane
+# The slow tests of the packages in KERNEL that make pure runs.
+PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakesAreNoticed)$$
+VMTEST  = go run ./cmd/vmtest
 
 STATICCHECK = v0.8.2
 GOVULNCHECK = v1.8.0
@@ -23,12 +23,12 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-vm machine guest provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean list-kernel list-paper
+.PHONY: help demo build test test-vm machine guest provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: provision build ## a lab from one file: up, proved, and what to try next
+demo: provision build ## bring up a lab from one file, prove it, and suggest what to try next
 	@.ci/demo
 
 build: ## build ./netlab
@@ -43,16 +43,16 @@ provision: ## install the system packages that are missing
 
 pure: ## tests that need neither kernel nor privileges
 	go test $(RACE) $(PURE)
-	go test $(RACE) -skip 'TestScenarios|TestKernel|InNamespaces' ./scenarios ./datapath/walk ./datapath/service/servicetest
+	go test $(RACE) -skip 'TestKernel|InNamespaces' ./datapath/walk ./datapath/service/servicetest
 	go test -short ./datapath/policy/policytest
 
 kernel: ## tests with real namespaces and packets, as root or rootless
 	@rm -f $(RECORD)
-	$(LANE) host -record $(RECORD) $(if $(ROOT),,-exec 'unshare -Urmn') $(NEST)
-	$(LANE) host -record $(RECORD) -skip '$(PAPER)' $(KERNEL)
+	$(VMTEST) host -record $(RECORD) $(if $(ROOT),,-exec 'unshare -Urmn') $(NEST)
+	$(VMTEST) host -record $(RECORD) -skip '$(PAPER)' $(KERNEL)
 
-test-vm: build ## virtual machines themselves; in one, the tests that this kernel cannot run
-	@.ci/provision test
+test-vm: build ## test virtual machines, and in one run the tests that this kernel cannot
+	@.ci/provision vm
 	@test -s $(RECORD) || $(MAKE) --no-print-directory kernel
 	@$(MAKE) --no-print-directory -j2 -O machine guest
 
@@ -60,18 +60,12 @@ machine:
 	NLAB_TEST_VM=1 go test -count=1 -v -run 'Machine|Guest' ./datapath/vm
 
 guest:
-	$(LANE) vm $(RECORD)
-
-list-kernel:
-	@echo $(NEST) $(KERNEL)
-
-list-paper:
-	@echo '$(PAPER)'
+	$(VMTEST) vm $(RECORD)
 
 golden: ## rewrite the golden files; read the diff
 	go test -skip '^TestScenarios$$' $(GOLDEN) -update
 
-lint: vet staticcheck vuln ## all that reads the code without running it
+lint: vet staticcheck vuln ## static checks
 
 vet: ## gofmt and go vet
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w $$unformatted" >&2; exit 1; }
@@ -80,18 +74,18 @@ vet: ## gofmt and go vet
 staticcheck: ## staticcheck
 	go run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) ./...
 
-vuln: ## known vulnerabilities, where their list can be reached
+vuln: ## known vulnerabilities, if their database can be reached
 	@.ci/vuln $(GOVULNCHECK)
 
-bench: build ## netlab beside the floor: the same kernel objects from a bare loop
+bench: build ## netlab compared with a bare loop that makes the same kernel objects
 	@./netlab bench
 
 fuzz: ## every fuzz target for FUZZ=30s
 	@.ci/fuzz $(FUZZ)
 
 cross: ## compile for other systems: the command, and the pure packages with their tests
-	GOOS=darwin GOARCH=arm64 go vet ./cmd/netlab ./scenarios $(PURE) && GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/netlab
-	GOOS=windows GOARCH=amd64 go vet ./cmd/netlab ./scenarios $(PURE) && GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/netlab
+	GOOS=darwin GOARCH=arm64 go vet ./cmd/netlab $(PURE) && GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/netlab
+	GOOS=windows GOARCH=amd64 go vet ./cmd/netlab $(PURE) && GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/netlab
 	GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/netlab
 
 vagrant: ## check the Vagrantfile
