@@ -9,6 +9,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/topology"
 )
@@ -92,11 +93,11 @@ func (u *ui) printPrediction(p walk.Prediction, o explainOptions) error {
 	case o.json:
 		return u.json(p)
 	case o.mermaid:
-		u.print("%s", p.Mermaid())
+		u.print("%s", render.Mermaid(p))
 	case o.all:
-		u.print("%s", p.Text(walk.Full))
+		u.print("%s", render.Text(p, render.Full))
 	default:
-		u.print("%s", p.Text(walk.Brief))
+		u.print("%s", render.Text(p, render.Brief))
 	}
 	return nil
 }

@@ -10,20 +10,21 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // visit is a packet at a hook, as rules see it.
 type visit struct {
 	r       *run
-	h       *host
+	h       *network.Host
 	hook    string
 	table   string
-	in, out *link // nil if the hook has none
+	in, out *network.Link // nil if the hook has none
 	p       *packet
-	to      hop     // next hop, at POSTROUTING
-	port    *link   // of a bridge: the output port of a bridged packet
-	bases   int     // base chains of nf_tables traversed so far
-	chance  float64 // of the last random match
+	to      network.Hop   // next hop, at POSTROUTING
+	port    *network.Link // of a bridge: the output port of a bridged packet
+	bases   int           // base chains of nf_tables traversed so far
+	chance  float64       // of the last random match
 }
 
 // matches reports whether a packet meets a condition. To add a condition: a case here,
@@ -115,7 +116,7 @@ func (v *visit) icmpType(m iptables.ICMPType) bool {
 // physdev matches the ports of a bridge. A packet routed out through a bridge has no
 // output port yet.
 func (v *visit) physdev(m iptables.Physdev) bool {
-	var in *link
+	var in *network.Link
 	if v.fromBridge() {
 		in = v.p.port
 	}
@@ -128,7 +129,7 @@ func (v *visit) physdev(m iptables.Physdev) bool {
 	return m.Out == "" || v.port != nil && linkIs(v.port, m.Out)
 }
 
-func linkIs(l *link, name string) bool {
+func linkIs(l *network.Link, name string) bool {
 	if l == nil {
 		return name == ""
 	}
@@ -158,7 +159,7 @@ func (v *visit) addrType(m iptables.AddrType) (bool, error) {
 		case c.want == "":
 		case c.want != "LOCAL":
 			return false, fmt.Errorf("unknown address type %q", c.want)
-		case v.h.isLocal(c.addr) == c.not:
+		case v.h.IsLocal(c.addr) == c.not:
 			return false, nil
 		}
 	}
@@ -168,7 +169,7 @@ func (v *visit) addrType(m iptables.AddrType) (bool, error) {
 // fromBridge reports whether a packet arrived on a port of a bridge whose frames go
 // through iptables.
 func (v *visit) fromBridge() bool {
-	return v.in != nil && v.in.Type == plan.Bridge && v.h.filtersBridged(v.p.ipv6())
+	return v.in != nil && v.in.Type == plan.Bridge && v.h.FiltersBridged(v.p.ipv6())
 }
 
 func (v *visit) mark(m iptables.Mark) bool {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // kind is what a packet is to connection tracking.
@@ -33,7 +34,7 @@ type packet struct {
 	conn  *conn
 	back  bool // in reply direction of conn
 	state string
-	port  *link // of a bridge, on which it arrived
+	port  *network.Link // of a bridge, on which it arrived
 	// served is the connection of IPVS that has rewritten the packet (ipvs_property).
 	served *served
 }

@@ -65,7 +65,7 @@ func mannerOf(server *ipvs.Server) manner {
 // schedule chooses a real server for a new connection; nil: there is none for it.
 func (r *run) schedule(v *visit, server *ipvs.Server) *ipvs.Real {
 	m := mannerOf(server)
-	key := boundKey{netns: v.h.Name, server: virtualKey{server.Proto, server.Addr}}
+	key := boundKey{netns: v.h.Name, proto: server.Proto, server: server.Addr}
 	lasts := time.Duration(server.Persistent) * time.Second
 	switch {
 	case lasts > 0 || m.sticks == perClient:
@@ -118,7 +118,8 @@ func (r *run) spin(server *ipvs.Server, m manner) *ipvs.Real {
 // server.
 type boundKey struct {
 	netns  string
-	server virtualKey
+	proto  string
+	server netip.AddrPort
 	client netip.Addr
 }
 
