@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
@@ -55,13 +56,11 @@ func (t Type) HasPort() bool { return t != HashIP && t != HashNet }
 // HasSecond reports whether members have a second address.
 func (t Type) HasSecond() bool { return t == HashIPPortIP || t == HashIPPortNet }
 
-// Sort brings sets into the order of their names, and each into canonical form. Lists
-// already in order, as backends make them, cost one pass.
+func compareSets(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
+
+// Sort brings sets into the order of their names, and each into canonical form.
 func Sort(list []Set) {
-	byName := func(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
-	if !slices.IsSortedFunc(list, byName) {
-		slices.SortStableFunc(list, byName)
-	}
+	ordered.Sort(list, compareSets)
 	for i := range list {
 		list[i].Sort()
 	}
@@ -245,43 +244,28 @@ type Difference struct {
 
 // Diff compares sets ordered by name, with members in the order of Sort.
 func Diff(have, want []Set) (e Difference) {
-	for len(have) > 0 || len(want) > 0 {
+	for h, w := range ordered.Pairs(have, want, compareSets) {
 		switch {
-		case len(want) == 0 || len(have) > 0 && have[0].Name < want[0].Name:
-			gone := have[0]
+		case w == nil:
+			gone := *h
 			gone.Entries = nil
 			e.Delete = append(e.Delete, gone)
-			have = have[1:]
-		case len(have) == 0 || want[0].Name < have[0].Name:
-			e.Add = append(e.Add, want[0])
-			want = want[1:]
-		default:
-			h, w := &have[0], &want[0]
-			if h.Type != w.Type || h.IPv6 != w.IPv6 {
-				e.Change = append(e.Change, *w)
-			} else if !slices.Equal(h.Entries, w.Entries) {
-				s := Edit{Name: w.Name, Type: w.Type, IPv6: w.IPv6, Origin: w.Origin}
-				s.Add, s.Delete = diffEntries(h.Entries, w.Entries)
-				e.Edits = append(e.Edits, s)
+		case h == nil:
+			e.Add = append(e.Add, *w)
+		case h.Type != w.Type || h.IPv6 != w.IPv6:
+			e.Change = append(e.Change, *w)
+		case !slices.Equal(h.Entries, w.Entries):
+			s := Edit{Name: w.Name, Type: w.Type, IPv6: w.IPv6, Origin: w.Origin}
+			for h, w := range ordered.Pairs(h.Entries, w.Entries, compareEntries) {
+				switch {
+				case w == nil:
+					s.Delete = append(s.Delete, *h)
+				case h == nil:
+					s.Add = append(s.Add, *w)
+				}
 			}
-			have, want = have[1:], want[1:]
+			e.Edits = append(e.Edits, s)
 		}
 	}
 	return e
-}
-
-func diffEntries(have, want []Entry) (add, del []Entry) {
-	for len(have) > 0 && len(want) > 0 {
-		switch c := compareEntries(have[0], want[0]); {
-		case c == 0:
-			have, want = have[1:], want[1:]
-		case c < 0:
-			del = append(del, have[0])
-			have = have[1:]
-		default:
-			add = append(add, want[0])
-			want = want[1:]
-		}
-	}
-	return append(add, want...), append(del, have...)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
@@ -49,28 +50,16 @@ func create(t *Table) Edit {
 // Diff compares tables in canonical order.
 func Diff(have, want []Table) []Edit {
 	var edits []Edit
-	for len(have) > 0 || len(want) > 0 {
-		c := 0
+	for h, w := range ordered.Pairs(have, want, compareTables) {
 		switch {
-		case len(want) == 0:
-			c = -1
-		case len(have) == 0:
-			c = 1
+		case w == nil:
+			edits = append(edits, Edit{Family: h.Family, Name: h.Name, Remove: true})
+		case h == nil:
+			edits = append(edits, create(w))
 		default:
-			c = compareTables(have[0], want[0])
-		}
-		switch {
-		case c < 0:
-			edits = append(edits, Edit{Family: have[0].Family, Name: have[0].Name, Remove: true})
-			have = have[1:]
-		case c > 0:
-			edits = append(edits, create(&want[0]))
-			want = want[1:]
-		default:
-			if e := diffTable(&have[0], &want[0]); !e.empty() {
+			if e := diffTable(h, w); !e.empty() {
 				edits = append(edits, e)
 			}
-			have, want = have[1:], want[1:]
 		}
 	}
 	return edits
@@ -110,27 +99,20 @@ func diffTable(have, want *Table) Edit {
 
 // diffSets fills in the sets, and returns the names of those that are recreated.
 func (e *Edit) diffSets(have, want []Set) map[string]bool {
-	var renewed map[string]bool
-	for len(have) > 0 || len(want) > 0 {
+	renewed := map[string]bool{}
+	for h, w := range ordered.Pairs(have, want, compareSets) {
 		switch {
-		case len(want) == 0 || len(have) > 0 && have[0].Name < want[0].Name:
-			e.DeleteSets = append(e.DeleteSets, have[0].bare())
-			have = have[1:]
-		case len(have) == 0 || want[0].Name < have[0].Name:
-			e.Sets = append(e.Sets, want[0])
-			want = want[1:]
+		case w == nil:
+			e.DeleteSets = append(e.DeleteSets, h.bare())
+		case h == nil:
+			e.Sets = append(e.Sets, *w)
+		case h.Interval != w.Interval || !slices.Equal(h.Key, w.Key) || !slices.Equal(h.Data, w.Data):
+			e.DeleteSets, e.Sets = append(e.DeleteSets, h.bare()), append(e.Sets, *w)
+			renewed[w.Name] = true
 		default:
-			h, w := &have[0], &want[0]
-			if h.Interval != w.Interval || !slices.Equal(h.Key, w.Key) || !slices.Equal(h.Data, w.Data) {
-				e.DeleteSets, e.Sets = append(e.DeleteSets, h.bare()), append(e.Sets, *w)
-				if renewed == nil {
-					renewed = map[string]bool{}
-				}
-				renewed[w.Name] = true
-			} else if x := (SetEdit{Set: w.bare()}); x.diff(h.Elements, w.Elements) {
+			if x := (SetEdit{Set: w.bare()}); x.diff(h.Elements, w.Elements) {
 				e.Elements = append(e.Elements, x)
 			}
-			have, want = have[1:], want[1:]
 		}
 	}
 	return renewed
@@ -144,22 +126,17 @@ func (s *Set) bare() Set {
 
 // diff fills in the differences of the elements, and reports whether there are any.
 func (x *SetEdit) diff(have, want []Element) bool {
-	for len(have) > 0 && len(want) > 0 {
-		c := compareElements(have[0], want[0])
-		if c == 0 && have[0].Verdict == want[0].Verdict && slices.Equal(have[0].Data, want[0].Data) {
-			have, want = have[1:], want[1:]
+	for h, w := range ordered.Pairs(have, want, compareElements) {
+		if h != nil && w != nil && h.Verdict == w.Verdict && slices.Equal(h.Data, w.Data) {
 			continue
 		}
-		if c <= 0 {
-			x.Delete = append(x.Delete, have[0])
-			have = have[1:]
+		if h != nil {
+			x.Delete = append(x.Delete, *h)
 		}
-		if c >= 0 {
-			x.Add = append(x.Add, want[0])
-			want = want[1:]
+		if w != nil {
+			x.Add = append(x.Add, *w)
 		}
 	}
-	x.Delete, x.Add = append(x.Delete, have...), append(x.Add, want...)
 	return len(x.Delete)+len(x.Add) > 0
 }
 
