@@ -19,6 +19,7 @@ import (
 	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Read returns the current state of the namespaces, as a plan. It reads only the
@@ -36,10 +37,7 @@ type scope struct {
 // read is Read limited to a scope.
 func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
-	wanted := make(map[string]*plan.Netns, len(want.Netns))
-	for i := range want.Netns {
-		wanted[want.Netns[i].Name] = &want.Netns[i]
-	}
+	wanted := ordered.Index(want.Netns, nameOf)
 	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, name := range k.Names() {
@@ -68,6 +66,8 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.P
 	have.Sort()
 	return have, nil
 }
+
+func nameOf(n *plan.Netns) string { return n.Name }
 
 // links finds a link of a plan by its namespace and name.
 type links map[plan.Peer]*plan.Link
@@ -105,10 +105,7 @@ func (r *reader) planned(have *plan.Plan) {
 	if len(r.known) == 0 {
 		return
 	}
-	applied := make(map[string]*plan.Netns, len(r.k.applied.Netns))
-	for i := range r.k.applied.Netns {
-		applied[r.k.applied.Netns[i].Name] = &r.k.applied.Netns[i]
-	}
+	applied := ordered.Index(r.k.applied.Netns, nameOf)
 	for i := range have.Netns {
 		if n := &have.Netns[i]; r.known[n.Name] && applied[n.Name] != nil {
 			n.Tables, n.NFT = applied[n.Name].Tables, applied[n.Name].NFT

@@ -9,6 +9,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Diff returns the changes from have to want. Origins are not compared. Both plans are
@@ -18,11 +19,7 @@ import (
 // in both Delete and Add, together with everything in want that depends on it.
 func Diff(have, want *Plan) Changes {
 	var c Changes
-	old := make(map[string]*Netns, len(have.Netns))
-	for i := range have.Netns {
-		old[have.Netns[i].Name] = &have.Netns[i]
-	}
-	kept := make(map[string]bool, len(old))
+	old, wanted := ordered.Index(have.Netns, netnsName), ordered.Index(want.Netns, netnsName)
 	for i := range want.Netns {
 		w := &want.Netns[i]
 		h := old[w.Name]
@@ -30,18 +27,19 @@ func Diff(have, want *Plan) Changes {
 			c.Create = append(c.Create, *w)
 			continue
 		}
-		kept[w.Name] = true
 		if e, changed := diffNetns(h, w); changed {
 			c.Edit = append(c.Edit, e)
 		}
 	}
 	for i := range have.Netns {
-		if name := have.Netns[i].Name; !kept[name] {
+		if name := have.Netns[i].Name; wanted[name] == nil {
 			c.Remove = append(c.Remove, name)
 		}
 	}
 	return c
 }
+
+func netnsName(n *Netns) string { return n.Name }
 
 func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	e = Edit{Netns: want.Name, Kind: want.Kind}

@@ -72,15 +72,11 @@ func (e *Edit) empty() bool {
 func diffTable(have, want *Table) Edit {
 	e := Edit{Family: want.Family, Name: want.Name, Origin: want.Origin}
 	renewed := e.diffSets(have.Sets, want.Sets)
-	old := make(map[string]*Chain, len(have.Chains))
-	for i := range have.Chains {
-		old[have.Chains[i].Name] = &have.Chains[i]
-	}
-	kept := make(map[string]bool, len(want.Chains))
+	name := func(c *Chain) string { return c.Name }
+	old, wanted := ordered.Index(have.Chains, name), ordered.Index(want.Chains, name)
 	var cmp comparer
 	for i := range want.Chains {
 		w := &want.Chains[i]
-		kept[w.Name] = true
 		h := old[w.Name]
 		if h != nil && !h.sameKind(w) {
 			e.Renew = append(e.Renew, w.Name)
@@ -90,7 +86,7 @@ func diffTable(have, want *Table) Edit {
 		e.Chains = append(e.Chains, *w)
 	}
 	for i := range have.Chains {
-		if name := have.Chains[i].Name; !kept[name] {
+		if name := have.Chains[i].Name; wanted[name] == nil {
 			e.DeleteChains = append(e.DeleteChains, name)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package ordered sorts and compares lists in canonical order.
+// Package ordered sorts, compares and indexes lists in canonical order.
 package ordered
 
 import (
@@ -37,4 +37,13 @@ func Pairs[T any](have, want []T, compare func(a, b T) int) iter.Seq2[*T, *T] {
 			}
 		}
 	}
+}
+
+// Index finds the elements of a list by a key.
+func Index[T any, K comparable](list []T, key func(*T) K) map[K]*T {
+	m := make(map[K]*T, len(list))
+	for i := range list {
+		m[key(&list[i])] = &list[i]
+	}
+	return m
 }
