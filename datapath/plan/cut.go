@@ -24,19 +24,20 @@ import (
 // The kernel holds nothing from which a cut could be read back, so plans are compared
 // without it.
 type Cut struct {
-	Pod     netip.Addr
-	Ingress bool // connections to the pod; otherwise from it
-	Allow   []CutAllow
-	Origin  Origin
+	Pod     netip.Addr `json:"pod"`
+	Ingress bool       `json:"ingress"` // connections to the pod; otherwise from it
+	Allow   []CutAllow `json:"allow"`
+	Origin  Origin     `json:"origin,omitzero"`
 }
 
 // CutAllow is what one clause of a policy allows.
 type CutAllow struct {
-	Peer  []netip.Prefix // of the far end; nil: any. Empty but not nil: none
-	Proto string         // tcp, udp, sctp or icmp (of either family); empty: any
+	Peer  []netip.Prefix `json:"peers,omitempty"`    // of the far end; nil: any. Empty but not nil: none
+	Proto string         `json:"protocol,omitempty"` // tcp, udp, sctp or icmp (of either family); empty: any
 	// First and Last are the allowed destination ports, inclusive; 0 and 0: any. A
 	// protocol without ports has none.
-	First, Last uint16
+	First uint16 `json:"firstPort,omitempty"`
+	Last  uint16 `json:"lastPort,omitempty"`
 }
 
 // Covers reports whether a connection with peer at the far end, to a port of a protocol

@@ -111,7 +111,7 @@ func (n *Netns) empty() bool {
 
 // diffList compares two lists by key. Items of want keep its order, deleted ones that
 // of have.
-func diffList[T any, K comparable](have, want []T, key func(T) K, same func(a, b T) bool, add, change, del *[]T) {
+func diffList[L ~[]T, T any, K comparable](have, want L, key func(T) K, same func(a, b T) bool, add, change, del *L) {
 	if len(have) == 0 {
 		*add = append(*add, want...)
 		return

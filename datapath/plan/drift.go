@@ -133,7 +133,7 @@ func linkChange(have *Netns, want Link) string {
 		}
 		differ("state", state(h.Down), state(want.Down))
 		differ("mtu", h.MTU, want.MTU)
-		differ("address", mac(h.MAC), mac(want.MAC))
+		differ("address", h.MAC, want.MAC)
 		differ("master", orNone(h.Master), orNone(want.Master))
 		differ("hairpin", h.Hairpin, want.Hairpin)
 	}
@@ -162,10 +162,10 @@ func (d *drift) items(netns, what string, n *Netns) {
 		d.note(netns, r.Origin, "route %s %s", r.words(), what)
 	}
 	for _, x := range n.Neighs {
-		d.note(netns, x.Origin, "neighbour %s lladdr %s dev %s %s", x.Addr, mac(x.MAC), x.Link, what)
+		d.note(netns, x.Origin, "neighbour %s lladdr %s dev %s %s", x.Addr, x.MAC, x.Link, what)
 	}
 	for _, f := range n.FDB {
-		d.note(netns, f.Origin, "FDB entry %s dev %s dst %s %s", mac(f.MAC), f.Link, f.Dst, what)
+		d.note(netns, f.Origin, "FDB entry %s dev %s dst %s %s", f.MAC, f.Link, f.Dst, what)
 	}
 	for _, s := range n.Sysctls {
 		d.note(netns, Origin{}, "sysctl %s=%s %s", s.Key, s.Value, what)

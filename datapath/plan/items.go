@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 
@@ -77,7 +76,7 @@ func (l *Link) attrs() string {
 		s += fmt.Sprintf(" mtu %d", l.MTU)
 	}
 	if l.MAC != ([6]byte{}) {
-		s += " address " + mac(l.MAC)
+		s += " address " + l.MAC.String()
 	}
 	return s
 }
@@ -141,16 +140,16 @@ func (x *Neigh) write(w *textWriter, s *Step) {
 		return
 	}
 	w.from(x.Origin)
-	w.linef("ip -n %s neigh %s %s lladdr %s dev %s nud permanent", s.Netns, s.Verb.ip(), x.Addr, mac(x.MAC), x.Link)
+	w.linef("ip -n %s neigh %s %s lladdr %s dev %s nud permanent", s.Netns, s.Verb.ip(), x.Addr, x.MAC, x.Link)
 }
 
 func (f *FDB) write(w *textWriter, s *Step) {
 	if s.Verb == Delete {
-		w.linef("bridge -n %s fdb delete %s dev %s dst %s self permanent", s.Netns, mac(f.MAC), f.Link, f.Dst)
+		w.linef("bridge -n %s fdb delete %s dev %s dst %s self permanent", s.Netns, f.MAC, f.Link, f.Dst)
 		return
 	}
 	w.from(f.Origin)
-	w.linef("bridge -n %s fdb append %s dev %s dst %s self permanent", s.Netns, mac(f.MAC), f.Link, f.Dst)
+	w.linef("bridge -n %s fdb append %s dev %s dst %s self permanent", s.Netns, f.MAC, f.Link, f.Dst)
 }
 
 func (r *Route) write(w *textWriter, s *Step) {
@@ -326,5 +325,3 @@ func (s *UDPService) words() string {
 	}
 	return strings.Join(to, ", ") + " is served by " + strings.Join(from, ", ")
 }
-
-func mac(m [6]byte) string { return net.HardwareAddr(m[:]).String() }

@@ -2,6 +2,7 @@ package ipset
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -166,6 +167,19 @@ func (s *Set) Kind() string {
 	default:
 		return string(s.Type) + " family inet"
 	}
+}
+
+// MarshalJSON returns the set with its members as ipset save prints them.
+func (s *Set) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Name    string     `json:"name"`
+		Type    Type       `json:"type"`
+		Family  string     `json:"family,omitempty"` // inet or inet6, as ipset names them
+		Members []string   `json:"members"`
+		Origin  origin.Ref `json:"origin,omitzero"`
+	}{s.Name, s.Type, "", s.Members(), s.Origin}
+	_, out.Family, _ = strings.Cut(s.Kind(), " family ")
+	return json.Marshal(out)
 }
 
 // Command is one operation on a set: create it without members, add members, del them,

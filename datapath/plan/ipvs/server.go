@@ -2,6 +2,7 @@ package ipvs
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -14,24 +15,31 @@ import (
 // Server is an IPVS virtual server: packets to an address and port go to one of its
 // real servers (ipvsadm(8)).
 type Server struct {
-	Addr      netip.AddrPort
-	Proto     string   // tcp, udp or sctp
-	Scheduler string   // rr, wrr, lc, wlc, sh, dh, sed, nq, mh, …
-	Flags     []string // of the scheduler, as ipvsadm names them, sorted: mh-port
+	Addr      netip.AddrPort `json:"address"`
+	Proto     string         `json:"protocol"`        // tcp, udp or sctp
+	Scheduler string         `json:"scheduler"`       // rr, wrr, lc, wlc, sh, dh, sed, nq, mh, …
+	Flags     []string       `json:"flags,omitempty"` // of the scheduler, as ipvsadm names them, sorted: mh-port
 	// Persistent binds a client to its real server for that many seconds; 0: not at
 	// all.
-	Persistent int
-	Real       []Real // by address and port
-	Origin     origin.Ref
+	Persistent int        `json:"persistentSeconds,omitempty"`
+	Real       []Real     `json:"realServers"` // by address and port
+	Origin     origin.Ref `json:"origin,omitzero"`
 }
 
 // Real is a destination of a virtual server, reached by rewriting addresses
 // (masquerading, in ipvsadm's terms). One of weight 0 gets no new connections. A TCP
 // destination that leaves the plan stays with weight 0 until its last connection ends.
 type Real struct {
-	Addr   netip.AddrPort
-	Weight int
-	Origin origin.Ref
+	Addr   netip.AddrPort `json:"address"`
+	Weight int            `json:"weight"`
+	Origin origin.Ref     `json:"origin,omitzero"`
+}
+
+// MarshalJSON lists the real servers, even if there is none.
+func (v Server) MarshalJSON() ([]byte, error) {
+	type bare Server
+	v.Real = append([]Real{}, v.Real...)
+	return json.Marshal(bare(v))
 }
 
 // Words returns the virtual server as ipvsadm -Sn prints it after -A: -t 10.96.0.1:80

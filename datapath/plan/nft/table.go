@@ -14,11 +14,11 @@ import (
 // of a namespace except those of iptables-nft: in the families ip and ip6 those named
 // raw, mangle, nat, filter and security.
 type Table struct {
-	Family string // inet, ip or ip6
-	Name   string
-	Sets   []Set // by name; also maps and verdict maps
-	Chains []Chain
-	Origin origin.Ref
+	Family string     `json:"family"` // inet, ip or ip6
+	Name   string     `json:"name"`
+	Sets   []Set      `json:"sets,omitempty"` // by name; also maps and verdict maps
+	Chains []Chain    `json:"chains,omitempty"`
+	Origin origin.Ref `json:"origin,omitzero"`
 }
 
 // Type is the type of a part of a set's key or of a map's data, as nft names it.
