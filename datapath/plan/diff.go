@@ -100,13 +100,7 @@ func (e *Edit) filters() bool {
 }
 
 func (e *Edit) empty() bool {
-	return len(e.Tables) == 0 && len(e.NFT) == 0 && len(e.Sets) == 0 && len(e.Virtual) == 0 && e.Add.empty() && e.Change.empty() && e.Delete.empty()
-}
-
-// empty reports whether nothing is listed in n, tables aside.
-func (n *Netns) empty() bool {
-	return len(n.Links) == 0 && len(n.Addrs) == 0 && len(n.Routes) == 0 && len(n.Neighs) == 0 &&
-		len(n.FDB) == 0 && len(n.Sysctls) == 0 && len(n.Qdiscs) == 0 && len(n.Sets) == 0 && len(n.Virtual) == 0 && len(n.Agents) == 0 && len(n.Execs) == 0
+	return len(e.Tables)+len(e.NFT)+len(e.Sets)+len(e.Virtual) == 0 && e.Add.sizes() == sizes{} && e.Change.sizes() == sizes{} && e.Delete.sizes() == sizes{}
 }
 
 // diffList compares two lists by key. Items of want keep its order, deleted ones that

@@ -227,7 +227,7 @@ func (edits TableEdits) write(w *textWriter, s *Step) {
 }
 
 func (list SetCommands) write(w *textWriter, _ *Step) {
-	w.input("ipset restore", func() {
+	w.feed("ip netns exec %s ipset restore <<'EOF'", func() {
 		for i := range list {
 			if c := &list[i]; c.Verb == "create" || c.Verb == "add" {
 				w.from(c.Set.Origin)
@@ -238,7 +238,8 @@ func (list SetCommands) write(w *textWriter, _ *Step) {
 }
 
 func (list VirtualCommands) write(w *textWriter, _ *Step) {
-	w.inputUncommented("ipvsadm -R", func() {
+	// ipvsadm takes no comments.
+	w.feed("sed '/^#/d' <<'EOF' | ip netns exec %s ipvsadm -R", func() {
 		for i := range list {
 			if list[i].Verb != "-D" {
 				w.from(list[i].Server.Origin)
@@ -249,7 +250,7 @@ func (list VirtualCommands) write(w *textWriter, _ *Step) {
 }
 
 func (edits NFTEdits) write(w *textWriter, _ *Step) {
-	w.input("nft -f -", func() {
+	w.feed("ip netns exec %s nft -f - <<'EOF'", func() {
 		for i := range edits {
 			w.b = edits[i].AppendText(w.b, !w.bare)
 		}

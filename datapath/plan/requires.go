@@ -8,7 +8,14 @@ import (
 
 // Requires returns the features that the plan needs, in the order of AllFeatures.
 // It depends on the plan alone, never on the machine.
-func Requires(p *Plan) []Feature { return inOrder(needs(p)) }
+func Requires(p *Plan) []Feature {
+	set := needed{}
+	for i := range p.Netns {
+		set.add(FeatureNetNS)
+		p.Netns[i].requires(set)
+	}
+	return inOrder(set)
+}
 
 // Requires returns the features that the changes need, as Requires does for a plan:
 // those of what is new.
@@ -44,15 +51,6 @@ func (c Changes) Requires() []Feature {
 type needed map[Feature]bool
 
 func (n needed) add(f Feature) { n[f] = true }
-
-func needs(p *Plan) needed {
-	set := needed{}
-	for i := range p.Netns {
-		set.add(FeatureNetNS)
-		p.Netns[i].requires(set)
-	}
-	return set
-}
 
 func (n *Netns) requires(set needed) {
 	for _, l := range n.Links {

@@ -110,20 +110,16 @@ func (l *stepList) create(n *Netns) {
 	l.at(n.Name)
 	sysctls := placesOf(n.Sysctls)
 	l.add(Add, n)
-	l.sysctls(sysctls.netns)
+	addList(l, Change, sysctls.netns)
 	l.addLinks(n.Links)
 	l.addItems(n, &Netns{})
-	l.sysctls(sysctls.link)
+	addList(l, Change, sysctls.link)
 	l.occupants(Add, n)
-	l.sets(ipset.Create(nil, n.Sets))
-	if edits := iptables.Create(n.Tables); len(edits) > 0 {
-		l.add(Add, TableEdits(edits))
-	}
-	if edits := nft.Create(n.NFT); len(edits) > 0 {
-		l.add(Add, NFTEdits(edits))
-	}
-	l.virtual(ipvs.Create(nil, n.Virtual))
-	l.sysctls(sysctls.ipvs)
+	addList(l, Change, SetCommands(ipset.Create(nil, n.Sets)))
+	addList(l, Add, TableEdits(iptables.Create(n.Tables)))
+	addList(l, Add, NFTEdits(nft.Create(n.NFT)))
+	addList(l, Change, VirtualCommands(ipvs.Create(nil, n.Virtual)))
+	addList(l, Change, sysctls.ipvs)
 	l.conntrack(n.UDP, n.Cut)
 }
 
@@ -131,7 +127,7 @@ func (l *stepList) create(n *Netns) {
 func (l *stepList) edit(e *Edit) {
 	l.at(e.Netns)
 	sysctls := placesOf(e.Add.Sysctls, e.Change.Sysctls)
-	l.sysctls(sysctls.netns)
+	addList(l, Change, sysctls.netns)
 	l.addLinks(e.Add.Links)
 	for i := range e.Change.Links {
 		x := &e.Change.Links[i]
@@ -140,7 +136,7 @@ func (l *stepList) edit(e *Edit) {
 		l.add(Change, &LinkChange{Link: x, Release: release})
 	}
 	l.addItems(&e.Add, &e.Change)
-	l.sysctls(sysctls.link)
+	addList(l, Change, sysctls.link)
 	l.occupants(Delete, &e.Delete)
 	l.occupants(Change, &e.Change)
 	l.occupants(Add, &e.Add)
@@ -153,13 +149,9 @@ func (l *stepList) edit(e *Edit) {
 	for i := range e.Sets {
 		sets = e.Sets[i].Commands(sets, "add", e.Sets[i].Add)
 	}
-	l.sets(sets)
-	if len(e.Tables) > 0 {
-		l.add(Change, TableEdits(e.Tables))
-	}
-	if len(e.NFT) > 0 {
-		l.add(Change, NFTEdits(e.NFT))
-	}
+	addList(l, Change, SetCommands(sets))
+	addList(l, Change, TableEdits(e.Tables))
+	addList(l, Change, NFTEdits(e.NFT))
 }
 
 // finish does what has to wait for the rules of the edit to be in force.
@@ -169,7 +161,7 @@ func (l *stepList) finish(e *Edit) {
 	for i := range e.Sets {
 		sets = e.Sets[i].Commands(sets, "del", e.Sets[i].Delete)
 	}
-	l.sets(ipset.Destroy(sets, e.Delete.Sets))
+	addList(l, Change, SetCommands(ipset.Destroy(sets, e.Delete.Sets)))
 	virtual := ipvs.Create(nil, e.Add.Virtual)
 	for i := range e.Virtual {
 		virtual = e.Virtual[i].Commands(virtual)
@@ -177,8 +169,8 @@ func (l *stepList) finish(e *Edit) {
 	for i := range e.Delete.Virtual {
 		virtual = append(virtual, ipvs.Command{Verb: "-D", Server: &e.Delete.Virtual[i], Real: nil})
 	}
-	l.virtual(virtual)
-	l.sysctls(placesOf(e.Add.Sysctls, e.Change.Sysctls).ipvs)
+	addList(l, Change, VirtualCommands(virtual))
+	addList(l, Change, placesOf(e.Add.Sysctls, e.Change.Sysctls).ipvs)
 	l.conntrack(e.UDP, e.Cut)
 }
 
@@ -271,6 +263,16 @@ func addEach[T any, P interface {
 	}
 }
 
+// addList adds a step for a whole list, if there is anything in it.
+func addList[L interface {
+	~[]E
+	Item
+}, E any](l *stepList, v Verb, list L) {
+	if len(list) > 0 {
+		l.add(v, list)
+	}
+}
+
 // The sysctls of a namespace are written at three points: before its links, since some
 // are defaults for new links; after the links that they belong to; and, for those of
 // IPVS, once there is a virtual server.
@@ -292,27 +294,9 @@ func placesOf(lists ...[]Sysctl) (p places) {
 	return p
 }
 
-func (l *stepList) sysctls(list Sysctls) {
-	if len(list) > 0 {
-		l.add(Change, list)
-	}
-}
-
 func (l *stepList) occupants(v Verb, n *Netns) {
 	if len(n.Agents)+len(n.Execs) > 0 {
 		l.add(v, &Occupants{IPv6: n.IPv6, Agents: n.Agents, Execs: n.Execs})
-	}
-}
-
-func (l *stepList) sets(list SetCommands) {
-	if len(list) > 0 {
-		l.add(Change, list)
-	}
-}
-
-func (l *stepList) virtual(list VirtualCommands) {
-	if len(list) > 0 {
-		l.add(Change, list)
 	}
 }
 

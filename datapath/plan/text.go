@@ -92,21 +92,12 @@ func (w *textWriter) from(o Origin) {
 	}
 }
 
-// input writes a command that runs in the namespace with what body writes as a
-// here-document. If body writes nothing, neither does input.
-func (w *textWriter) input(program string, body func()) {
-	w.feed("ip netns exec "+w.netns+" "+program+" <<'EOF'", body)
-}
-
-// inputUncommented is for programs that take no comments.
-func (w *textWriter) inputUncommented(program string, body func()) {
-	w.feed("sed '/^#/d' <<'EOF' | ip netns exec "+w.netns+" "+program, body)
-}
-
+// feed writes a command that runs in the namespace, with what body writes as a
+// here-document. If body writes nothing, neither does feed.
 func (w *textWriter) feed(command string, body func()) {
 	before, origin := len(w.b), w.origin
 	w.origin = Origin{}
-	w.linef("%s", command)
+	w.linef(command, w.netns)
 	start := len(w.b)
 	if body(); len(w.b) == start {
 		w.b, w.origin = w.b[:before], origin
