@@ -95,7 +95,4 @@ func (f *staleUDP) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
 	return ours && !serving[addrPort(flow.Reverse.SrcIP, flow.Reverse.SrcPort)]
 }
 
-func addrPort(ip net.IP, port uint16) netip.AddrPort {
-	a, _ := netip.AddrFromSlice(ip)
-	return netip.AddrPortFrom(a.Unmap(), port)
-}
+func addrPort(ip net.IP, port uint16) netip.AddrPort { return netip.AddrPortFrom(addrOf(ip), port) }

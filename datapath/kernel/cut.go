@@ -4,7 +4,6 @@ package kernel
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
@@ -41,7 +40,7 @@ func newCutFilter(cuts []plan.Cut, ipv6 bool) *cutFilter {
 // MatchConntrackFlow implements netlink.CustomConntrackFilter. The source of the reply
 // direction is the destination after DNAT.
 func (f *cutFilter) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
-	source, target := flowAddr(flow.Forward.SrcIP), flowAddr(flow.Reverse.SrcIP)
+	source, target := addrOf(flow.Forward.SrcIP), addrOf(flow.Reverse.SrcIP)
 	port, proto := flow.Reverse.SrcPort, flowProtocol(flow.Forward.Protocol)
 	for _, c := range f.to[target] {
 		if !c.Allows(source, proto, port) {
@@ -54,11 +53,6 @@ func (f *cutFilter) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
 		}
 	}
 	return false
-}
-
-func flowAddr(ip net.IP) netip.Addr {
-	a, _ := netip.AddrFromSlice(ip)
-	return a.Unmap()
 }
 
 func flowProtocol(number uint8) string {

@@ -3,11 +3,11 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/netlab/netlab/datapath/netns"
 )
@@ -33,13 +33,7 @@ func (k *Kernel) Draining() []Draining {
 		})
 	}
 	slices.SortFunc(list, func(a, b Draining) int {
-		if c := strings.Compare(a.Netns, b.Netns); c != 0 {
-			return c
-		}
-		if c := a.Virtual.Compare(b.Virtual); c != 0 {
-			return c
-		}
-		return a.Real.Compare(b.Real)
+		return cmp.Or(cmp.Compare(a.Netns, b.Netns), a.Virtual.Compare(b.Virtual), a.Real.Compare(b.Real))
 	})
 	return list
 }

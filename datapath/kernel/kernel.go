@@ -5,8 +5,8 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 
 	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/kernel/socket"
@@ -82,14 +82,7 @@ func (k *Kernel) Namespace(name string) (*netns.NS, error) {
 }
 
 // Names returns the names of all namespaces, sorted.
-func (k *Kernel) Names() []string {
-	names := make([]string, 0, len(k.spaces))
-	for name := range k.spaces {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func (k *Kernel) Names() []string { return slices.Sorted(maps.Keys(k.spaces)) }
 
 // Applied is the plan of the last Apply or Update.
 func (k *Kernel) Applied() *plan.Plan { return k.applied }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"sort"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -178,9 +177,7 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 		copy(link.MAC[:], a.HardwareAddr)
 		link.Hairpin = hairpins[a.Index]
 		if l, ok := l.(*netlink.Vxlan); ok {
-			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning}
-			link.VXLAN.Local, _ = netip.AddrFromSlice(l.SrcAddr)
-			link.VXLAN.Local = link.VXLAN.Local.Unmap()
+			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning, Local: addrOf(l.SrcAddr)}
 		}
 		n.Links = append(n.Links, link)
 	}
@@ -286,7 +283,7 @@ func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 		case r.Table != unix.RT_TABLE_MAIN || r.Type != unix.RTN_UNICAST:
 			continue
 		}
-		route := plan.Route{Dev: names[r.LinkIndex], OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
+		route := plan.Route{Dev: names[r.LinkIndex], Via: addrOf(r.Gw), OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
 		if r.Dst == nil {
 			route.To = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 			if r.Family == unix.AF_INET6 {
@@ -295,16 +292,12 @@ func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 		} else {
 			route.To = prefix(r.Dst)
 		}
-		if via, ok := netip.AddrFromSlice(r.Gw); ok {
-			route.Via = via.Unmap()
-		}
 		for i, hop := range r.MultiPath {
-			via, _ := netip.AddrFromSlice(hop.Gw)
 			if i > 0 {
-				route.More = append(route.More, via.Unmap())
+				route.More = append(route.More, addrOf(hop.Gw))
 				continue
 			}
-			route.Via, route.Dev = via.Unmap(), names[hop.LinkIndex]
+			route.Via, route.Dev = addrOf(hop.Gw), names[hop.LinkIndex]
 			route.OnLink = hop.Flags&int(netlink.FLAG_ONLINK) != 0
 		}
 		n.Routes = append(n.Routes, route)
@@ -313,42 +306,30 @@ func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 }
 
 func neighs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	list, err := handle.NeighList(0, netlink.FAMILY_ALL)
-	if err != nil {
-		return fmt.Errorf("neighbours: %w", err)
-	}
-	for _, e := range list {
-		addr, ok := netip.AddrFromSlice(e.IP)
-		if e.State&unix.NUD_PERMANENT == 0 || !ok || len(e.HardwareAddr) != 6 {
-			continue
-		}
-		neigh := plan.Neigh{Link: names[e.LinkIndex], Addr: addr.Unmap()}
-		copy(neigh.MAC[:], e.HardwareAddr)
-		n.Neighs = append(n.Neighs, neigh)
-	}
-	return nil
+	return permanent(handle, netlink.FAMILY_ALL, "neighbours", func(e *netlink.Neigh, mac plan.MAC) {
+		n.Neighs = append(n.Neighs, plan.Neigh{Link: names[e.LinkIndex], Addr: addrOf(e.IP), MAC: mac})
+	})
 }
 
 func fdb(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	tunnels := false
-	for _, l := range n.Links {
-		tunnels = tunnels || l.Type == plan.VXLAN
-	}
-	if !tunnels {
+	if !slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.VXLAN }) {
 		return nil
 	}
-	list, err := handle.NeighList(0, unix.AF_BRIDGE)
+	return permanent(handle, unix.AF_BRIDGE, "forwarding entries", func(e *netlink.Neigh, mac plan.MAC) {
+		n.FDB = append(n.FDB, plan.FDB{Link: names[e.LinkIndex], Dst: addrOf(e.IP), MAC: mac})
+	})
+}
+
+// permanent calls do for each permanent entry of a family that has an address and a MAC.
+func permanent(handle *netlink.Handle, family int, what string, do func(e *netlink.Neigh, mac plan.MAC)) error {
+	list, err := handle.NeighList(0, family)
 	if err != nil {
-		return fmt.Errorf("forwarding entries: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	for _, e := range list {
-		dst, ok := netip.AddrFromSlice(e.IP)
-		if !ok || e.State&unix.NUD_PERMANENT == 0 || len(e.HardwareAddr) != 6 {
-			continue
+	for i := range list {
+		if e := &list[i]; e.State&unix.NUD_PERMANENT != 0 && addrOf(e.IP).IsValid() && len(e.HardwareAddr) == 6 {
+			do(e, plan.MAC(e.HardwareAddr))
 		}
-		f := plan.FDB{Link: names[e.LinkIndex], Dst: dst.Unmap()}
-		copy(f.MAC[:], e.HardwareAddr)
-		n.FDB = append(n.FDB, f)
 	}
 	return nil
 }
@@ -397,12 +378,16 @@ func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
 		}
 		n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: s.Key, Value: value})
 	}
-	sort.Slice(n.Sysctls, func(i, j int) bool { return n.Sysctls[i].Key < n.Sysctls[j].Key })
 	return nil
 }
 
 func prefix(n *net.IPNet) netip.Prefix {
-	a, _ := netip.AddrFromSlice(n.IP)
 	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(a.Unmap(), bits)
+	return netip.PrefixFrom(addrOf(n.IP), bits)
+}
+
+// addrOf is an address of the library; the zero Addr if it has none.
+func addrOf(ip net.IP) netip.Addr {
+	a, _ := netip.AddrFromSlice(ip)
+	return a.Unmap()
 }
