@@ -35,6 +35,9 @@ func Missing(ctx context.Context, features []plan.Feature) map[plan.Feature]erro
 	tries := attempts()
 	for _, f := range features {
 		try, ok := tries[f]
+		if table, rule, of := strings.Cut(f.About().Rule, " "); of {
+			try, ok = restores(false, table, rule), true
+		}
 		if !ok {
 			continue
 		}
@@ -71,42 +74,26 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureDummy:     device(&netlink.Dummy{LinkAttrs: named("try0")}),
 		plan.FeatureWireGuard: device(&netlink.Wireguard{LinkAttrs: named("try0")}),
 		// With an address: the module itself creates a tunnel without one.
-		plan.FeatureIPIP:             device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
-		plan.FeatureTun:              tun,
-		plan.FeatureNetem:            shaped(plan.Qdisc{Delay: time.Millisecond}),
-		plan.FeatureTBF:              shaped(plan.Qdisc{Rate: 1_000_000}),
-		plan.FeatureBrNetfilter:      setting("net.bridge.bridge-nf-call-iptables"),
-		plan.FeatureConntrack:        conntrack,
-		plan.FeatureSCTP:             sctp,
-		plan.FeatureIPSet:            trySet,
-		plan.FeatureIPVS:             virtualServer,
-		plan.FeatureNFT:              nftTried("inet"),
-		plan.FeatureNFTRanges:        nftTried("ranges"),
-		plan.FeatureNFTCT:            nftTried("ct"),
-		plan.FeatureNFTFib:           nftTried("fib"),
-		plan.FeatureNFTNumgen:        nftTried("numgen"),
-		plan.FeatureNFTNAT:           nftTried("nat"),
-		plan.FeatureNFTReject:        nftTried("reject"),
-		plan.FeatureIPTables:         iptablesProgram,
-		plan.FeatureIP6Tables:        restores(true, "filter", "-A INPUT -j ACCEPT"),
-		plan.FeatureIPTablesLegacy:   iptablesLegacy,
-		plan.FeatureMatchComment:     restores(false, "filter", "-A INPUT -m comment --comment try"),
-		plan.FeatureMatchMark:        restores(false, "filter", "-A INPUT -m mark --mark 0x1/0x1"),
-		plan.FeatureMatchConntrack:   restores(false, "filter", "-A INPUT -m conntrack --ctstate NEW"),
-		plan.FeatureMatchAddrType:    restores(false, "filter", "-A INPUT -m addrtype --dst-type LOCAL"),
-		plan.FeatureMatchStatistic:   restores(false, "filter", "-A INPUT -m statistic --mode random --probability 0.5"),
-		plan.FeatureMatchRecent:      restores(false, "filter", "-A INPUT -m recent --name try --rcheck --seconds 1 --reap"),
-		plan.FeatureMatchSCTP:        restores(false, "filter", "-A INPUT -p sctp -m sctp --dport 1"),
-		plan.FeatureMatchSet:         matchSet,
-		plan.FeatureMatchMultiPort:   restores(false, "filter", "-A INPUT -p tcp -m tcp -m multiport --dports 80,443"),
-		plan.FeatureMatchPhysdev:     restores(false, "filter", "-A FORWARD -m physdev --physdev-is-bridged"),
-		plan.FeatureMatchLimit:       restores(false, "filter", "-A INPUT -m limit --limit 10/min"),
-		plan.FeatureMatchIPVS:        restores(false, "filter", "-A INPUT -m ipvs --vproto tcp --vaddr 192.0.2.1 --vport 80"),
-		plan.FeatureTargetNFLog:      restores(false, "filter", "-A INPUT -j NFLOG --nflog-group 100"),
-		plan.FeatureTargetMark:       restores(false, "mangle", "-A INPUT -j MARK --or-mark 0x1"),
-		plan.FeatureTargetDNAT:       restores(false, "nat", "-A PREROUTING -p tcp -m tcp -j DNAT --to-destination 192.0.2.1:80"),
-		plan.FeatureTargetMasquerade: restores(false, "nat", "-A POSTROUTING -j MASQUERADE --random-fully"),
-		plan.FeatureTargetReject:     restores(false, "filter", "-A INPUT -j REJECT"),
+		plan.FeatureIPIP:           device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
+		plan.FeatureTun:            tun,
+		plan.FeatureNetem:          shaped(plan.Qdisc{Delay: time.Millisecond}),
+		plan.FeatureTBF:            shaped(plan.Qdisc{Rate: 1_000_000}),
+		plan.FeatureBrNetfilter:    setting("net.bridge.bridge-nf-call-iptables"),
+		plan.FeatureConntrack:      conntrack,
+		plan.FeatureSCTP:           sctp,
+		plan.FeatureIPSet:          trySet,
+		plan.FeatureIPVS:           virtualServer,
+		plan.FeatureNFT:            nftTried("inet"),
+		plan.FeatureNFTRanges:      nftTried("ranges"),
+		plan.FeatureNFTCT:          nftTried("ct"),
+		plan.FeatureNFTFib:         nftTried("fib"),
+		plan.FeatureNFTNumgen:      nftTried("numgen"),
+		plan.FeatureNFTNAT:         nftTried("nat"),
+		plan.FeatureNFTReject:      nftTried("reject"),
+		plan.FeatureIPTables:       iptablesProgram,
+		plan.FeatureIP6Tables:      restores(true, "filter", "-A INPUT -j ACCEPT"),
+		plan.FeatureIPTablesLegacy: iptablesLegacy,
+		plan.FeatureMatchSet:       matchSet,
 	}
 }
 
