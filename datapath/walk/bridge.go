@@ -8,21 +8,19 @@ import (
 )
 
 // transmit hands a packet to a device, for a neighbour on its link.
-func (r *run) transmit(dev *network.Link, next netip.Addr, p *packet) fate {
+func (r *run) transmit(dev *network.Link, next netip.Addr, p *packet) *fate {
 	if dev.Type == plan.VXLAN {
 		return r.tunnel(dev, next, p)
 	}
 	target := r.w.Neighbour(dev, next)
 	if target == nil {
-		f := r.lose(dev.Host, p, "no host on the link of %s in %s has the address %s", dev.Name, dev.Host.Name, next)
-		f.kind = noAnswer
-		return f
+		return r.lose(dev.Host, p, "no host on the link of %s in %s has the address %s", dev.Name, dev.Host.Name, next).as(noAnswer)
 	}
 	return r.emit(dev, target, p)
 }
 
 // emit sends a frame out of a device, to another on the segment.
-func (r *run) emit(dev, target *network.Link, p *packet) fate {
+func (r *run) emit(dev, target *network.Link, p *packet) *fate {
 	if dev.Type == plan.Bridge {
 		port := r.w.Path(dev, target)[dev]
 		if port == nil {
@@ -34,9 +32,9 @@ func (r *run) emit(dev, target *network.Link, p *packet) fate {
 }
 
 // cross carries a frame over a veth.
-func (r *run) cross(dev, target *network.Link, p *packet) fate {
+func (r *run) cross(dev, target *network.Link, p *packet) *fate {
 	if f := r.limit(dev.Host, p); f != nil {
-		return *f
+		return f
 	}
 	other := r.w.Peer(dev)
 	if other == nil {
@@ -59,19 +57,19 @@ func (r *run) cross(dev, target *network.Link, p *packet) fate {
 // packet traverses PREROUTING before the bridge looks at the frame's destination, which
 // DNAT may have changed; if the new destination is on the same bridge, the frame goes
 // there without being routed (br_nf_pre_routing_finish), but only if the host forwards.
-func (r *run) bridge(b, port, target *network.Link, p *packet) fate {
+func (r *run) bridge(b, port, target *network.Link, p *packet) *fate {
 	h := b.Host
 	filter := h.Speaks(p.dst.Addr()) && h.FiltersBridged(p.ipv6())
 	if filter {
 		p.port = port
 		before := p.dst
 		if f := r.prerouting(h, b, p); f != nil {
-			return *f
+			return f
 		}
 		if p.dst.Addr() != before.Addr() {
 			var f *fate
 			if target, f = r.redirect(b, p); f != nil {
-				return *f
+				return f
 			}
 		}
 	}
@@ -88,7 +86,7 @@ func (r *run) bridge(b, port, target *network.Link, p *packet) fate {
 	r.step(p, Step{Kind: Hop, Netns: h.Name, In: port.Name, Out: out.Name, Text: "bridge " + b.Name})
 	if filter {
 		if f := r.bridgeHooks(b, out, p); f != nil {
-			return *f
+			return f
 		}
 	}
 	return r.cross(out, target, p)
@@ -99,22 +97,17 @@ func (r *run) bridge(b, port, target *network.Link, p *packet) fate {
 func (r *run) redirect(b *network.Link, p *packet) (*network.Link, *fate) {
 	h := b.Host
 	if why := martian(h, b, p); why != "" {
-		f := r.lose(h, p, "%s drops it: %s", h.Name, why)
-		return nil, &f
+		return nil, r.lose(h, p, "%s drops it: %s", h.Name, why)
 	}
 	to, ok := h.Lookup(p.dst.Addr())
-	switch {
-	case !ok || to.Local || to.Dev != b || !h.Forwards(b, p.ipv6()):
+	if !ok || to.Local || to.Dev != b || !h.Forwards(b, p.ipv6()) {
 		return b, nil
-	default:
-		target := r.w.Neighbour(b, to.Next)
-		if target == nil {
-			f := r.lose(h, p, "no host on bridge %s in %s has the address %s", b.Name, h.Name, to.Next)
-			f.kind = noAnswer
-			return nil, &f
-		}
-		return target, nil
 	}
+	target := r.w.Neighbour(b, to.Next)
+	if target == nil {
+		return nil, r.lose(h, p, "no host on bridge %s in %s has the address %s", b.Name, h.Name, to.Next).as(noAnswer)
+	}
+	return target, nil
 }
 
 // bridgeHooks takes a bridged packet through FORWARD and POSTROUTING. Rules see the

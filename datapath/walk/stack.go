@@ -29,44 +29,47 @@ const (
 	broken   // the walker cannot tell
 )
 
-func (r *run) lose(h *network.Host, p *packet, format string, args ...any) fate {
-	f := fate{kind: dropped, h: h, p: p, why: fmt.Sprintf(format, args...)}
+func (f *fate) as(k fateKind) *fate {
+	f.kind = k
+	return f
+}
+
+func (r *run) lose(h *network.Host, p *packet, format string, args ...any) *fate {
+	f := &fate{kind: dropped, h: h, p: p, why: fmt.Sprintf(format, args...)}
 	r.step(p, Step{Kind: Drop, Netns: h.Name, Text: f.why})
 	return f
 }
 
-func (r *run) refuse(h *network.Host, p *packet, code Code, format string, args ...any) fate {
+func (r *run) refuse(h *network.Host, p *packet, code Code, format string, args ...any) *fate {
 	if p.kind == failure {
 		return r.lose(h, p, format, args...) // RFC 1122, 3.2.2
 	}
-	f := fate{kind: refused, h: h, p: p, code: code.family(p.ipv6()), why: fmt.Sprintf(format, args...)}
+	f := &fate{kind: refused, h: h, p: p, code: code.family(p.ipv6()), why: fmt.Sprintf(format, args...)}
 	r.step(p, Step{Kind: Rejected, Netns: h.Name, Text: f.why, Verdict: string(f.code)})
 	return f
 }
 
 // originate sends a packet of a host's process or kernel.
-func (r *run) originate(h *network.Host, p *packet) fate {
+func (r *run) originate(h *network.Host, p *packet) *fate {
 	if f := r.limit(h, p); f != nil {
-		return *f
+		return f
 	}
 	to, ok := h.Lookup(p.dst.Addr())
 	if !ok {
-		why := fmt.Sprintf("%s has no route to %s", h.Name, p.dst.Addr())
-		r.step(p, Step{Kind: Drop, Netns: h.Name, Text: why})
-		return fate{kind: noRoute, h: h, p: p, why: why}
+		return r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr()).as(noRoute)
 	}
 	r.step(p, Step{Kind: Send, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 	if f := r.loopbackOut(h, p, to); f != nil {
-		return *f
+		return f
 	}
 	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.Dev, p: p}
 	if f := r.tables(v, "raw"); f != nil {
-		return *f
+		return f
 	}
 	r.track(h, p)
 	before := p.dst
 	if f := r.tables(v, "mangle", "nat"); f != nil {
-		return *f
+		return f
 	}
 	if p.dst != before {
 		if to, ok = h.Lookup(p.dst.Addr()); !ok {
@@ -76,13 +79,13 @@ func (r *run) originate(h *network.Host, p *packet) fate {
 		}
 		r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 		if f := r.loopbackOut(h, p, to); f != nil {
-			return *f
+			return f
 		}
 	}
 	r.unbalance(v)
 	before = p.dst
 	if f := r.balance(v); f != nil {
-		return *f
+		return f
 	}
 	if p.dst != before { // to this host itself
 		to, _ = h.Lookup(p.dst.Addr())
@@ -90,7 +93,7 @@ func (r *run) originate(h *network.Host, p *packet) fate {
 	// The hook keeps the device of the first route: -o in the filter table matches the
 	// one from before DNAT (nf_hook_state).
 	if f := r.tables(v, "filter"); f != nil {
-		return *f
+		return f
 	}
 	return r.postrouting(h, nil, to, p)
 }
@@ -101,17 +104,17 @@ func (r *run) loopbackOut(h *network.Host, p *packet, to network.Hop) *fate {
 	if src := p.src.Addr(); !to.Local && src.Is4() && src.IsLoopback() && !h.Either(to.Dev, "route_localnet") {
 		f := r.lose(h, p, "%s may not leave by %s: route_localnet is 0", src, to.Dev.Name)
 		f.own = true
-		return &f
+		return f
 	}
 	return nil
 }
 
-func (r *run) postrouting(h *network.Host, in *network.Link, to network.Hop, p *packet) fate {
+func (r *run) postrouting(h *network.Host, in *network.Link, to network.Hop, p *packet) *fate {
 	v := &visit{r: r, h: h, hook: "POSTROUTING", out: to.Dev, p: p, to: to}
 	f := r.tables(v, "mangle", "nat")
 	if f != nil {
 		f.own = in == nil
-		return *f
+		return f
 	}
 	p.confirm()
 	to.Next = r.gateway(h, to, p)
@@ -123,16 +126,16 @@ func (r *run) postrouting(h *network.Host, in *network.Link, to network.Hop, p *
 
 // receive takes a packet that arrived on a link. filtered: the bridge already took it
 // through PREROUTING.
-func (r *run) receive(h *network.Host, dev *network.Link, p *packet, filtered bool) fate {
+func (r *run) receive(h *network.Host, dev *network.Link, p *packet, filtered bool) *fate {
 	if f := r.limit(h, p); f != nil {
-		return *f
+		return f
 	}
 	if !h.Speaks(p.dst.Addr()) {
 		return r.lose(h, p, "%s does not support the packet's IP family", h.Name)
 	}
 	if !filtered {
 		if f := r.prerouting(h, dev, p); f != nil {
-			return *f
+			return f
 		}
 	}
 	if dev != h.Lo {
@@ -156,23 +159,23 @@ func (r *run) prerouting(h *network.Host, dev *network.Link, p *packet) *fate {
 	return r.tables(v, "mangle", "nat")
 }
 
-func (r *run) input(h *network.Host, dev *network.Link, p *packet) fate {
+func (r *run) input(h *network.Host, dev *network.Link, p *packet) *fate {
 	v := &visit{r: r, h: h, hook: "INPUT", in: dev, p: p}
 	if f := r.tables(v, "mangle", "filter"); f != nil {
-		return *f
+		return f
 	}
 	r.unbalance(v)
 	if f := r.balance(v); f != nil {
-		return *f
+		return f
 	}
 	if f := r.tables(v, "nat"); f != nil {
-		return *f
+		return f
 	}
 	p.confirm()
-	return fate{kind: delivered, h: h, p: p}
+	return &fate{kind: delivered, h: h, p: p}
 }
 
-func (r *run) forward(h *network.Host, dev *network.Link, to network.Hop, routed bool, p *packet) fate {
+func (r *run) forward(h *network.Host, dev *network.Link, to network.Hop, routed bool, p *packet) *fate {
 	ipv6 := p.ipv6()
 	switch {
 	case !h.Forwards(dev, ipv6) && (!ipv6 || routed):
@@ -186,7 +189,7 @@ func (r *run) forward(h *network.Host, dev *network.Link, to network.Hop, routed
 	r.step(p, Step{Kind: Route, Netns: h.Name, In: dev.Name, Out: to.Dev.Name, Text: to.Text})
 	v := &visit{r: r, h: h, hook: "FORWARD", in: dev, out: to.Dev, p: p}
 	if f := r.tables(v, "mangle", "filter"); f != nil {
-		return *f
+		return f
 	}
 	r.unbalance(v)
 	return r.postrouting(h, dev, to, p)

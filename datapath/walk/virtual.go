@@ -44,7 +44,7 @@ func (r *run) balance(v *visit) *fate {
 		if real == nil {
 			f := r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no available real server", p.dst, v.h.Name)
 			f.own = v.hook == "OUTPUT"
-			return &f
+			return f
 		}
 		c = &served{server, p.proto, p.src, real.Addr}
 		if r.served == nil {
@@ -78,14 +78,12 @@ func (r *run) serveVirtual(v *visit, c *served) *fate {
 	alter(h, p)
 	to, ok := h.Lookup(p.dst.Addr())
 	if !ok {
-		f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
-		return &f
+		return r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
 	}
 	if to.Local {
 		return nil
 	}
-	f := r.sendReal(h, to, p)
-	return &f
+	return r.sendReal(h, to, p)
 }
 
 // alter makes connection tracking expect the reply of the real server, without
@@ -103,13 +101,13 @@ func alter(h *network.Host, p *packet) {
 
 // sendReal takes a packet through OUTPUT, as if the host had sent it. If it is lost
 // there, no error is sent.
-func (r *run) sendReal(h *network.Host, to network.Hop, p *packet) fate {
+func (r *run) sendReal(h *network.Host, to network.Hop, p *packet) *fate {
 	p.ttl--
 	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.Dev, p: p}
 	if f := r.tables(v, "raw", "mangle", "nat", "filter"); f != nil {
 		f.own = false
-		return *f
+		return f
 	}
 	f := r.postrouting(h, nil, to, p)
 	f.own = false

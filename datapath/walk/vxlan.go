@@ -14,16 +14,14 @@ const maxTunnels = 4
 
 // tunnel encapsulates a packet in a datagram for the VTEP behind which the next hop is,
 // and decapsulates it there.
-func (r *run) tunnel(dev *network.Link, next netip.Addr, p *packet) fate {
+func (r *run) tunnel(dev *network.Link, next netip.Addr, p *packet) *fate {
 	h := dev.Host
 	if p.depth >= maxTunnels {
 		return r.lose(h, p, "%s in %s: endlessly nested tunnels", dev.Name, h.Name)
 	}
 	mac, ok := r.w.TunnelNeighbour(dev, next)
 	if !ok {
-		f := r.lose(h, p, "%s in %s has no neighbour entry for %s", dev.Name, h.Name, next)
-		f.kind = noAnswer
-		return f
+		return r.lose(h, p, "%s in %s has no neighbour entry for %s", dev.Name, h.Name, next).as(noAnswer)
 	}
 	to, ok := h.Forwarding(dev, mac)
 	if !ok {
@@ -46,7 +44,7 @@ func (r *run) tunnel(dev *network.Link, next netip.Addr, p *packet) fate {
 }
 
 // untunnel decapsulates a packet from the datagram that arrived at a host.
-func (r *run) untunnel(h *network.Host, from *network.Link, mac [6]byte, outer, p *packet) fate {
+func (r *run) untunnel(h *network.Host, from *network.Link, mac [6]byte, outer, p *packet) *fate {
 	dev := h.VTEP(from.VXLAN.ID, int(outer.dst.Port()))
 	if dev == nil {
 		return r.lose(h, p, "%s has no VXLAN device %d on port %d", h.Name, from.VXLAN.ID, outer.dst.Port())

@@ -147,9 +147,9 @@ func (r *run) limit(h *network.Host, p *packet) *fate {
 	if r.moves++; r.moves <= branchSteps {
 		return nil
 	}
-	f := fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", branchSteps)}
+	f := &fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", branchSteps)}
 	r.step(p, Step{Kind: Broken, Netns: h.Name, Text: f.why})
-	return &f
+	return f
 }
 
 // talk is a conversation: what its legs have in common.
@@ -196,7 +196,7 @@ func (r *run) dial(f flow.Flow) Branch {
 }
 
 // arrived continues where the first packet ended.
-func (r *run) arrived(t *talk, f fate) Branch {
+func (r *run) arrived(t *talk, f *fate) Branch {
 	switch f.kind {
 	case delivered:
 		return r.serve(t, f)
@@ -276,12 +276,12 @@ func (t *talk) hears(p *packet) bool {
 	return p.src == t.remote && p.dst == t.local
 }
 
-func astray(f fate) string {
+func astray(f *fate) string {
 	return fmt.Sprintf("the reply reaches %s as %s, which matches no socket there", f.h.Name, f.p.shown())
 }
 
 // serve is the server's side: an agent answers, or the kernel reports a closed port.
-func (r *run) serve(t *talk, f fate) Branch {
+func (r *run) serve(t *talk, f *fate) Branch {
 	if dev := f.h.TunnelSocket(f.p.dst); dev != nil && f.p.proto == flow.UDP {
 		return ended(flow.Timeout, r.lose(f.h, f.p, "%s of %s receives on udp port %d, and drops what is not VXLAN", dev.Name, f.h.Name, dev.VXLAN.Port).why)
 	}
@@ -334,7 +334,7 @@ func listener(h *network.Host, p *packet) *plan.Agent {
 }
 
 // closed is the reply to a packet for which no socket is open.
-func (r *run) closed(t *talk, f fate, why string) Branch {
+func (r *run) closed(t *talk, f *fate, why string) Branch {
 	code := TCPReset
 	if t.flow.Protocol == flow.UDP {
 		code = PortUnreachable.family(f.p.ipv6())
@@ -346,7 +346,7 @@ func (r *run) closed(t *talk, f fate, why string) Branch {
 
 // converse is the rest of the conversation: the reply to the first packet, and on a
 // stream a request and its response, which firewalls may judge differently.
-func (r *run) converse(t *talk, f fate) Branch {
+func (r *run) converse(t *talk, f *fate) Branch {
 	server, local, remote := f.h, f.p.dst, f.p.src
 	legs := []struct {
 		leg    Leg

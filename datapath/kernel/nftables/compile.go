@@ -211,12 +211,14 @@ func (c *code) key(fields []nft.Field) {
 	place := 0
 	for _, f := range fields {
 		c.load(f, place)
-		if _, n := typeOf(f.Type()); n > 4 {
-			place += int(n) / 4
-		} else {
-			place++
-		}
+		place += registers(f)
 	}
+}
+
+// registers is how many registers of four bytes a field takes.
+func registers(f nft.Field) int {
+	_, n := typeOf(f.Type())
+	return max(int(n)/4, 1)
 }
 
 // guard matches what a field implies.

@@ -172,13 +172,7 @@ func (h *Host) FiltersBridged(ipv6 bool) bool {
 // the two settings counts (ip-sysctl.rst).
 func (h *Host) reversePath(dev *Link) int {
 	value := func(name string) int {
-		switch h.sysctls["net.ipv4.conf."+name+".rp_filter"] {
-		case "1":
-			return 1
-		case "2":
-			return 2
-		}
-		return 0
+		return map[string]int{"1": 1, "2": 2}[h.sysctls["net.ipv4.conf."+name+".rp_filter"]]
 	}
 	own := dev.Name
 	if _, ok := h.sysctls["net.ipv4.conf."+own+".rp_filter"]; !ok {
