@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/coreos/go-iptables/iptables"
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
@@ -24,6 +27,7 @@ import (
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
 // Missing probes features and returns those that are missing, with the reason. Each is
@@ -228,4 +232,47 @@ func restores(ipv6 bool, table, rule string) attempt {
 	return func(ctx context.Context, ns *netns.NS) error {
 		return restore(ctx, ns, restoration{ipv6: ipv6, text: "*" + table + "\n" + rule + "\nCOMMIT\n"})
 	}
+}
+
+// nftTried tries a table with a base chain and one more object or rule in it.
+func nftTried(what string) attempt {
+	return func(ctx context.Context, ns *netns.NS) error {
+		chain := nft.Chain{Name: "try", Type: "filter", Hook: "input", Policy: "accept"}
+		table := nft.Table{Family: "inet", Name: "try"}
+		rule := func(exprs ...nft.Expr) { chain.Rules = []nft.Rule{{Exprs: exprs}} }
+		switch what {
+		case "ranges":
+			table.Sets = []nft.Set{{Name: "try", Interval: true, Key: []nft.Type{nft.Proto, nft.Port},
+				Elements: []nft.Element{{Key: []nft.Value{nft.Protocol("tcp"), nft.Range(80, 90)}}}}}
+		case "ct":
+			rule(nft.CTState{States: []string{"established"}})
+		case "fib":
+			rule(nft.Match{Field: nft.FibSrcType, Value: nft.Number(nft.Local)})
+		case "numgen":
+			rule(nft.Match{Field: nft.Random(2), Value: nft.Number(0)})
+		case "reject":
+			rule(nft.Reject{With: "icmpx port-unreachable"})
+		case "nat":
+			after := nft.Chain{Name: "after", Type: "nat", Hook: "postrouting", Priority: 100, Policy: "accept",
+				Rules: []nft.Rule{{Exprs: []nft.Expr{nft.Masquerade{FullyRandom: true}}}}}
+			table.Chains = append(table.Chains, after)
+			chain.Type, chain.Hook, chain.Priority = "nat", "prerouting", -100
+			rule(nft.DNAT{To: nft.Addr(netip.AddrFrom4([4]byte{192, 0, 2, 1}))})
+		}
+		table.Chains = append(table.Chains, chain)
+		return nftables.Apply(ctx, ns.Do, nft.Create([]nft.Table{table}))
+	}
+}
+
+// tryUserNamespace starts a program that does nothing in a new user namespace. The
+// namespace counts as working only with the privilege to create network namespaces in
+// it, which some systems withhold.
+func tryUserNamespace() error {
+	cmd := exec.Command("/bin/true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	return cmd.Run()
 }

@@ -140,8 +140,10 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
 		r.known[name] = true
-	} else if err := readNFTOf(s, want, &n); err != nil {
-		return n, err
+	} else if s.nft || s.kind == plan.Node || want != nil && len(want.NFT) > 0 {
+		if n.NFT, err = nftables.Read(); err != nil {
+			return n, err
+		}
 	}
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)
@@ -356,15 +358,6 @@ func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space,
 		}
 	}
 	return nil
-}
-
-// readNFTOf lists the tables of a namespace if there could be any. The calling thread
-// is in it.
-func readNFTOf(s *space, want, n *plan.Netns) (err error) {
-	if s.nft || s.kind == plan.Node || want != nil && len(want.NFT) > 0 {
-		n.NFT, err = nftables.Read()
-	}
-	return err
 }
 
 func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {

@@ -48,8 +48,8 @@ func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[strin
 // the saved form of the plan's rules.
 func parseSave(text []byte, ipv6 bool) []iptables.Table {
 	var tables []iptables.Table
-	var chains map[string]*iptables.Chain
-	var order []string
+	var t *iptables.Table
+	var chains map[string]int
 	scan := bufio.NewScanner(bytes.NewReader(text))
 	scan.Buffer(nil, 1<<20)
 	for scan.Scan() {
@@ -57,24 +57,19 @@ func parseSave(text []byte, ipv6 bool) []iptables.Table {
 		switch {
 		case strings.HasPrefix(line, "*"):
 			tables = append(tables, iptables.Table{IPv6: ipv6, Name: line[1:]})
-			chains, order = map[string]*iptables.Chain{}, nil
+			t, chains = &tables[len(tables)-1], map[string]int{}
 		case strings.HasPrefix(line, ":"):
 			name, rest, _ := strings.Cut(line[1:], " ")
 			policy, _, _ := strings.Cut(rest, " ")
 			if policy == "-" {
 				policy = ""
 			}
-			chains[name] = &iptables.Chain{Name: name, Policy: policy}
-			order = append(order, name)
+			chains[name] = len(t.Chains)
+			t.Chains = append(t.Chains, iptables.Chain{Name: name, Policy: policy})
 		case strings.HasPrefix(line, "-A "):
 			name, rule, _ := strings.Cut(line[3:], " ")
-			if c := chains[name]; c != nil {
-				c.Rules = append(c.Rules, iptables.Rule{Raw: rule})
-			}
-		case line == "COMMIT":
-			t := &tables[len(tables)-1]
-			for _, name := range order {
-				t.Chains = append(t.Chains, *chains[name])
+			if i, ok := chains[name]; ok {
+				t.Chains[i].Rules = append(t.Chains[i].Rules, iptables.Rule{Raw: rule})
 			}
 		}
 	}

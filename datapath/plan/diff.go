@@ -48,10 +48,10 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	// What depends on a recreated link disappears with the old one.
 	have = without(have, replaced)
 
-	diffList(have.Addrs, want.Addrs, addrKey, sameAddr, &e.Add.Addrs, &e.Change.Addrs, &e.Delete.Addrs)
+	diffList(have.Addrs, want.Addrs, func(a Addr) Addr { a.Origin = Origin{}; return a }, nil, &e.Add.Addrs, &e.Change.Addrs, &e.Delete.Addrs)
 	diffList(have.Routes, want.Routes, routeKey, sameRoute, &e.Add.Routes, &e.Change.Routes, &e.Delete.Routes)
-	diffList(have.Neighs, want.Neighs, neighKey, sameNeigh, &e.Add.Neighs, &e.Change.Neighs, &e.Delete.Neighs)
-	diffList(have.FDB, want.FDB, fdbKey, sameFDB, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
+	diffList(have.Neighs, want.Neighs, func(n Neigh) Neigh { n.MAC, n.Origin = MAC{}, Origin{}; return n }, sameNeigh, &e.Add.Neighs, &e.Change.Neighs, &e.Delete.Neighs)
+	diffList(have.FDB, want.FDB, func(f FDB) FDB { f.Origin = Origin{}; return f }, nil, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
 	diffList(have.Sysctls, want.Sysctls, func(s Sysctl) string { return s.Key },
 		func(a, b Sysctl) bool { return a == b }, &e.Add.Sysctls, &e.Change.Sysctls, &e.Delete.Sysctls)
 	diffList(have.Qdiscs, want.Qdiscs, func(q Qdisc) string { return q.Link }, sameQdisc,
@@ -103,7 +103,7 @@ func (e *Edit) empty() bool {
 	return len(e.Tables)+len(e.NFT)+len(e.Sets)+len(e.Virtual) == 0 && e.Add.sizes() == sizes{} && e.Change.sizes() == sizes{} && e.Delete.sizes() == sizes{}
 }
 
-// diffList compares two lists by key. Items of want keep its order, deleted ones that
+// diffList compares two lists by key; same may be nil if the key is all there is. Items of want keep its order, deleted ones that
 // of have.
 func diffList[L ~[]T, T any, K comparable](have, want L, key func(T) K, same func(a, b T) bool, add, change, del *L) {
 	if len(have) == 0 {
@@ -122,7 +122,7 @@ func diffList[L ~[]T, T any, K comparable](have, want L, key func(T) K, same fun
 		switch {
 		case !ok:
 			*add = append(*add, w)
-		case !same(h, w):
+		case same != nil && !same(h, w):
 			*change = append(*change, w)
 		}
 	}
@@ -177,13 +177,6 @@ func reject[T any](list []T, unwanted func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), unwanted)
 }
 
-type addrID struct {
-	link   string
-	prefix netip.Prefix
-}
-
-func addrKey(a Addr) addrID { return addrID{a.Link, a.Prefix} }
-
 type routeID struct {
 	to    netip.Prefix
 	local bool
@@ -193,28 +186,11 @@ type routeID struct {
 // so a route that moves to another link is changed, not added.
 func routeKey(r Route) routeID { return routeID{r.To.Masked(), r.Local} }
 
-type neighID struct {
-	link string
-	addr netip.Addr
-}
-
-func neighKey(n Neigh) neighID { return neighID{n.Link, n.Addr} }
-
-type fdbID struct {
-	link string
-	mac  [6]byte
-	dst  netip.Addr
-}
-
-func fdbKey(f FDB) fdbID { return fdbID{f.Link, f.MAC, f.Dst} }
-
 func sameLink(a, b Link) bool { a.Origin = b.Origin; return a == b }
-func sameAddr(a, b Addr) bool { return true }
 func sameRoute(a, b Route) bool {
 	return a.Via == b.Via && slices.Equal(a.More, b.More) && a.Dev == b.Dev && a.OnLink == b.OnLink
 }
 func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
-func sameFDB(a, b FDB) bool     { return true }
 
 func sameAgent(a, b Agent) bool {
 	return a.Node == b.Node && a.Health == b.Health && slices.Equal(a.Listen, b.Listen)

@@ -314,15 +314,9 @@ func (r Route) words() string {
 }
 
 func (s *UDPService) words() string {
-	var to, from []string
-	for _, a := range s.To {
-		to = append(to, a.String())
-	}
+	to := texts(s.To)
 	if s.NodePort != 0 {
 		to = append(to, fmt.Sprintf("node port %d", s.NodePort))
 	}
-	for _, a := range s.Endpoints {
-		from = append(from, a.String())
-	}
-	return strings.Join(to, ", ") + " is served by " + strings.Join(from, ", ")
+	return strings.Join(to, ", ") + " is served by " + strings.Join(texts(s.Endpoints), ", ")
 }

@@ -108,11 +108,8 @@ func (w *textWriter) feed(command string, body func()) {
 
 // quoteShell quotes s for a POSIX shell if necessary.
 func quoteShell(s string) string {
-	plain := func(r rune) bool {
-		return r == '=' || r == '/' || r == '.' || r == ',' || r == ':' || r == '%' || r == '+' || r == '@' ||
-			r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	if s != "" && strings.TrimFunc(s, plain) == "" {
+	const plain = "=/.,:%+@-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s != "" && strings.Trim(s, plain) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

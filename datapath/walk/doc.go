@@ -48,7 +48,7 @@
 // Tables raw, mangle, nat and filter with all matches and targets of package plan
 // (match.go, target.go); an unknown one makes the branch fail and is never skipped
 // silently. Connection states, NAT of both kinds and of ICMP errors (conntrack.go).
-// Sets (sets.go). IPVS: its place in the hooks (virtual.go), schedulers and persistence
+// Sets. IPVS: its place in the hooks (virtual.go), schedulers and persistence
 // (schedule.go), net.ipv4.vs.conntrack. Local routes. Neighbour entries, ARP and
 // neighbour discovery, proxy_arp, arp_ignore. Forwarding entries of tunnels.
 // ip_forward, rp_filter, accept_local, route_localnet, bridge-nf-call-iptables. Routes

@@ -24,22 +24,32 @@ func (w *World) Path(from, to *Link) map[*Link]*Link {
 // findPath searches backwards from the target: most hosts have one link on one bridge,
 // so the path is found before the bridge's other ports are searched.
 func (w *World) findPath(from, to *Link) map[*Link]*Link {
-	next := map[*Link]*Link{to: to}
-	queue := []*Link{to}
-	for len(queue) > 0 && next[from] == nil {
-		l := queue[0]
-		queue = queue[1:]
-		for _, n := range w.neighbours(l) {
-			if next[n] == nil {
-				next[n] = l
-				queue = append(queue, n)
-			}
-		}
-	}
-	if next[from] == nil {
+	next, found := w.search(to, func(l *Link) bool { return l == from })
+	if found == nil {
 		return nil
 	}
 	return next
+}
+
+// search goes through the segment of a link, nearest first, until it finds one. It also
+// maps each link on the way to the one that it was reached from.
+func (w *World) search(start *Link, wanted func(*Link) bool) (from map[*Link]*Link, found *Link) {
+	from = map[*Link]*Link{start: start}
+	if wanted(start) {
+		return from, start
+	}
+	for queue := []*Link{start}; len(queue) > 0; queue = queue[1:] {
+		for _, n := range w.neighbours(queue[0]) {
+			if from[n] != nil {
+				continue
+			}
+			if from[n] = queue[0]; wanted(n) {
+				return from, n
+			}
+			queue = append(queue, n)
+		}
+	}
+	return from, nil
 }
 
 // neighbours are the links that a frame can come from or go to directly.
@@ -144,18 +154,6 @@ func (w *World) proxyARP(dev *Link, next netip.Addr) *Link {
 
 // deviceWith returns the device with a MAC on the segment of dev, or nil.
 func (w *World) deviceWith(dev *Link, mac [6]byte) *Link {
-	seen := map[*Link]bool{dev: true}
-	for queue := []*Link{dev}; len(queue) > 0; queue = queue[1:] {
-		for _, l := range w.neighbours(queue[0]) {
-			if seen[l] {
-				continue
-			}
-			seen[l] = true
-			if l.MAC == mac && l.Bridge() == nil {
-				return l
-			}
-			queue = append(queue, l)
-		}
-	}
-	return nil
+	_, found := w.search(dev, func(l *Link) bool { return l != dev && l.MAC == mac && l.Bridge() == nil })
+	return found
 }

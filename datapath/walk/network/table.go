@@ -17,7 +17,6 @@ type Table struct {
 	*iptables.Table
 	mu      sync.Mutex
 	visited map[string]*Chain // nil: there is none of that name
-	places  map[string]int    // of all chains; only if they are not sorted
 }
 
 // longChain is the length from which a chain gets an index.
@@ -64,18 +63,7 @@ func (t *Table) find(name string) int {
 	if i, ok := slices.BinarySearchFunc(rest, name, func(c iptables.Chain, name string) int { return strings.Compare(c.Name, name) }); ok {
 		return builtin + i
 	}
-	if t.places == nil {
-		t.places = make(map[string]int, len(t.Chains))
-		for i := range t.Chains {
-			if _, known := t.places[t.Chains[i].Name]; !known {
-				t.places[t.Chains[i].Name] = i
-			}
-		}
-	}
-	if i, ok := t.places[name]; ok {
-		return i
-	}
-	return -1
+	return slices.IndexFunc(t.Chains, func(c iptables.Chain) bool { return c.Name == name })
 }
 
 // ruleIndex finds the rules that a packet can match, by the destination that they
