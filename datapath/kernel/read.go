@@ -15,6 +15,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/sets"
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
@@ -202,23 +203,19 @@ func hairpinPorts() (map[int]bool, error) {
 	ports := map[int]bool{}
 	for _, m := range msgs {
 		header := nl.DeserializeIfInfomsg(m)
-		attrs, err := nl.ParseRouteAttr(m[header.Len():])
-		if err != nil {
-			return nil, err
-		}
-		for _, attr := range attrs {
-			if attr.Attr.Type&nl.NLA_TYPE_MASK != unix.IFLA_PROTINFO {
-				continue
+		err := socket.EachAttr(m[header.Len():], func(kind uint16, value []byte) error {
+			if kind != unix.IFLA_PROTINFO {
+				return nil
 			}
-			infos, err := nl.ParseRouteAttr(attr.Value)
-			if err != nil {
-				return nil, err
-			}
-			for _, info := range infos {
-				if info.Attr.Type == brportMode && info.Value[0] == 1 {
+			return socket.EachAttr(value, func(kind uint16, value []byte) error {
+				if kind == brportMode && value[0] == 1 {
 					ports[int(header.Index)] = true
 				}
-			}
+				return nil
+			})
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return ports, nil

@@ -29,7 +29,7 @@ func (c Changes) Requires() []Feature {
 		n.Qdiscs = append(append([]Qdisc{}, e.Add.Qdiscs...), e.Change.Qdiscs...)
 		n.Sets = append(append([]ipset.Set{}, e.Add.Sets...), e.Change.Sets...)
 		for _, s := range e.Sets {
-			n.Sets = append(n.Sets, ipset.Set{Name: s.Name, Type: s.Type, Origin: s.Origin})
+			n.Sets = append(n.Sets, s.Set)
 		}
 		for _, v := range e.Virtual {
 			n.Virtual = append(n.Virtual[:len(n.Virtual):len(n.Virtual)], v.Server)
@@ -198,7 +198,8 @@ func requiresNFT(set needed, x nft.Expr) {
 		set.add(FeatureConntrack)
 		set.add(FeatureNFTCT)
 	}
-	for _, f := range nft.FieldsOf(x) {
+	fields, _ := nft.LookedUp(x)
+	for _, f := range fields {
 		switch {
 		case f == nft.FibSrcType || f == nft.FibDstType:
 			set.add(FeatureNFTFib)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -236,80 +237,78 @@ func (c *code) guard(f nft.Field) {
 	}
 }
 
-// nftSource is how a field is loaded.
+// toRegister is the attribute of every loading instruction for the register to load
+// into: NFTA_META_DREG and its likes.
+const toRegister = unix.NFTA_META_DREG
+
+// nftSource is how a field is loaded: an instruction and its other attributes.
 type nftSource struct {
-	insn string
-	// The attributes: for meta and ct a key, for ct the direction (1: original), for
-	// payload base, offset and length, for fib the flags.
-	key, direction       uint32
-	base, offset, length uint32
-	flags                uint32
+	insn  string
+	attrs []nftAttr
 }
 
-// sources maps fields to how they are loaded. Numbers are those of nf_tables.h.
-func sources() map[nft.Field]nftSource {
-	const network, transport = unix.NFT_PAYLOAD_NETWORK_HEADER, unix.NFT_PAYLOAD_TRANSPORT_HEADER
-	const dstIP, dstIP6 = 20, 22 // NFT_CT_DST_IP, NFT_CT_DST_IP6
-	return map[nft.Field]nftSource{
-		nft.FamilyOf:   {insn: "meta", key: unix.NFT_META_NFPROTO},
-		nft.L4Proto:    {insn: "meta", key: unix.NFT_META_L4PROTO},
-		nft.IIfName:    {insn: "meta", key: unix.NFT_META_IIFNAME},
-		nft.OIfName:    {insn: "meta", key: unix.NFT_META_OIFNAME},
-		nft.MetaMark:   {insn: "meta", key: unix.NFT_META_MARK},
-		nft.IPSrc:      {insn: "payload", base: network, offset: 12, length: 4},
-		nft.IPDst:      {insn: "payload", base: network, offset: 16, length: 4},
-		nft.IP6Src:     {insn: "payload", base: network, offset: 8, length: 16},
-		nft.IP6Dst:     {insn: "payload", base: network, offset: 24, length: 16},
-		nft.SPort:      {insn: "payload", base: transport, offset: 0, length: 2},
-		nft.DPort:      {insn: "payload", base: transport, offset: 2, length: 2},
-		nft.ICMPType:   {insn: "payload", base: transport, offset: 0, length: 1},
-		nft.ICMPv6Type: {insn: "payload", base: transport, offset: 0, length: 1},
-		nft.FibSrcType: {insn: "fib", flags: unix.NFTA_FIB_F_SADDR},
-		nft.FibDstType: {insn: "fib", flags: unix.NFTA_FIB_F_DADDR},
-		"ct state":     {insn: "ct", key: unix.NFT_CT_STATE},
-		"ct status":    {insn: "ct", key: unix.NFT_CT_STATUS},
-		nft.CTMark:     {insn: "ct", key: unix.NFT_CT_MARK},
-		nft.OrigDst:    {insn: "ct", key: dstIP, direction: 1},
-		nft.OrigDst6:   {insn: "ct", key: dstIP6, direction: 1},
-		nft.OrigDPort:  {insn: "ct", key: unix.NFT_CT_PROTO_DST, direction: 1},
-	}
+type nftAttr struct {
+	kind  int
+	value uint32
 }
+
+// sources maps fields to how they are loaded.
+var sources = sync.OnceValue(func() map[nft.Field]nftSource {
+	meta := func(key uint32) nftSource { return nftSource{"meta", []nftAttr{{unix.NFTA_META_KEY, key}}} }
+	payload := func(base, offset, length uint32) nftSource {
+		return nftSource{"payload", []nftAttr{{unix.NFTA_PAYLOAD_BASE, base}, {unix.NFTA_PAYLOAD_OFFSET, offset}, {unix.NFTA_PAYLOAD_LEN, length}}}
+	}
+	fib := func(flags uint32) nftSource {
+		return nftSource{"fib", []nftAttr{{unix.NFTA_FIB_RESULT, unix.NFT_FIB_RESULT_ADDRTYPE}, {unix.NFTA_FIB_FLAGS, flags}}}
+	}
+	ct := func(key uint32, direction ...nftAttr) nftSource {
+		return nftSource{"ct", append([]nftAttr{{unix.NFTA_CT_KEY, key}}, direction...)}
+	}
+	const network, transport = unix.NFT_PAYLOAD_NETWORK_HEADER, unix.NFT_PAYLOAD_TRANSPORT_HEADER
+	const dstIP, dstIP6 = 20, 22 // NFT_CT_DST_IP, NFT_CT_DST_IP6 of nf_tables.h
+	original := nftAttr{unix.NFTA_CT_DIRECTION, 0}
+	return map[nft.Field]nftSource{
+		nft.FamilyOf:   meta(unix.NFT_META_NFPROTO),
+		nft.L4Proto:    meta(unix.NFT_META_L4PROTO),
+		nft.IIfName:    meta(unix.NFT_META_IIFNAME),
+		nft.OIfName:    meta(unix.NFT_META_OIFNAME),
+		nft.MetaMark:   meta(unix.NFT_META_MARK),
+		nft.IPSrc:      payload(network, 12, 4),
+		nft.IPDst:      payload(network, 16, 4),
+		nft.IP6Src:     payload(network, 8, 16),
+		nft.IP6Dst:     payload(network, 24, 16),
+		nft.SPort:      payload(transport, 0, 2),
+		nft.DPort:      payload(transport, 2, 2),
+		nft.ICMPType:   payload(transport, 0, 1),
+		nft.ICMPv6Type: payload(transport, 0, 1),
+		nft.FibSrcType: fib(unix.NFTA_FIB_F_SADDR),
+		nft.FibDstType: fib(unix.NFTA_FIB_F_DADDR),
+		"ct state":     ct(unix.NFT_CT_STATE),
+		"ct status":    ct(unix.NFT_CT_STATUS),
+		nft.CTMark:     ct(unix.NFT_CT_MARK),
+		nft.OrigDst:    ct(dstIP, original),
+		nft.OrigDst6:   ct(dstIP6, original),
+		nft.OrigDPort:  ct(unix.NFT_CT_PROTO_DST, original),
+	}
+})
 
 // load puts a field into a register.
 func (c *code) load(f nft.Field, place int) {
-	m, reg := c.m, word(place)
-	if n := f.Modulus(); n > 0 {
-		c.insn("numgen", func() {
-			m.number(unix.NFTA_NG_DREG, reg)
-			m.number(unix.NFTA_NG_MODULUS, n)
-			m.number(unix.NFTA_NG_TYPE, unix.NFT_NG_RANDOM)
-		})
-		return
-	}
 	s, ok := sources()[f]
+	if n := f.Modulus(); n > 0 {
+		s, ok = nftSource{"numgen", []nftAttr{{unix.NFTA_NG_MODULUS, n}, {unix.NFTA_NG_TYPE, unix.NFT_NG_RANDOM}}}, true
+	}
 	if !ok {
 		c.fail("unknown field %q", f)
 		return
 	}
 	c.insn(s.insn, func() {
-		switch s.insn {
-		case "meta":
-			m.number(unix.NFTA_META_DREG, reg)
-			m.number(unix.NFTA_META_KEY, s.key)
-		case "payload":
-			m.number(unix.NFTA_PAYLOAD_DREG, reg)
-			m.number(unix.NFTA_PAYLOAD_BASE, s.base)
-			m.number(unix.NFTA_PAYLOAD_OFFSET, s.offset)
-			m.number(unix.NFTA_PAYLOAD_LEN, s.length)
-		case "fib":
-			m.number(unix.NFTA_FIB_DREG, reg)
-			m.number(unix.NFTA_FIB_RESULT, unix.NFT_FIB_RESULT_ADDRTYPE)
-			m.number(unix.NFTA_FIB_FLAGS, s.flags)
-		case "ct":
-			m.number(unix.NFTA_CT_DREG, reg)
-			m.number(unix.NFTA_CT_KEY, s.key)
-			if s.direction > 0 {
-				m.Attr(unix.NFTA_CT_DIRECTION, byte(s.direction-1))
+		c.m.number(toRegister, word(place))
+		for _, a := range s.attrs {
+			if s.insn == "ct" && a.kind == unix.NFTA_CT_DIRECTION {
+				c.m.Attr(a.kind, byte(a.value))
+			} else {
+				c.m.number(a.kind, a.value)
 			}
 		}
 	})

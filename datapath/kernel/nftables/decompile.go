@@ -100,10 +100,15 @@ func (d *decompiler) at(reg uint32) *content {
 	return &d.regs[place]
 }
 
-// source finds the field of a load.
-func source(want nftSource) nft.Field {
+// loaded is the field that an instruction loads; empty: none that plans use.
+func loaded(insn string, a attrs) nft.Field {
+	if insn == "numgen" && a.number(unix.NFTA_NG_TYPE) == unix.NFT_NG_RANDOM && a.number(unix.NFTA_NG_OFFSET) == 0 {
+		return nft.Random(int(a.number(unix.NFTA_NG_MODULUS)))
+	}
+	differs := func(x nftAttr) bool { return a[uint16(x.kind)] == nil || a.number(uint16(x.kind)) != x.value }
 	for f, s := range sources() {
-		if s == want {
+		directed := insn == "ct" && a[unix.NFTA_CT_DIRECTION] != nil
+		if s.insn == insn && !slices.ContainsFunc(s.attrs, differs) && (insn != "ct" || directed == (len(s.attrs) > 1)) {
 			return f
 		}
 	}
@@ -112,41 +117,21 @@ func source(want nftSource) nft.Field {
 
 // insn follows an instruction, and returns the expression that it completes, if any.
 func (d *decompiler) insn(name string, a attrs) (x nft.Expr, known bool) {
-	var f nft.Field
-	var reg uint32
+	sreg := uint16(unix.NFTA_META_SREG)
 	switch name {
-	case "meta", "ct":
-		dreg, sreg, key := uint16(unix.NFTA_META_DREG), uint16(unix.NFTA_META_SREG), uint16(unix.NFTA_META_KEY)
-		want := nftSource{insn: name}
-		if name == "ct" {
-			dreg, sreg, key = unix.NFTA_CT_DREG, unix.NFTA_CT_SREG, unix.NFTA_CT_KEY
-			if v := a[unix.NFTA_CT_DIRECTION]; len(v) == 1 {
-				want.direction = uint32(v[0]) + 1
-			}
-		}
-		want.key = a.number(key)
-		if a[sreg] != nil {
-			return d.setMark(want, d.at(a.number(sreg)))
-		}
-		f, reg = source(want), a.number(dreg)
-	case "payload":
-		reg = a.number(unix.NFTA_PAYLOAD_DREG)
-		f = source(nftSource{insn: name, base: a.number(unix.NFTA_PAYLOAD_BASE), offset: a.number(unix.NFTA_PAYLOAD_OFFSET), length: a.number(unix.NFTA_PAYLOAD_LEN)})
-		f = d.payload(f)
-	case "fib":
-		reg = a.number(unix.NFTA_FIB_DREG)
-		if a.number(unix.NFTA_FIB_RESULT) == unix.NFT_FIB_RESULT_ADDRTYPE {
-			f = source(nftSource{insn: name, flags: a.number(unix.NFTA_FIB_FLAGS)})
-		}
-	case "numgen":
-		reg = a.number(unix.NFTA_NG_DREG)
-		if a.number(unix.NFTA_NG_TYPE) == unix.NFT_NG_RANDOM && a.number(unix.NFTA_NG_OFFSET) == 0 {
-			f = nft.Random(int(a.number(unix.NFTA_NG_MODULUS)))
-		}
+	case "payload", "fib", "numgen":
+		sreg = 0
+	case "meta":
+	case "ct":
+		sreg = unix.NFTA_CT_SREG
 	default:
 		return d.use(name, a)
 	}
-	*d.at(reg) = content{field: f}
+	f := d.payload(loaded(name, a))
+	if a[sreg] != nil {
+		return d.setMark(f, d.at(a.number(sreg)))
+	}
+	*d.at(a.number(toRegister)) = content{field: f}
 	return nil, f != ""
 }
 
@@ -192,12 +177,8 @@ func (d *decompiler) use(name string, a attrs) (x nft.Expr, known bool) {
 		*d.at(a.number(unix.NFTA_IMMEDIATE_DREG)) = content{value: data[unix.NFTA_DATA_VALUE]}
 		return nil, true
 	case "reject":
-		is := [2]uint32{a.number(unix.NFTA_REJECT_TYPE), a.number(unix.NFTA_REJECT_ICMP_CODE)}
-		for with, code := range nftRejects() {
-			if code == is {
-				return nft.Reject{With: with}, true
-			}
-		}
+		with := nameOf(nftRejects(), [2]uint32{a.number(unix.NFTA_REJECT_TYPE), a.number(unix.NFTA_REJECT_ICMP_CODE)})
+		return nft.Reject{With: with}, with != ""
 	case "nat":
 		return d.nat(a)
 	case "masq":
@@ -293,9 +274,8 @@ func bitsOf(c *content, value []byte, not bool) nft.Expr {
 	return nil
 }
 
-func (d *decompiler) setMark(what nftSource, c *content) (x nft.Expr, known bool) {
-	f := source(what)
-	set := nft.SetMark{CT: what.insn == "ct"}
+func (d *decompiler) setMark(f nft.Field, c *content) (x nft.Expr, known bool) {
+	set := nft.SetMark{CT: f == nft.CTMark}
 	switch {
 	case f != nft.MetaMark && f != nft.CTMark:
 		return nil, false

@@ -3,6 +3,7 @@
 package nftables
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -191,11 +192,7 @@ func parseNFTChain(a attrs) nft.Chain {
 		return c
 	}
 	hook := a.inner(unix.NFTA_CHAIN_HOOK)
-	for name, number := range hooks() {
-		if number == hook.number(unix.NFTA_HOOK_HOOKNUM) {
-			c.Hook = name
-		}
-	}
+	c.Hook = nameOf(hooks(), hook.number(unix.NFTA_HOOK_HOOKNUM))
 	c.Type, c.Priority, c.Policy = a.Text(unix.NFTA_CHAIN_TYPE), int(int32(hook.number(unix.NFTA_HOOK_PRIORITY))), "accept"
 	if a.number(unix.NFTA_CHAIN_POLICY) == nfDrop {
 		c.Policy = "drop"
@@ -304,12 +301,18 @@ func nftDecrement(key []byte) {
 func nftVerdictOf(data attrs) nft.Verdict {
 	verdict := data.inner(unix.NFTA_DATA_VERDICT)
 	code := int32(verdict.number(unix.NFTA_VERDICT_CODE))
-	for kind, c := range nftVerdicts() {
-		if c == code {
-			return nft.Verdict{Kind: kind, Chain: verdict.Text(unix.NFTA_VERDICT_CHAIN)}
+	kind := cmp.Or(nameOf(nftVerdicts(), code), fmt.Sprintf("verdict %d", code))
+	return nft.Verdict{Kind: kind, Chain: verdict.Text(unix.NFTA_VERDICT_CHAIN)}
+}
+
+// nameOf is the name of a number; empty: it has none.
+func nameOf[N comparable](numbers map[string]N, n N) string {
+	for name, known := range numbers {
+		if known == n {
+			return name
 		}
 	}
-	return nft.Verdict{Kind: fmt.Sprintf("verdict %d", code)}
+	return ""
 }
 
 // nftValues is the reverse of nftAppendValue for all parts of a key.

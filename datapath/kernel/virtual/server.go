@@ -218,7 +218,7 @@ func (d *director) list(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error
 				draining.all[at] = connections{r.ActiveConnections, r.InactiveConnections}
 				continue
 			}
-			v.Real = append(v.Real, ipvs.Real{Addr: at.real, Weight: r.Weight})
+			v.Real = append(v.Real, ipvs.Real{Addr: at.Real, Weight: r.Weight})
 		}
 		list = append(list, v)
 	}

@@ -234,11 +234,8 @@ func Destroy(list []Command, sets []Set) []Command {
 
 // Edit lists the changed members of a set that stays.
 type Edit struct {
-	Name        string
-	Type        Type
-	IPv6        bool
+	Set                 // without its members
 	Add, Delete []Entry // in the order of Sort
-	Origin      origin.Ref
 }
 
 // Commands appends the command that adds or deletes members.
@@ -246,8 +243,10 @@ func (e *Edit) Commands(list []Command, verb string, entries []Entry) []Command 
 	if len(entries) == 0 {
 		return list
 	}
-	return append(list, Command{verb, &Set{Name: e.Name, Type: e.Type, IPv6: e.IPv6, Origin: e.Origin}, entries})
+	return append(list, Command{verb, &e.Set, entries})
 }
+
+func (s *Set) bare() Set { return Set{Name: s.Name, Type: s.Type, IPv6: s.IPv6, Origin: s.Origin} }
 
 // Difference is the difference between two lists of sets. Change holds sets of another
 // type or family, which are recreated.
@@ -261,15 +260,13 @@ func Diff(have, want []Set) (e Difference) {
 	for h, w := range ordered.Pairs(have, want, compareSets) {
 		switch {
 		case w == nil:
-			gone := *h
-			gone.Entries = nil
-			e.Delete = append(e.Delete, gone)
+			e.Delete = append(e.Delete, h.bare())
 		case h == nil:
 			e.Add = append(e.Add, *w)
 		case h.Type != w.Type || h.IPv6 != w.IPv6:
 			e.Change = append(e.Change, *w)
 		case !slices.Equal(h.Entries, w.Entries):
-			s := Edit{Name: w.Name, Type: w.Type, IPv6: w.IPv6, Origin: w.Origin}
+			s := Edit{Set: w.bare()}
 			for h, w := range ordered.Pairs(h.Entries, w.Entries, compareEntries) {
 				switch {
 				case w == nil:

@@ -142,21 +142,11 @@ func usesAny(c *Chain, sets map[string]bool) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.Rules, func(r Rule) bool {
-		return slices.ContainsFunc(r.Exprs, func(x Expr) bool { return sets[SetOf(x)] })
+		return slices.ContainsFunc(r.Exprs, func(x Expr) bool {
+			_, set := LookedUp(x)
+			return sets[set]
+		})
 	})
-}
-
-// SetOf is the name of the set or map that an expression looks up; empty: none.
-func SetOf(e Expr) string {
-	switch e := e.(type) {
-	case Lookup:
-		return e.Set
-	case VMap:
-		return e.Map
-	case DNAT:
-		return e.Map
-	}
-	return ""
 }
 
 // comparer compares rules as they are written, without allocating strings.
