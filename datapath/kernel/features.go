@@ -107,7 +107,6 @@ func named(name string) netlink.LinkAttrs {
 	return a
 }
 
-// device tries to create a link.
 func device(link netlink.Link) attempt {
 	return func(context.Context, *netns.NS) error {
 		handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
@@ -163,7 +162,6 @@ func setting(key string) attempt {
 	}
 }
 
-// conntrack tries to list the connections that the kernel tracks.
 func conntrack(context.Context, *netns.NS) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 	if err != nil {
@@ -182,12 +180,10 @@ func sctp(context.Context, *netns.NS) error {
 	return unix.Close(fd)
 }
 
-// trySet tries to create a set.
 func trySet(context.Context, *netns.NS) error {
 	return sets.Run(socket.NewMemory(), plan.SetCommands{{Verb: "create", Set: &ipset.Set{Name: "try", Type: ipset.HashIP}}})
 }
 
-// matchSet tries a rule that matches a set.
 func matchSet(ctx context.Context, ns *netns.NS) error {
 	if err := trySet(ctx, ns); err != nil {
 		return err
@@ -227,7 +223,6 @@ func iptablesLegacy(ctx context.Context, ns *netns.NS) error {
 	return err
 }
 
-// restores tries to load one rule.
 func restores(ipv6 bool, table, rule string) attempt {
 	return func(ctx context.Context, ns *netns.NS) error {
 		return restore(ctx, ns, restoration{ipv6: ipv6, text: "*" + table + "\n" + rule + "\nCOMMIT\n"})

@@ -133,7 +133,6 @@ func (k *Kernel) succeed(want *plan.Plan) {
 	k.noteRules(nil)
 }
 
-// renewsLinks reports whether links of a namespace that stays are changed or created.
 func renewsLinks(c plan.Changes) bool {
 	return slices.ContainsFunc(c.Edit, func(e plan.Edit) bool {
 		return len(e.Add.Links)+len(e.Change.Links) > 0
@@ -146,7 +145,6 @@ func (k *Kernel) settle() {
 	k.proc.Close()
 }
 
-// hangUp closes the sockets of namespaces.
 func (k *Kernel) hangUp() {
 	for _, s := range k.spaces {
 		if s.sock != nil {

@@ -24,7 +24,6 @@ func request(kind, flags int) *nl.NetlinkRequest {
 	return nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
 }
 
-// written is a request as a message.
 func written(req *nl.NetlinkRequest) socket.Message { return socket.Message{Data: req.Serialize()} }
 
 // end is one end of a veth as a message needs it.
@@ -79,7 +78,6 @@ func vxlanAdd(e end, dev int) socket.Message {
 	})
 }
 
-// flag is a truth value of one byte.
 func flag(on bool) []byte {
 	if on {
 		return []byte{1}
@@ -102,7 +100,6 @@ func linkAdd(e end, kind string, data func(*nl.RtAttr)) socket.Message {
 	return written(req)
 }
 
-// linkRequest begins a message that sets a link up.
 func linkRequest(flags, index int) *nl.NetlinkRequest {
 	req := request(unix.RTM_NEWLINK, flags)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
@@ -138,7 +135,6 @@ func (e end) appendOwn(attrs []*nl.RtAttr) []*nl.RtAttr {
 	return attrs
 }
 
-// hairpinSet turns hairpin mode of a bridge port on or off.
 func hairpinSet(name string, on bool) socket.Message {
 	req := request(unix.RTM_NEWLINK, 0)
 	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
@@ -150,7 +146,6 @@ func hairpinSet(name string, on bool) socket.Message {
 	return written(req)
 }
 
-// linkUp sets the link with the index up.
 func linkUp(index int) socket.Message { return written(linkRequest(0, index)) }
 
 // linkChange sets MTU, MAC and master of an existing link, and sets it up. Without an

@@ -116,7 +116,6 @@ type restoration struct {
 	text  string
 }
 
-// restore runs iptables-restore in ns.
 func restore(ctx context.Context, ns *netns.NS, r restoration) error {
 	args := []string{"--wait=10"}
 	if r.spare {
@@ -134,12 +133,10 @@ func restore(ctx context.Context, ns *netns.NS, r restoration) error {
 	return err
 }
 
-// save returns what iptables-save prints in ns.
 func save(ctx context.Context, ns *netns.NS, ipv6 bool) ([]byte, error) {
 	return run(ns, exec.CommandContext(ctx, program(ipv6, "save")))
 }
 
-// run runs a program in ns and returns its output.
 func run(ns *netns.NS, cmd *exec.Cmd) ([]byte, error) {
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint

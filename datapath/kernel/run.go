@@ -105,7 +105,6 @@ func (r *runner) leave() error {
 	return nil
 }
 
-// flush sends the queued messages.
 func (r *runner) flush() error {
 	if len(r.batch) == 0 {
 		return nil
@@ -255,7 +254,6 @@ func (k *Kernel) note(s *plan.Step) {
 	}
 }
 
-// remove releases one namespace.
 func (k *Kernel) remove(name string) {
 	s, ok := k.spaces[name]
 	if !ok {

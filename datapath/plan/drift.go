@@ -155,35 +155,27 @@ func orNone(s string) string {
 }
 
 func (d *drift) items(netns, what string, n *Netns) {
-	for _, a := range n.Addrs {
-		d.note(netns, a.Origin, "address %s dev %s %s", a.Prefix, a.Link, what)
-	}
-	for _, r := range n.Routes {
-		d.note(netns, r.Origin, "route %s %s", r.words(), what)
-	}
-	for _, x := range n.Neighs {
-		d.note(netns, x.Origin, "neighbour %s lladdr %s dev %s %s", x.Addr, x.MAC, x.Link, what)
-	}
-	for _, f := range n.FDB {
-		d.note(netns, f.Origin, "FDB entry %s dev %s dst %s %s", f.MAC, f.Link, f.Dst, what)
-	}
-	for _, s := range n.Sysctls {
-		d.note(netns, Origin{}, "sysctl %s=%s %s", s.Key, s.Value, what)
-	}
-	for i := range n.Qdiscs {
-		d.note(netns, n.Qdiscs[i].Origin, "qdisc %s %s", n.Qdiscs[i].words(), what)
-	}
-	for i := range n.Sets {
-		d.note(netns, n.Sets[i].Origin, "set %s (%s) %s", n.Sets[i].Name, n.Sets[i].Kind(), what)
-	}
-	for i := range n.Virtual {
-		d.note(netns, n.Virtual[i].Origin, "virtual server %s %s", n.Virtual[i].Words(), what)
-	}
-	for _, a := range n.Agents {
-		d.note(netns, a.Origin, "agent %s %s", a.words(), what)
-	}
-	for _, x := range n.Execs {
-		d.note(netns, x.Origin, "program %s %s", x.Name, what)
+	noteEach(d, netns, what, n.Addrs, func(a *Addr) (Origin, string) { return a.Origin, fmt.Sprintf("address %s dev %s", a.Prefix, a.Link) })
+	noteEach(d, netns, what, n.Routes, func(r *Route) (Origin, string) { return r.Origin, "route " + r.words() })
+	noteEach(d, netns, what, n.Neighs, func(x *Neigh) (Origin, string) {
+		return x.Origin, fmt.Sprintf("neighbour %s lladdr %s dev %s", x.Addr, x.MAC, x.Link)
+	})
+	noteEach(d, netns, what, n.FDB, func(f *FDB) (Origin, string) {
+		return f.Origin, fmt.Sprintf("FDB entry %s dev %s dst %s", f.MAC, f.Link, f.Dst)
+	})
+	noteEach(d, netns, what, n.Sysctls, func(s *Sysctl) (Origin, string) { return Origin{}, fmt.Sprintf("sysctl %s=%s", s.Key, s.Value) })
+	noteEach(d, netns, what, n.Qdiscs, func(q *Qdisc) (Origin, string) { return q.Origin, "qdisc " + q.words() })
+	noteEach(d, netns, what, n.Sets, func(s *ipset.Set) (Origin, string) { return s.Origin, fmt.Sprintf("set %s (%s)", s.Name, s.Kind()) })
+	noteEach(d, netns, what, n.Virtual, func(v *ipvs.Server) (Origin, string) { return v.Origin, "virtual server " + v.Words() })
+	noteEach(d, netns, what, n.Agents, func(a *Agent) (Origin, string) { return a.Origin, "agent " + a.words() })
+	noteEach(d, netns, what, n.Execs, func(x *Exec) (Origin, string) { return x.Origin, "program " + x.Name })
+}
+
+// noteEach notes what is wrong with each of some items, which describe tells.
+func noteEach[T any](d *drift, netns, what string, list []T, describe func(*T) (Origin, string)) {
+	for i := range list {
+		o, item := describe(&list[i])
+		d.note(netns, o, "%s %s", item, what)
 	}
 }
 

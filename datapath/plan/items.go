@@ -81,7 +81,6 @@ func (l *Link) attrs() string {
 	return s
 }
 
-// typeAttrs are the attributes of the link's type.
 func (l *Link) typeAttrs() string {
 	if l.Type != VXLAN {
 		return ""

@@ -18,7 +18,7 @@ func (p *Plan) Steps() []Step { return Diff(&Plan{}, p).Steps() }
 func (c Changes) Steps() []Step {
 	l := newStepList(c)
 	for i := range c.Edit {
-		l.at(c.Edit[i].Netns)
+		l.netns = c.Edit[i].Netns
 		for _, x := range c.Edit[i].replaced() {
 			if !l.goesAlong(x) {
 				l.add(Delete, x)
@@ -41,7 +41,7 @@ func (c Changes) Steps() []Step {
 		l.remove(&c.Edit[i])
 	}
 	for _, name := range c.Remove {
-		l.at(name)
+		l.netns = name
 		l.add(Delete, &Removal{Ends: l.follow[name]})
 	}
 	steps := append(l.steps, l.last...)
@@ -99,15 +99,13 @@ func (l *stepList) register(netns string, links []Link, reached map[string]bool)
 	}
 }
 
-func (l *stepList) at(netns string) { l.netns = netns }
-
 func (l *stepList) add(v Verb, item Item) {
 	l.steps = append(l.steps, Step{Netns: l.netns, Verb: v, Item: item})
 }
 
 // create creates a namespace with everything in it.
 func (l *stepList) create(n *Netns) {
-	l.at(n.Name)
+	l.netns = n.Name
 	sysctls := placesOf(n.Sysctls)
 	l.add(Add, n)
 	addList(l, Change, sysctls.netns)
@@ -125,7 +123,7 @@ func (l *stepList) create(n *Netns) {
 
 // edit adds and changes items of a namespace that stays.
 func (l *stepList) edit(e *Edit) {
-	l.at(e.Netns)
+	l.netns = e.Netns
 	sysctls := placesOf(e.Add.Sysctls, e.Change.Sysctls)
 	addList(l, Change, sysctls.netns)
 	l.addLinks(e.Add.Links)
@@ -156,7 +154,7 @@ func (l *stepList) edit(e *Edit) {
 
 // finish does what has to wait for the rules of the edit to be in force.
 func (l *stepList) finish(e *Edit) {
-	l.at(e.Netns)
+	l.netns = e.Netns
 	var sets []ipset.Command
 	for i := range e.Sets {
 		sets = e.Sets[i].Commands(sets, "del", e.Sets[i].Delete)
@@ -177,7 +175,7 @@ func (l *stepList) finish(e *Edit) {
 // remove removes what an edit deletes, in reverse order of creation. Deleting a link
 // also removes what depends on it.
 func (l *stepList) remove(e *Edit) {
-	l.at(e.Netns)
+	l.netns = e.Netns
 	d := &e.Delete
 	gone := make(map[string]bool, len(d.Links))
 	for i := range d.Links {
@@ -253,7 +251,6 @@ func (l *stepList) addItems(add, change *Netns) {
 	addEach(l, Change, change.Qdiscs)
 }
 
-// addEach adds a step for each item of a list.
 func addEach[T any, P interface {
 	*T
 	Item
@@ -263,7 +260,6 @@ func addEach[T any, P interface {
 	}
 }
 
-// addList adds a step for a whole list, if there is anything in it.
 func addList[L interface {
 	~[]E
 	Item

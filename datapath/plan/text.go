@@ -79,7 +79,6 @@ func (w *textWriter) enter(s *Step) {
 	w.netns = netns
 }
 
-// linef writes one line.
 func (w *textWriter) linef(format string, args ...any) {
 	w.b = append(fmt.Appendf(w.b, format, args...), '\n')
 }
@@ -106,7 +105,6 @@ func (w *textWriter) feed(command string, body func()) {
 	w.b, w.origin = append(w.b, "EOF\n"...), Origin{}
 }
 
-// quoteShell quotes s for a POSIX shell if necessary.
 func quoteShell(s string) string {
 	const plain = "=/.,:%+@-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if s != "" && strings.Trim(s, plain) == "" {

@@ -168,7 +168,6 @@ func (r *run) rules(v *visit, c chain, depth int) verdict {
 	return verdict{}
 }
 
-// hit records a rule that was executed.
 func (r *run) hit(v *visit, c chain, i, depth int, out verdict) verdict {
 	text, origin := c.written(i)
 	r.step(v.p, v.step(c, Step{Kind: RuleHit, Rule: i + 1, Depth: depth, Text: text,

@@ -86,7 +86,6 @@ func first(m iptables.Match) bool {
 	return false
 }
 
-// multiPort compares the destination port with a list of ports and ranges.
 func (v *visit) multiPort(m iptables.MultiPort) (bool, error) {
 	hit := false
 	for _, word := range strings.Split(m.Ports, ",") {

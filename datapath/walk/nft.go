@@ -94,7 +94,6 @@ func (r *run) natChains(v *visit) verdict {
 	return verdict{action: accept}
 }
 
-// nftBase takes a packet through one base chain.
 func (r *run) nftBase(v *visit, b network.Base) verdict {
 	return r.base(v, nftChain{b.Chain, b.Table}, b.Table.Family+" "+b.Table.Name, b.Policy)
 }

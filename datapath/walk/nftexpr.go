@@ -72,7 +72,6 @@ func nftVerdict(e nft.Verdict) (verdict, error) {
 	return verdict{action: act, word: strings.TrimSpace(e.Kind + " " + e.Chain), chain: e.Chain}, nil
 }
 
-// nftMatch compares a field with a value.
 func (v *visit) nftMatch(e nft.Match) (bool, error) {
 	got, ok, err := v.nftField(e.Field)
 	if !ok || err != nil {

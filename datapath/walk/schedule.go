@@ -97,7 +97,6 @@ func usable(s *ipvs.Real) *ipvs.Real {
 	return s
 }
 
-// spin picks one of the servers at random.
 func (r *run) spin(server *ipvs.Server, m manner) *ipvs.Real {
 	left := 0
 	for _, s := range server.Real {
@@ -129,7 +128,6 @@ type binding struct {
 	at   time.Duration
 }
 
-// bind records a choice.
 func (s *State) bind(k boundKey, real netip.AddrPort) {
 	if s.bindings == nil {
 		s.bindings = map[boundKey]binding{}

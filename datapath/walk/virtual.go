@@ -55,7 +55,6 @@ func (r *run) balance(v *visit) *fate {
 	return r.serveVirtual(v, c)
 }
 
-// connection returns the connection that a client's packet belongs to, or nil.
 func (r *run) connection(h *network.Host, p *packet) *served {
 	i := slices.IndexFunc(r.served[h], func(c *served) bool {
 		return c.proto == p.proto && c.client == p.src && c.server.Addr == p.dst

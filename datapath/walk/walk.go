@@ -173,7 +173,6 @@ func ended(o flow.Outcome, why string) Branch {
 	return Branch{Result: flow.Result{Outcome: o}, Why: why}
 }
 
-// dial sends the first packet.
 func (r *run) dial(f flow.Flow) Branch {
 	r.leg = Request
 	h := r.w.Host(f.From)
@@ -268,7 +267,6 @@ func errorSource(h *network.Host, about *packet) netip.Addr {
 	return about.dst.Addr()
 }
 
-// hears reports whether a packet is for the socket of the dialer.
 func (t *talk) hears(p *packet) bool {
 	if p.quoted != nil {
 		return p.quoted.src == t.local && p.quoted.dst == t.remote

@@ -14,9 +14,8 @@ import (
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// rules appends the rules of a chain.
 func (w *work) rule(c *nft.Chain, r *nft.Rule) error {
-	m := w.start(unix.NFT_MSG_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_APPEND, unix.NFTA_RULE_TABLE)
+	m := w.start(unix.NFT_MSG_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_APPEND)
 	m.Text(unix.NFTA_RULE_CHAIN, c.Name)
 	code := code{m: m, family: w.family}
 	m.nest(unix.NFTA_RULE_EXPRESSIONS, func() {
@@ -51,7 +50,6 @@ func (c *code) fail(format string, args ...any) {
 	}
 }
 
-// insn writes one instruction.
 func (c *code) insn(name string, attrs func()) {
 	c.m.nest(unix.NFTA_LIST_ELEM, func() {
 		c.m.Text(unix.NFTA_EXPR_NAME, name)
@@ -292,7 +290,6 @@ var sources = sync.OnceValue(func() map[nft.Field]nftSource {
 	}
 })
 
-// load puts a field into a register.
 func (c *code) load(f nft.Field, place int) {
 	s, ok := sources()[f]
 	if n := f.Modulus(); n > 0 {
@@ -349,7 +346,6 @@ func (c *code) setMark(x nft.SetMark) {
 	})
 }
 
-// nftRejects are the type and code of rejects.
 func nftRejects() map[string][2]uint32 {
 	const icmpx = unix.NFT_REJECT_ICMPX_UNREACH
 	return map[string][2]uint32{
@@ -404,7 +400,6 @@ func (c *code) dnat(x nft.DNAT) {
 	})
 }
 
-// nftVerdicts are the codes of verdicts.
 func nftVerdicts() map[string]int32 {
 	return map[string]int32{"drop": nfDrop, "accept": nfAccept, "continue": unix.NFT_CONTINUE,
 		"jump": unix.NFT_JUMP, "goto": unix.NFT_GOTO, "return": unix.NFT_RETURN}

@@ -39,7 +39,6 @@ func Read() ([]nft.Table, error) {
 	return tables, nil
 }
 
-// ofIPTables reports whether a table belongs to iptables-nft.
 func ofIPTables(family, name string) bool {
 	return family != "inet" && slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, name)
 }
@@ -200,7 +199,6 @@ func parseNFTChain(a attrs) nft.Chain {
 	return c
 }
 
-// nftComment finds the comment in a rule's user data.
 func nftComment(b []byte) string {
 	for len(b) >= 2 && len(b) >= 2+int(b[1]) {
 		if b[0] == 0 && b[1] > 0 {
@@ -219,7 +217,6 @@ type nftBound struct {
 	element   nft.Element
 }
 
-// readNFTElements lists the elements of a set.
 func readNFTElements(family uint8, table string, s *nft.Set) error {
 	var bounds []nftBound
 	about := func(m *message) {

@@ -116,7 +116,6 @@ func (s *Socket) batch(msgs []Message) error {
 	return refused
 }
 
-// receive waits for answers.
 func (s *Socket) receive() ([]syscall.NetlinkMessage, error) {
 	for {
 		n, _, err := unix.Recvfrom(s.FD, s.in, 0)

@@ -5,6 +5,7 @@ package virtual
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -158,11 +159,7 @@ func (s *Drains) change(d *director, c *ipvs.Command) error {
 		}
 		return nil
 	case "-D": // immediately, with the connections of its real servers
-		for at := range s.all {
-			if at.Virtual == v.Addr && at.Proto == v.Proto {
-				delete(s.all, at)
-			}
-		}
+		maps.DeleteFunc(s.all, func(at drainKey, _ connections) bool { return at.Virtual == v.Addr && at.Proto == v.Proto })
 		err := d.ask(c, func() error { return d.handle.DelService(service) })
 		if errors.Is(err, unix.ESRCH) {
 			return nil

@@ -179,10 +179,16 @@ func schedulerHint(err error, scheduler string) string {
 	return ""
 }
 
-// list reads the virtual servers of the namespace. Draining real servers are left out.
-func (d *director) list(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
+// Read lists the virtual servers of the calling thread's namespace. Draining real servers
+// are left out.
+func Read(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
+	d, err := openDirector()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
 	var services []*moby.Service
-	err := d.ask(listing{}, func() (err error) {
+	err = d.ask(listing{}, func() (err error) {
 		services, err = d.handle.GetServices()
 		return err
 	})
@@ -231,14 +237,4 @@ func (d *director) destinations(s *moby.Service) (list []*moby.Destination, err 
 		return err
 	})
 	return list, err
-}
-
-// Read lists the virtual servers of the calling thread's namespace.
-func Read(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
-	d, err := openDirector()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.list(proc, draining)
 }

@@ -161,7 +161,6 @@ func keepMatch[M Match](c *coder.Coder, to *Match, m M) {
 	}
 }
 
-// keepTarget does the same for a target.
 func keepTarget[T Target](c *coder.Coder, to *Target, t T) {
 	if c.Reading() {
 		*to = t

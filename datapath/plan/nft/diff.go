@@ -136,7 +136,6 @@ func (x *SetEdit) diff(have, want []Element) bool {
 	return len(x.Delete)+len(x.Add) > 0
 }
 
-// usesAny reports whether a rule of the chain references one of the sets.
 func usesAny(c *Chain, sets map[string]bool) bool {
 	if len(sets) == 0 {
 		return false

@@ -75,7 +75,6 @@ func appendTypes(b []byte, types []Type) []byte {
 	return b
 }
 
-// appendElements appends elements in braces, with or without their data.
 func (s *Set) appendElements(b []byte, list []Element, data bool, separator string) []byte {
 	b = append(b, "{ "...)
 	for i := range list {

@@ -99,7 +99,6 @@ func (s *NFTSet) build() {
 	}
 }
 
-// isRange reports whether a value is a range.
 func isRange(v nft.Value) bool {
 	return v.Prefix.IsValid() && !v.Prefix.IsSingleIP() || v.First != v.Last || len(v.Name) > 0 && v.Name[len(v.Name)-1] == '*'
 }

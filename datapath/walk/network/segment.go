@@ -152,7 +152,6 @@ func (w *World) proxyARP(dev *Link, next netip.Addr) *Link {
 	return p
 }
 
-// deviceWith returns the device with a MAC on the segment of dev, or nil.
 func (w *World) deviceWith(dev *Link, mac [6]byte) *Link {
 	_, found := w.search(dev, func(l *Link) bool { return l != dev && l.MAC == mac && l.Bridge() == nil })
 	return found

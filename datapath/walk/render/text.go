@@ -56,7 +56,6 @@ func branchText(b *strings.Builder, p walk.Prediction, i int, d Detail) {
 	}
 }
 
-// common is the number of leading steps that two branches share.
 func common(b, other *walk.Branch) int {
 	n := 0
 	for n < len(b.Steps) && n < len(other.Steps) && same(b.Steps[n], other.Steps[n]) {
@@ -130,7 +129,6 @@ func devices(s *walk.Step) string {
 	return ""
 }
 
-// line is one step.
 func line(s *walk.Step) string {
 	switch s.Kind {
 	case walk.Send:
