@@ -36,19 +36,21 @@ type (
 		Warnings []string      `json:"warnings,omitempty"`
 	}
 	jsonRow struct {
-		Who       string       `json:"who"`
-		To        string       `json:"to"`
-		OK        bool         `json:"ok"`
-		Outcomes  []Outcomes   `json:"outcomes"`
-		Sources   []netip.Addr `json:"sources"`
-		Answers   []Answers    `json:"answers"`
-		TTLs      []int        `json:"ttls,omitempty"`
-		Measured  string       `json:"measured,omitempty"`
-		Wanted    string       `json:"wanted"`
-		Observed  string       `json:"observed"`
-		Predicted string       `json:"predicted,omitempty"`
-		Disagrees bool         `json:"disagrees,omitempty"`
-		Rules     []string     `json:"rules,omitempty"`
+		Who         string       `json:"who"`
+		To          string       `json:"to"`
+		OK          bool         `json:"ok"`
+		Connections int          `json:"connections"`
+		Again       int          `json:"dialed_again"`
+		Outcomes    []Outcomes   `json:"outcomes"`
+		Sources     []netip.Addr `json:"sources"`
+		Answers     []Answers    `json:"answers"`
+		TTLs        []int        `json:"ttls,omitempty"`
+		Measured    string       `json:"measured,omitempty"`
+		Wanted      string       `json:"wanted"`
+		Observed    string       `json:"observed"`
+		Predicted   string       `json:"predicted,omitempty"`
+		Disagrees   bool         `json:"disagrees,omitempty"`
+		Rules       []string     `json:"rules,omitempty"`
 	}
 )
 
@@ -66,7 +68,7 @@ func JSON(r Report) ([]byte, error) {
 		}
 		for _, row := range x.Rows {
 			result.Rows = append(result.Rows, jsonRow{
-				Who: row.Who, To: row.To, OK: row.OK,
+				Who: row.Who, To: row.To, OK: row.OK, Connections: row.Connections, Again: row.Again,
 				Outcomes: append([]Outcomes{}, row.Outcomes...),
 				Sources:  append([]netip.Addr{}, row.Sources...),
 				Answers:  append([]Answers{}, row.Answers...),

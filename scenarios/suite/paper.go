@@ -71,7 +71,7 @@ func (l *Lab) predict(w *walk.World, e *expect.Reach) reports.Result {
 	}
 	told := 0
 	for _, f := range forecasts {
-		row := f.OnPaper()
+		row := f.Row
 		if !f.OK {
 			result.Status, result.Reason = reports.Failed, ""
 			if told++; told <= maxTold && len(f.Prediction.Branches) > 0 {
