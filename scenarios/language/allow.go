@@ -63,18 +63,10 @@ func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces
 	return out
 }
 
-// item is the place of an element of a list that is written out.
-func item(a *hcl.Attribute, i, of int) hcl.Range {
-	if items, diags := hcl.ExprList(a.Expr); !diags.HasErrors() && len(items) == of {
-		return items[i].Range()
-	}
-	return a.Expr.Range()
-}
-
 // allowPair marks the pairs of one element of allow.
 func (l *loader) allowPair(out *expect.Allow, e *expect.Reach, from []dialer, r *targetReader, who, whom cty.Value) {
 	for _, f := range objectsIn(who) {
-		place, known := l.places.place(f)
+		place, known := l.place(f)
 		i := slices.IndexFunc(from, func(d dialer) bool { return known && d.place.Netns == place.Netns && d.place.Name == place.Name })
 		if i < 0 {
 			l.errorf(r.at, "Pair outside the table", "%s is not one of from. Add it there, or remove the pair.", nameOr(f))
@@ -93,12 +85,4 @@ func (l *loader) allowPair(out *expect.Allow, e *expect.Reach, from []dialer, r 
 			out.Pairs[i][k] = true
 		}
 	}
-}
-
-// nameOr is an object's kind and name, else what quoteOr says.
-func nameOr(v cty.Value) string {
-	if isKind(v, objectKinds...) {
-		return textOf(v, "kind") + " " + textOf(v, "name")
-	}
-	return quoteOr(v)
 }

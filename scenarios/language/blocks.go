@@ -34,7 +34,7 @@ func (b *block) origin() topology.Origin { return originOf(b.labelRange) }
 func read[T any, P interface {
 	*T
 	shape
-}](l *loader, b *block, sc scope) *T {
+}](l *reader, b *block, sc scope) *T {
 	out := new(T)
 	l.readInto(P(out), b, sc)
 	return out
@@ -42,7 +42,7 @@ func read[T any, P interface {
 
 // readInto takes a block apart by its schema, with its dynamic blocks expanded, and
 // reports what is out of place.
-func (l *loader) readInto(into shape, b *block, sc scope) {
+func (l *reader) readInto(into shape, b *block, sc scope) {
 	s, out := into.schema(), into.body()
 	ctx := l.dynamicContext(b.body, sc)
 	raw, diags := dynblock.Expand(b.body, ctx, dynblock.OptCheckForEach(l.checkDynamic)).Content(s.body())
@@ -69,7 +69,7 @@ func newBlock(rb *hcl.Block, sc scope) *block {
 	return b
 }
 
-func (l *loader) checkPlanned(raw *hcl.BodyContent, s schema) {
+func (l *reader) checkPlanned(raw *hcl.BodyContent, s schema) {
 	for _, name := range slices.Sorted(maps.Keys(raw.Attributes)) {
 		if slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.name == name && a.at == nil }) {
 			l.notYet(raw.Attributes[name].NameRange, "attribute", name)
@@ -82,11 +82,11 @@ func (l *loader) checkPlanned(raw *hcl.BodyContent, s schema) {
 	}
 }
 
-func (l *loader) notYet(r hcl.Range, what, name string) {
+func (l *reader) notYet(r hcl.Range, what, name string) {
 	l.errorf(r, "Not supported yet", "This version does not have the %s %q yet. Remove it.", what, name)
 }
 
-func (l *loader) checkDynamic(v cty.Value, e hcl.Expression, _ *hcl.EvalContext) hcl.Diagnostics {
+func (l *reader) checkDynamic(v cty.Value, e hcl.Expression, _ *hcl.EvalContext) hcl.Diagnostics {
 	v, _ = v.Unmark()
 	if v.IsKnown() && !v.IsNull() && v.CanIterateElements() && v.LengthInt() > maxInstances {
 		return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Too many instances", Subject: e.Range().Ptr(),
@@ -97,8 +97,8 @@ func (l *loader) checkDynamic(v cty.Value, e hcl.Expression, _ *hcl.EvalContext)
 
 // topLevel sorts the blocks of a file by kind, with unknown ones reported. Dynamic
 // blocks are kept for the stage of their kind, which knows more names.
-func (l *loader) topLevel(body hcl.Body) {
-	s := fileSchema()
+func (l *reader) topLevel(body hcl.Body) {
+	s := l.top
 	hs := s.body()
 	hs.Blocks = append(hs.Blocks, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"kind"}})
 	raw, diags := body.Content(hs)
@@ -122,7 +122,7 @@ func (l *loader) topLevel(body hcl.Body) {
 }
 
 // blocksOf returns the blocks of a kind, dynamic ones expanded.
-func (l *loader) blocksOf(kind string) []*block {
+func (l *reader) blocksOf(kind string) []*block {
 	var out []*block
 	for _, rb := range l.raw[kind] {
 		if rb.Type == "dynamic" {
@@ -137,7 +137,7 @@ func (l *loader) blocksOf(kind string) []*block {
 // expand makes the blocks of a dynamic block at the top of a file. Those inside
 // other blocks are dynblock's; here the iterator must stay visible for nested
 // blocks with scopes of their own.
-func (l *loader) expand(rb *hcl.Block, kind string) []*block {
+func (l *reader) expand(rb *hcl.Block, kind string) []*block {
 	raw, diags := rb.Body.Content(&hcl.BodySchema{
 		Attributes: []hcl.AttributeSchema{{Name: "for_each", Required: true}, {Name: "iterator"}, {Name: "labels"}},
 		Blocks:     []hcl.BlockHeaderSchema{{Type: "content"}},
@@ -206,7 +206,7 @@ type instance struct {
 
 // instances evaluates a for_each: a map, an object or a set of strings. Its order is
 // that of the keys; for a list it is the list's.
-func (l *loader) instances(a *hcl.Attribute, sc scope) ([]instance, bool) {
+func (l *reader) instances(a *hcl.Attribute, sc scope) ([]instance, bool) {
 	v, ok := l.eval(a.Expr, sc)
 	if !ok {
 		return nil, false
@@ -237,7 +237,7 @@ func (l *loader) instances(a *hcl.Attribute, sc scope) ([]instance, bool) {
 
 // schemaDiags turns HCL's complaints about the shape of a block into ours, with the
 // nearest known name.
-func (l *loader) schemaDiags(diags hcl.Diagnostics, s schema) {
+func (l *reader) schemaDiags(diags hcl.Diagnostics, s schema) {
 	for _, d := range diags {
 		name := ""
 		if d.Subject != nil {
@@ -287,4 +287,64 @@ func orKnown(name string, known []string) string {
 	}
 	known = slices.Sorted(slices.Values(known))
 	return fmt.Sprintf(" Use %s.", words(known))
+}
+
+// single returns the block of a kind that may occur once.
+func (l *reader) single(kind string) *block {
+	blocks := l.blocksOf(kind)
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, b := range blocks[1:] {
+		l.errorf(b.kindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
+	}
+	return blocks[0]
+}
+
+// option returns the block of a kind that may occur once inside another block.
+func (l *reader) option(c shape, kind string) *block {
+	blocks := c.body().named(kind)
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, b := range blocks[1:] {
+		l.errorf(b.kindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
+	}
+	return blocks[0]
+}
+
+// declareAll records every name that the blocks declare, so that a reference to a later
+// stage can be told from a reference to nothing.
+func (l *reader) declareAll() {
+	for kind, blocks := range l.raw {
+		l.declared[kind] = map[string]hcl.Range{}
+		for _, b := range blocks {
+			if b.Type != "dynamic" && len(b.Labels) > 0 {
+				l.declare(kind, b.Labels[0], b.LabelRanges[0])
+			}
+		}
+	}
+}
+
+// declare records a name; a second declaration of a variable, pod or local is an
+// error here. Package topology checks nodes and the like.
+func (l *reader) declare(kind, name string, r hcl.Range) {
+	first, ok := l.declared[kind][name]
+	if !ok {
+		if l.declared[kind] == nil {
+			l.declared[kind] = map[string]hcl.Range{}
+		}
+		l.declared[kind][name] = r
+		return
+	}
+	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
+		l.errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, seenFrom(first, r))
+	}
+}
+
+// declareDynamic records the name of a block that a dynamic block made.
+func (l *reader) declareDynamic(b *block) {
+	if b.scope != nil {
+		l.declare(b.kind, b.label, b.labelRange)
+	}
 }

@@ -2,6 +2,8 @@ package language
 
 import (
 	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 )
 
 // value evaluates an attribute; false where it is absent, null or has no value.
-func (l *loader) value(a *hcl.Attribute, sc scope) (cty.Value, bool) {
+func (l *reader) value(a *hcl.Attribute, sc scope) (cty.Value, bool) {
 	if a == nil {
 		return cty.NilVal, false
 	}
@@ -25,11 +27,11 @@ func written[T any](v T, a *hcl.Attribute) topology.Opt[T] {
 	return topology.Opt[T]{Value: v, Set: true, Origin: originOf(a.Expr.Range())}
 }
 
-func (l *loader) wrongType(a *hcl.Attribute, want, example string, v cty.Value) {
+func (l *reader) wrongType(a *hcl.Attribute, want, example string, v cty.Value) {
 	l.errorf(a.Expr.Range(), "Wrong type", "%s must be %s, not %s. Write %s = %s.", a.Name, want, describe(v), a.Name, example)
 }
 
-func (l *loader) text(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
+func (l *reader) text(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -42,7 +44,7 @@ func (l *loader) text(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
 	return written(s.AsString(), a)
 }
 
-func (l *loader) number(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
+func (l *reader) number(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
 	if a == nil {
 		return out
 	}
@@ -67,7 +69,7 @@ func (l *loader) number(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
 	return written(i, a)
 }
 
-func (l *loader) boolean(a *hcl.Attribute, sc scope) (out topology.Opt[bool]) {
+func (l *reader) boolean(a *hcl.Attribute, sc scope) (out topology.Opt[bool]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -81,7 +83,7 @@ func (l *loader) boolean(a *hcl.Attribute, sc scope) (out topology.Opt[bool]) {
 }
 
 // labels reads a map of strings. Nil means that the attribute is absent.
-func (l *loader) labels(a *hcl.Attribute, sc scope) map[string]string {
+func (l *reader) labels(a *hcl.Attribute, sc scope) map[string]string {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return nil
@@ -104,7 +106,7 @@ func (l *loader) labels(a *hcl.Attribute, sc scope) map[string]string {
 }
 
 // strings reads a list of strings.
-func (l *loader) strings(a *hcl.Attribute, sc scope) []string {
+func (l *reader) strings(a *hcl.Attribute, sc scope) []string {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return nil
@@ -127,7 +129,7 @@ func (l *loader) strings(a *hcl.Attribute, sc scope) []string {
 }
 
 // texts reads a list of strings, or one string, with its place.
-func (l *loader) texts(a *hcl.Attribute, sc scope) (out topology.Opt[[]string]) {
+func (l *reader) texts(a *hcl.Attribute, sc scope) (out topology.Opt[[]string]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -143,7 +145,7 @@ func (l *loader) texts(a *hcl.Attribute, sc scope) (out topology.Opt[[]string]) 
 }
 
 // names reads a list of objects of a kind, or one.
-func (l *loader) names(a *hcl.Attribute, kind string, sc scope) (out topology.Opt[[]string]) {
+func (l *reader) names(a *hcl.Attribute, kind string, sc scope) (out topology.Opt[[]string]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -164,7 +166,7 @@ func (l *loader) names(a *hcl.Attribute, kind string, sc scope) (out topology.Op
 }
 
 // addresses reads a list of IP addresses, or one.
-func (l *loader) addresses(a *hcl.Attribute, sc scope) (out topology.Opt[[]netip.Addr]) {
+func (l *reader) addresses(a *hcl.Attribute, sc scope) (out topology.Opt[[]netip.Addr]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -200,7 +202,7 @@ func elements(v cty.Value) []cty.Value {
 }
 
 // address reads an IP address, or that of an object.
-func (l *loader) address(a *hcl.Attribute, sc scope) (out topology.Opt[netip.Addr]) {
+func (l *reader) address(a *hcl.Attribute, sc scope) (out topology.Opt[netip.Addr]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -226,7 +228,7 @@ func addressOf(v cty.Value) (netip.Addr, bool) {
 }
 
 // prefixes reads a CIDR or a list of them.
-func (l *loader) prefixes(a *hcl.Attribute, sc scope) (out topology.Opt[[]netip.Prefix]) {
+func (l *reader) prefixes(a *hcl.Attribute, sc scope) (out topology.Opt[[]netip.Prefix]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -257,7 +259,7 @@ func quoteOr(v cty.Value) string {
 }
 
 // name reads the name of an object: text, or a reference to one of the kind.
-func (l *loader) name(a *hcl.Attribute, kind string, sc scope) (out topology.Opt[string]) {
+func (l *reader) name(a *hcl.Attribute, kind string, sc scope) (out topology.Opt[string]) {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return out
@@ -276,7 +278,7 @@ func (l *loader) name(a *hcl.Attribute, kind string, sc scope) (out topology.Opt
 const maxDuration = 10 * time.Minute
 
 // duration reads a duration such as "500ms"; zero: it may be 0s.
-func (l *loader) duration(a *hcl.Attribute, def time.Duration, zero bool, sc scope) time.Duration {
+func (l *reader) duration(a *hcl.Attribute, def time.Duration, zero bool, sc scope) time.Duration {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return def
@@ -291,7 +293,7 @@ func (l *loader) duration(a *hcl.Attribute, def time.Duration, zero bool, sc sco
 }
 
 // routes reads a list of { to, via }.
-func (l *loader) routes(a *hcl.Attribute, sc scope) []topology.RouteSpec {
+func (l *reader) routes(a *hcl.Attribute, sc scope) []topology.RouteSpec {
 	v, ok := l.value(a, sc)
 	if !ok {
 		return nil
@@ -349,4 +351,159 @@ func prefixOf(s string) (netip.Prefix, bool) {
 		return netip.Prefix{}, false
 	}
 	return netip.PrefixFrom(a, a.BitLen()), true
+}
+
+// isNull reports an attribute that is null, which counts as not written. That of an
+// expectation may be unknown without each.from; then it is not null.
+func (l *reader) isNull(a *hcl.Attribute, sc scope) bool {
+	if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "each" }) {
+		return false
+	}
+	v, ok := l.eval(a.Expr, sc)
+	return ok && v.IsNull()
+}
+
+// word reads one of several words.
+func (l *reader) word(a *hcl.Attribute, what string, sc scope, def string, known, planned []string) string {
+	t := l.text(a, sc)
+	switch {
+	case !t.Set || slices.Contains(known, t.Value):
+		return t.Or(def)
+	case slices.Contains(planned, t.Value):
+		l.notYet(a.Expr.Range(), what, t.Value)
+	default:
+		l.errorf(a.Expr.Range(), "Unknown "+what, "%s is not a valid %s.%s Use %s.", quoteOr(cty.StringVal(t.Value)), what, hint(t.Value, known), words(known))
+	}
+	return def
+}
+
+// objectsIn flattens lists and the instances of pods into single values.
+func objectsIn(v cty.Value) []cty.Value {
+	if v.IsNull() || !isList(v) && !v.Type().IsObjectType() && !v.Type().IsMapType() || isKind(v, objectKinds...) {
+		return []cty.Value{v}
+	}
+	var out []cty.Value
+	for it := v.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		out = append(out, objectsIn(e)...)
+	}
+	return out
+}
+
+func asText(v cty.Value) (string, bool) {
+	v, _ = v.Unmark()
+	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// targetPort reads a number or a name.
+func (l *reader) targetPort(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	if v.Type() == cty.Number {
+		n := l.number(a, sc)
+		if !n.Set {
+			return out
+		}
+		return written(strconv.Itoa(n.Value), a)
+	}
+	if s, ok := asText(v); ok {
+		return written(s, a)
+	}
+	l.wrongType(a, "the number or name of a port", `"http"`, v)
+	return out
+}
+
+// podName reads a reference to a pod as namespace/name.
+func (l *reader) podName(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	if isKind(v, "pod") {
+		return written(textOf(v, "namespace")+"/"+textOf(v, "name"), a)
+	}
+	if s, ok := asText(v); ok {
+		return written(s, a)
+	}
+	l.errorf(a.Expr.Range(), "Wrong type", "pod must be one pod, not %s. Write pod = pod.NAME, or pod.NAME[0] where it has instances.", describe(v))
+	return out
+}
+
+// seconds reads a whole number of seconds, or a duration such as "3h".
+func (l *reader) seconds(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	if text, ok := asText(v); ok {
+		d, err := time.ParseDuration(text)
+		if err == nil && d%time.Second == 0 {
+			return written(int(d/time.Second), a)
+		}
+		if err == nil {
+			l.errorf(a.Expr.Range(), "Invalid duration", "%s must be whole seconds, not %s. Write %s = 10.", a.Name, quoteOr(v), a.Name)
+			return out
+		}
+	}
+	return l.number(a, sc)
+}
+
+// oneOfTwo reports two attributes that say the same thing.
+func (l *reader) oneOfTwo(a, b *hcl.Attribute) {
+	if a != nil && b != nil {
+		l.errorf(b.NameRange, "Given twice", "%s and %s say the same thing. Remove one of them.", a.Name, b.Name)
+	}
+}
+
+// item is the place of an element of a list that is written out.
+func item(a *hcl.Attribute, i, of int) hcl.Range {
+	if items, diags := hcl.ExprList(a.Expr); !diags.HasErrors() && len(items) == of {
+		return items[i].Range()
+	}
+	return a.Expr.Range()
+}
+
+// nameOr is an object's kind and name, else what quoteOr says.
+func nameOr(v cty.Value) string {
+	if isKind(v, objectKinds...) {
+		return textOf(v, "kind") + " " + textOf(v, "name")
+	}
+	return quoteOr(v)
+}
+
+// delay reads a time such as "20ms".
+func (l *reader) delay(a *hcl.Attribute, sc scope) (out topology.Opt[time.Duration]) {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return out
+	}
+	s, _ := asText(v)
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		l.errorf(a.Expr.Range(), "Invalid duration", "%s must be a duration, not %s. Write %s = \"20ms\".", a.Name, quoteOr(v), a.Name)
+		return out
+	}
+	return written(d, a)
+}
+
+// factor reads a positive number.
+func (l *reader) factor(a *hcl.Attribute, sc scope) float64 {
+	v, ok := l.value(a, sc)
+	if !ok {
+		return 0
+	}
+	if v.Type() != cty.Number {
+		l.wrongType(a, "a number", "2", v)
+		return 0
+	}
+	f, _ := v.AsBigFloat().Float64()
+	if f <= 0 {
+		l.errorf(a.Expr.Range(), "Factor out of range", "%s is a factor above 0. Write %s = 2.", a.Name, a.Name)
+	}
+	return f
 }

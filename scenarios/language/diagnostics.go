@@ -142,7 +142,6 @@ type collector struct {
 	list    Diagnostics
 	sources map[string][]byte
 	path    func(file string) string
-	spent   bool // the budget of the expressions; reported
 }
 
 // maxDiagnostics limits what a broken file can print.
@@ -261,4 +260,31 @@ func words(known []string) string {
 		return strings.Join(known, "")
 	}
 	return strings.Join(known[:len(known)-1], ", ") + " or " + known[len(known)-1]
+}
+
+// hcl adds HCL's own diagnostics.
+func (c *collector) hcl(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		severity := Error
+		if d.Severity == hcl.DiagWarning {
+			severity = Warning
+		}
+		r := hcl.Range{}
+		if d.Subject != nil {
+			r = *d.Subject
+		}
+		c.add(severity, plain(d.Summary), d.Detail, r)
+	}
+}
+
+// plain is the summary of an HCL diagnostic, in short.
+func plain(summary string) string {
+	switch summary {
+	case "Error in function call", "Invalid function argument":
+		return "Wrong function argument"
+	case "Unsupported attribute":
+		return "Unknown reference"
+	}
+	fields := strings.Fields(summary)
+	return strings.Join(fields[:min(6, len(fields))], " ")
 }

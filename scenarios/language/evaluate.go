@@ -11,7 +11,7 @@ import (
 
 // eval evaluates an expression. False means that it has no value, and that the reason
 // has been reported: here, or where what it refers to was declared.
-func (l *loader) eval(e hcl.Expression, sc scope) (cty.Value, bool) {
+func (l *reader) eval(e hcl.Expression, sc scope) (cty.Value, bool) {
 	refs := e.Variables()
 	if !l.checkRefs(refs, sc) {
 		l.silent = true
@@ -36,7 +36,7 @@ func (l *loader) eval(e hcl.Expression, sc scope) (cty.Value, bool) {
 
 // dynamicContext holds the values that the dynamic blocks of a body need to expand.
 // Mistakes in their references are reported when they are expanded.
-func (l *loader) dynamicContext(body hcl.Body, sc scope) *hcl.EvalContext {
+func (l *reader) dynamicContext(body hcl.Body, sc scope) *hcl.EvalContext {
 	var refs []hcl.Traversal
 	for _, t := range dynamicRefs(body, 0) {
 		root := t.RootName()
@@ -76,7 +76,7 @@ func dynamicRefs(body hcl.Body, depth int) []hcl.Traversal {
 }
 
 // contextFor is the values that references need.
-func (l *loader) contextFor(refs []hcl.Traversal, sc scope) *hcl.EvalContext {
+func (l *reader) contextFor(refs []hcl.Traversal, sc scope) *hcl.EvalContext {
 	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: l.functions}
 	locals := map[string]cty.Value{}
 	for _, t := range refs {
@@ -116,28 +116,20 @@ func (l *loader) contextFor(refs []hcl.Traversal, sc scope) *hcl.EvalContext {
 }
 
 // root is the value behind the first word of a reference.
-func (l *loader) root(name string) (cty.Value, bool) {
+func (l *reader) root(name string) (cty.Value, bool) {
 	if v, ok := l.roots[name]; ok {
 		return v, true
 	}
-	var v cty.Value
-	switch {
-	case name == "var":
-		v = cty.ObjectVal(l.variables)
-	case name == "network" && l.stage > stageNetwork:
-		v = l.networkValue()
-	case slices.Contains(objectKinds, name) && l.stage > stageOf(name):
-		v = l.objects(name)
-	default:
+	if name != "var" && (name != "network" && !slices.Contains(objectKinds, name) || l.stage <= stageOf(name)) {
 		return cty.NilVal, false
 	}
-	l.roots[name] = v
-	return v, true
+	l.roots[name] = l.valueOf(name)
+	return l.roots[name], true
 }
 
 // improve rewords an HCL diagnostic about a value and adds the nearest
 // name, which HCL does not know for attributes of objects.
-func (l *loader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalContext) {
+func (l *reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalContext) {
 	if d.Subject == nil {
 		return
 	}
@@ -162,7 +154,7 @@ func (l *loader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalC
 }
 
 // improveStep finds the step of a reference that does not resolve.
-func (l *loader) improveStep(d *hcl.Diagnostic, t hcl.Traversal, ctx *hcl.EvalContext) {
+func (l *reader) improveStep(d *hcl.Diagnostic, t hcl.Traversal, ctx *hcl.EvalContext) {
 	for i := 1; i < len(t); i++ {
 		v, diags := t[:i].TraverseAbs(ctx)
 		if diags.HasErrors() || v.IsNull() || !v.IsKnown() {
@@ -205,28 +197,6 @@ func attributesOf(v cty.Value) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-const summaryBudget = "Too much to evaluate"
-
-// plain is the summary and detail of an HCL diagnostic, in short.
-func plain(d *hcl.Diagnostic) (summary, detail string) {
-	summary, detail = d.Summary, d.Detail
-	switch {
-	case strings.Contains(detail, errBudget.Error()):
-		return summaryBudget, "The expressions of this scenario do too much. Loop over less, or build less text."
-	case summary == "Error in function call" || summary == "Invalid function argument":
-		summary = "Wrong function argument"
-	case summary == "Unsupported attribute":
-		summary = "Unknown reference"
-	}
-	if strings.Contains(detail, strings.TrimPrefix(instancesFunc, "\x00")) {
-		detail = "This value cannot be used with a splat. Use it without [*]."
-	}
-	if fields := strings.Fields(summary); len(fields) > 6 {
-		summary = strings.Join(fields[:6], " ")
-	}
-	return summary, detail
 }
 
 func orText(s, otherwise string) string {

@@ -24,7 +24,7 @@ func (l *loader) evalExpects() {
 	l.places = newPlaces(l.lab())
 	for _, b := range l.blocksOf("expect") {
 		l.declareDynamic(b)
-		c := read[expectBody](l, b, b.scope)
+		c := read[expectBody](l.reader, b, b.scope)
 		if e := l.evalExpect(b, c); e != nil {
 			l.expects = append(l.expects, e)
 		}
@@ -99,31 +99,7 @@ func (l *loader) ttl(e *expect.Reach, a *hcl.Attribute, sc scope) int {
 	return n.Value
 }
 
-// isNull reports an attribute that is null, which counts as not written. That of an
-// expectation may be unknown without each.from; then it is not null.
-func (l *loader) isNull(a *hcl.Attribute, sc scope) bool {
-	if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "each" }) {
-		return false
-	}
-	v, ok := l.eval(a.Expr, sc)
-	return ok && v.IsNull()
-}
-
 var outcomes = []string{string(flow.Connected), string(flow.Refused), string(flow.Timeout), string(flow.Unreachable), string(flow.Reset), string(flow.DNS)}
-
-// word reads one of several words.
-func (l *loader) word(a *hcl.Attribute, what string, sc scope, def string, known, planned []string) string {
-	t := l.text(a, sc)
-	switch {
-	case !t.Set || slices.Contains(known, t.Value):
-		return t.Or(def)
-	case slices.Contains(planned, t.Value):
-		l.notYet(a.Expr.Range(), what, t.Value)
-	default:
-		l.errorf(a.Expr.Range(), "Unknown "+what, "%s is not a valid %s.%s Use %s.", quoteOr(cty.StringVal(t.Value)), what, hint(t.Value, known), words(known))
-	}
-	return def
-}
 
 // dialer is a node, client or pod that dials, with its object, which is each.from.
 type dialer struct {
@@ -138,7 +114,7 @@ func (l *loader) dialers(a *hcl.Attribute, sc scope) ([]dialer, bool) {
 	}
 	var out []dialer
 	for _, o := range objectsIn(v) {
-		place, ok := l.places.place(o)
+		place, ok := l.place(o)
 		switch {
 		case ok:
 			out = append(out, dialer{place, o})
@@ -146,7 +122,7 @@ func (l *loader) dialers(a *hcl.Attribute, sc scope) ([]dialer, bool) {
 			l.silent = true // not resolved, and reported
 			return nil, false
 		default:
-			l.errorf(a.Expr.Range(), "Cannot dial from there", "from must be a pod, node, client or a list of them, not %s.%s", quoteOr(o), l.places.suggest(o))
+			l.errorf(a.Expr.Range(), "Cannot dial from there", "from must be a pod, node, client or a list of them, not %s.%s", quoteOr(o), l.suggest(o))
 			return nil, false
 		}
 	}
@@ -155,19 +131,6 @@ func (l *loader) dialers(a *hcl.Attribute, sc scope) ([]dialer, bool) {
 		return nil, false
 	}
 	return out, true
-}
-
-// objectsIn flattens lists and the instances of pods into single values.
-func objectsIn(v cty.Value) []cty.Value {
-	if v.IsNull() || !isList(v) && !v.Type().IsObjectType() && !v.Type().IsMapType() || isKind(v, objectKinds...) {
-		return []cty.Value{v}
-	}
-	var out []cty.Value
-	for it := v.ElementIterator(); it.Next(); {
-		_, e := it.Element()
-		out = append(out, objectsIn(e)...)
-	}
-	return out
 }
 
 // answers reads the agents that may answer.
@@ -180,7 +143,7 @@ func (l *loader) answers(a *hcl.Attribute, sc scope) []string {
 	for _, o := range objectsIn(v) {
 		name, _ := asText(o)
 		if isKind(o, "pod", "client") {
-			if place, ok := l.places.place(o); ok {
+			if place, ok := l.place(o); ok {
 				name = place.Name
 			}
 		}
@@ -217,7 +180,7 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc scope) [][]n
 		}
 		var prefixes []netip.Prefix
 		for _, o := range objectsIn(v) {
-			list, ok := l.places.prefixes(o)
+			list, ok := l.sourcesOf(o)
 			if !ok {
 				l.errorf(a.Expr.Range(), "Invalid source", "source must be an address, a CIDR, a node, pod or client, or a list of them, not %s. Write source = each.from.ip.", quoteOr(o))
 				return nil
@@ -235,7 +198,7 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc scope) [][]n
 
 // spread reads how answers are balanced.
 func (l *loader) spread(b *block, e *expect.Reach, sc scope) *expect.Spread {
-	c := read[spreadBody](l, b, sc)
+	c := read[spreadBody](l.reader, b, sc)
 	out := &expect.Spread{}
 	tolerance := c.tolerance
 	v, ok := l.value(tolerance, sc)
@@ -288,7 +251,7 @@ func (l *loader) http(c *expectBody, protocol topology.Protocol, sc scope) *expe
 	if protocol != "" && protocol != "http" {
 		l.errorf(b.kindRange, "Protocols differ", "The http block needs protocol \"http\", but it is %q. Remove protocol or the block.", protocol)
 	}
-	bc := read[httpBody](l, b, sc)
+	bc := read[httpBody](l.reader, b, sc)
 	if p := l.text(bc.path, sc); p.Set {
 		if out.Path = p.Value; !strings.HasPrefix(p.Value, "/") || strings.ContainsFunc(p.Value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			l.errorf(rangeOf(p.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")

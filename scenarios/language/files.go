@@ -20,6 +20,8 @@ const (
 	maxFile = 1 << 20
 	// maxDepth bounds how deep brackets nest: the parser recurses.
 	maxDepth = 200
+	// maxOperators bounds one expression: evaluation recurses.
+	maxOperators = 1000
 	// stdinName names standard input in diagnostics.
 	stdinName = "<stdin>"
 )

@@ -22,7 +22,7 @@ import (
 // functions are those that expressions can call: cty's standard library under
 // Terraform's names, addresses, and files of the scenario. None reads a clock, a
 // source of randomness or the environment, so that a file means the same everywhere.
-func functions(files fileReader, work *budget) map[string]function.Function {
+func functions(files fileReader) map[string]function.Function {
 	out := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "chunklist": stdlib.ChunklistFunc,
 		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
@@ -50,6 +50,7 @@ func functions(files fileReader, work *budget) map[string]function.Function {
 		"cidrhost": cidrHost(), "cidrsubnet": cidrSubnet(), "cidrnetmask": cidrNetmask(),
 		"file": fileFunction(files),
 	}
+	work := &budget{maxWork}
 	for name, f := range out {
 		out[name] = work.counted(f)
 	}
@@ -315,7 +316,7 @@ func templateFile(files fileReader, fs map[string]function.Function) function.Fu
 		}
 		path := args[0].AsString()
 		tokens, _ := hclsyntax.LexTemplate([]byte(src), path, hcl.InitialPos)
-		if !checkTokens(&collector{path: func(s string) string { return s }}, tokens) {
+		if tooDeep(tokens) != nil {
 			return cty.NilVal, function.NewArgErrorf(0, "%s nests too deeply", path)
 		}
 		expr, diags := hclsyntax.ParseTemplate([]byte(src), path, hcl.InitialPos)

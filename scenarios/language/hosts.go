@@ -38,7 +38,7 @@ func Hosts(lab *topology.Lab) []byte {
 		}
 		addrs := s.ClusterIPs
 		if len(addrs) == 0 {
-			at, _ := p.listenerOf(s, 0)
+			at, _ := p.listener(s)
 			addrs = at.addrs
 		}
 		write(addrs, names...)

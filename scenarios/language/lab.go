@@ -9,36 +9,12 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// single returns the block of a kind that may occur once.
-func (l *loader) single(kind string) *block {
-	blocks := l.blocksOf(kind)
-	if len(blocks) == 0 {
-		return nil
-	}
-	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
-	}
-	return blocks[0]
-}
-
-// option returns the block of a kind that may occur once inside another block.
-func (l *loader) option(c shape, kind string) *block {
-	blocks := c.body().named(kind)
-	if len(blocks) == 0 {
-		return nil
-	}
-	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
-	}
-	return blocks[0]
-}
-
 func (l *loader) evalNetlab(opts Options) {
 	b := l.single("netlab")
 	if b == nil {
 		return
 	}
-	c := read[netlabBody](l, b, nil)
+	c := read[netlabBody](l.reader, b, nil)
 	if n := l.text(c.name, nil); n.Set {
 		if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(n.Value) {
 			l.errorf(rangeOf(n.Origin), "Invalid name", "The name of a lab is up to 63 of a-z, 0-9 and \"-\", and begins and ends with a letter or digit. Choose another one.")
@@ -165,7 +141,7 @@ func (l *loader) evalProxy() {
 func (l *loader) evalNodes() {
 	for _, b := range l.blocksOf("node") {
 		l.declareDynamic(b)
-		c := read[nodeBody](l, b, b.scope)
+		c := read[nodeBody](l.reader, b, b.scope)
 		l.spec.Nodes = append(l.spec.Nodes, topology.NodeSpec{
 			Name: b.label, Origin: b.origin(), Labels: l.labels(c.labels, b.scope),
 			Zone: l.text(c.zone, b.scope), Address: l.address(c.address, b.scope), Link: l.link(c, b.scope),
@@ -179,7 +155,7 @@ func (l *loader) evalNodes() {
 func (l *loader) evalClients() {
 	for _, b := range l.blocksOf("client") {
 		l.declareDynamic(b)
-		c := read[clientBody](l, b, b.scope)
+		c := read[clientBody](l.reader, b, b.scope)
 		l.spec.Clients = append(l.spec.Clients, topology.ClientSpec{
 			Name: b.label, Origin: b.origin(), Address: l.address(c.address, b.scope), Ports: l.ports(c, b.scope), Link: l.link(c, b.scope),
 		})
@@ -195,7 +171,7 @@ func (l *loader) evalClients() {
 func (l *loader) evalNamespaces() {
 	for _, b := range l.blocksOf("namespace") {
 		l.declareDynamic(b)
-		c := read[namespaceBody](l, b, b.scope)
+		c := read[namespaceBody](l.reader, b, b.scope)
 		l.spec.Namespaces = append(l.spec.Namespaces, topology.NamespaceSpec{
 			Name: b.label, Origin: b.origin(), Labels: l.labels(c.labels, b.scope)})
 	}
@@ -208,18 +184,11 @@ func (l *loader) evalNamespaces() {
 	l.changed()
 }
 
-// declareDynamic records the name of a block that a dynamic block made.
-func (l *loader) declareDynamic(b *block) {
-	if b.scope != nil {
-		l.declare(b.kind, b.label, b.labelRange)
-	}
-}
-
 // ports reads the port blocks of a pod or client.
 func (l *loader) ports(c shape, sc scope) []topology.PortSpec {
 	var out []topology.PortSpec
 	for _, b := range c.body().named("port") {
-		pc := read[portBody](l, b, sc)
+		pc := read[portBody](l.reader, b, sc)
 		out = append(out, topology.PortSpec{
 			Name: b.label, Origin: b.origin(), Port: l.number(pc.port, sc), Protocol: l.text(pc.protocol, sc)})
 	}

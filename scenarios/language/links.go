@@ -3,9 +3,7 @@ package language
 import (
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/topology"
@@ -17,7 +15,7 @@ func (l *loader) link(c shape, sc scope) (out topology.LinkSpec) {
 	if b == nil {
 		return out
 	}
-	bc := read[linkBody](l, b, sc)
+	bc := read[linkBody](l.reader, b, sc)
 	if bc.given == 0 {
 		l.errorf(b.kindRange, "Empty link", "The link block changes nothing. Write, for example, delay = \"20ms\", or remove it.")
 	}
@@ -44,21 +42,6 @@ func (l *loader) link(c shape, sc scope) (out topology.LinkSpec) {
 		}
 	}
 	return out
-}
-
-// delay reads a time such as "20ms".
-func (l *loader) delay(a *hcl.Attribute, sc scope) (out topology.Opt[time.Duration]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	s, _ := asText(v)
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		l.errorf(a.Expr.Range(), "Invalid duration", "%s must be a duration, not %s. Write %s = \"20ms\".", a.Name, quoteOr(v), a.Name)
-		return out
-	}
-	return written(d, a)
 }
 
 // shareOf reads "1%" or 0.01.

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/topology"
@@ -104,46 +103,19 @@ func isSyntax(d Diagnostic) bool {
 	return d.Severity == Error && !slices.Contains([]string{"Unknown block", "Unknown attribute", "Unknown property", "Not supported yet"}, d.Summary)
 }
 
-// stage is a step of evaluation. What a stage declares can be referred to in every
-// later one.
-type stage int
-
-const (
-	stageVariables stage = iota
-	stageNetwork
-	stageNodes
-	stageClients
-	stageNamespaces
-	stagePods
-	stageServices
-	stageLate // what does not affect addresses: commands, routes, policies
-	stageExpects
-)
-
 // loader evaluates one scenario.
 type loader struct {
-	*collector
+	*reader
 	in        *input
 	catalogue topology.Catalogue
-	raw       map[string]hcl.Blocks
-	stage     stage
-	functions map[string]function.Function
 	files     fileReader
-	work      budget
-
-	declared  map[string]map[string]hcl.Range // kind to names
-	poisoned  map[string]bool                 // kind.name whose declaration failed
 	variables map[string]cty.Value
-	locals    map[string]*local
-	calling   []string // locals under evaluation
-	silent    bool     // something was skipped because its cause was reported
 
 	spec     *topology.Spec
 	resolved *topology.Lab // of spec; nil when spec has changed since
 	problems topology.Problems
 	pods     map[string]*podBlock
 	late     []func()
-	roots    map[string]cty.Value // cached objects of a stage
 	places   *places
 	expects  []*expect.Reach
 	matrix   []Axis
@@ -152,11 +124,10 @@ type loader struct {
 
 func newLoader(in *input, c *collector, catalogue topology.Catalogue) *loader {
 	l := &loader{
-		collector: c, in: in, catalogue: catalogue, raw: map[string]hcl.Blocks{}, declared: map[string]map[string]hcl.Range{},
-		poisoned: map[string]bool{}, variables: map[string]cty.Value{}, locals: map[string]*local{},
-		files: fileReader{in.dir, map[string]bool{}}, spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{}, roots: map[string]cty.Value{}, work: budget{maxWork},
+		in: in, catalogue: catalogue, files: fileReader{in.dir, map[string]bool{}}, variables: map[string]cty.Value{},
+		spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{},
 	}
-	l.functions = functions(l.files, &l.work)
+	l.reader = newReader(c, fileSchema(), functions(l.files), l.valueOf)
 	return l
 }
 
@@ -170,8 +141,6 @@ func (l *loader) load(src []byte, name string) {
 	}
 	l.topLevel(body)
 }
-
-func (l *loader) empty() bool { return len(l.raw) == 0 }
 
 // evaluate runs the stages. Each reports all its mistakes; what depends on a
 // mistake of an earlier one is skipped silently.
@@ -212,11 +181,6 @@ func (l *loader) evaluate(opts Options) {
 	}
 }
 
-func (l *loader) enter(s stage) {
-	l.stage = s
-	l.roots = map[string]cty.Value{}
-}
-
 // changed notes that resolved was made from an older spec.
 func (l *loader) changed() { l.resolved = nil }
 
@@ -227,26 +191,4 @@ func (l *loader) lab() *topology.Lab {
 		l.resolved, l.problems = resolve.Lab(l.spec, l.catalogue)
 	}
 	return l.resolved
-}
-
-// hcl adds HCL's own diagnostics.
-func (c *collector) hcl(diags hcl.Diagnostics) {
-	for _, d := range diags {
-		severity := Error
-		if d.Severity == hcl.DiagWarning {
-			severity = Warning
-		}
-		r := hcl.Range{}
-		if d.Subject != nil {
-			r = *d.Subject
-		}
-		summary, detail := plain(d)
-		if summary == summaryBudget {
-			if c.spent {
-				continue // everything after the first fails too
-			}
-			c.spent = true
-		}
-		c.add(severity, summary, detail, r)
-	}
 }

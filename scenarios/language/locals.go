@@ -19,7 +19,7 @@ type local struct {
 	size   int
 }
 
-func (l *loader) collectLocals() {
+func (l *reader) collectLocals() {
 	for _, b := range l.blocksOf("locals") {
 		attrs, diags := b.body.JustAttributes()
 		l.hcl(diags)
@@ -35,7 +35,7 @@ func (l *loader) collectLocals() {
 }
 
 // evalLocal evaluates a local value at the first reference to it.
-func (l *loader) evalLocal(name string, r hcl.Range) bool {
+func (l *reader) evalLocal(name string, r hcl.Range) bool {
 	lo := l.locals[name]
 	if lo == nil {
 		l.errorf(r, "Unknown local value", "There is no local value %q.%s Declare it in a locals block.", name,
@@ -77,7 +77,7 @@ func (l *loader) evalLocal(name string, r hcl.Range) bool {
 	return !lo.failed
 }
 
-func (l *loader) allLocals() bool {
+func (l *reader) allLocals() bool {
 	ok := true
 	for _, name := range slices.Sorted(maps.Keys(l.locals)) {
 		ok = l.evalLocal(name, l.locals[name].attr.NameRange) && ok
@@ -86,4 +86,4 @@ func (l *loader) allLocals() bool {
 }
 
 // evalUnusedLocals finds the mistakes in local values that nothing refers to.
-func (l *loader) evalUnusedLocals() { l.allLocals() }
+func (l *reader) evalUnusedLocals() { l.allLocals() }

@@ -102,7 +102,7 @@ func (l *loader) evalMatrix() {
 	if b == nil {
 		return
 	}
-	c := read[matrixBody](l, b, b.scope)
+	c := read[matrixBody](l.reader, b, b.scope)
 	for _, axis := range c.schema().attrs {
 		a := *axis.at
 		values := l.strings(a, b.scope)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/scenarios/expect"
@@ -101,23 +100,6 @@ func (l *loader) bound(e *expect.Reach, c *expectBody, kind, example string, sc 
 		return nil
 	}
 	return out
-}
-
-// factor reads a positive number.
-func (l *loader) factor(a *hcl.Attribute, sc scope) float64 {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return 0
-	}
-	if v.Type() != cty.Number {
-		l.wrongType(a, "a number", "2", v)
-		return 0
-	}
-	f, _ := v.AsBigFloat().Float64()
-	if f <= 0 {
-		l.errorf(a.Expr.Range(), "Factor out of range", "%s is a factor above 0. Write %s = 2.", a.Name, a.Name)
-	}
-	return f
 }
 
 // bitRate reads a rate as tc does: a number with bit, kbit, mbit or gbit, in powers of

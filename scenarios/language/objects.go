@@ -15,6 +15,17 @@ type podBlock struct {
 	keys []string
 }
 
+// valueOf is what a reference that begins with var, network or a kind of object goes into.
+func (l *loader) valueOf(kind string) cty.Value {
+	switch kind {
+	case "var":
+		return cty.ObjectVal(l.variables)
+	case "network":
+		return l.networkValue()
+	}
+	return l.objects(kind)
+}
+
 func (l *loader) networkValue() cty.Value {
 	n := l.lab().Network
 	first := func(p []netip.Prefix) cty.Value {

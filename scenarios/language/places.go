@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/topology"
 )
@@ -44,23 +42,19 @@ func newPlaces(lab *topology.Lab) *places {
 	return p
 }
 
-// of finds what an object of an expression stands for; nil if it is not one or was
-// not resolved.
-func (p *places) of(v cty.Value) any {
-	if !isKind(v, "node", "client", "pod", "service") {
-		return nil
-	}
-	name, key := textOf(v, "name"), textOf(v, "namespace")+"/"+textOf(v, "name")
-	switch textOf(v, "kind") {
+// object finds a node, client, pod or service; nil if there is none.
+func (p *places) object(kind, namespace, name string) any {
+	switch kind {
 	case "node":
 		return orNil(p.nodes[name])
 	case "client":
 		return orNil(p.clients[name])
 	case "pod":
-		return orNil(p.pods[key])
-	default:
-		return orNil(p.services[key])
+		return orNil(p.pods[namespace+"/"+name])
+	case "service":
+		return orNil(p.services[namespace+"/"+name])
 	}
+	return nil
 }
 
 func orNil[T any](p *T) any {
@@ -70,8 +64,9 @@ func orNil[T any](p *T) any {
 	return p
 }
 
-func (p *places) place(v cty.Value) (expect.Place, bool) {
-	switch o := p.of(v).(type) {
+// place is a node, client or pod as expectations name it.
+func (p *places) place(object any) (expect.Place, bool) {
+	switch o := object.(type) {
 	case *topology.Node:
 		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
 	case *topology.Client:
@@ -82,18 +77,14 @@ func (p *places) place(v cty.Value) (expect.Place, bool) {
 	return expect.Place{}, false
 }
 
-// suggest says, as a sentence, how to refer to what a text probably names.
-func (p *places) suggest(v cty.Value) string {
-	name, ok := asText(v)
-	if !ok {
-		return " Refer to one, such as node.node1."
-	}
-	for kind, has := range map[string]bool{"client": p.clients[name] != nil, "node": p.nodes[name] != nil, "pod": p.pods["default/"+name] != nil} {
-		if has {
-			return " Write " + kind + "." + name + " without quotes."
+// kindOf is what a plain name probably means: a client, a node or a pod; "": none of them.
+func (p *places) kindOf(name string) string {
+	for _, kind := range []string{"client", "node", "pod"} {
+		if p.object(kind, topology.DefaultNamespace, name) != nil {
+			return kind
 		}
 	}
-	return " Refer to one, such as node.node1."
+	return ""
 }
 
 // portOf is a port that can be dialed.
@@ -112,13 +103,11 @@ type answering struct {
 	alias string // of a service of type ExternalName
 }
 
-// listener is what answers for an object.
-func (p *places) listener(v cty.Value) (answering, bool) {
-	return p.listenerOf(p.of(v), 0)
-}
-
 // maxAliases bounds a chain of aliases, as resolvers do.
 const maxAliases = 8
+
+// listener is what answers for a node, client, pod or service.
+func (p *places) listener(object any) (answering, bool) { return p.listenerOf(object, 0) }
 
 func (p *places) listenerOf(object any, aliases int) (out answering, ok bool) {
 	var own []topology.Port
@@ -243,33 +232,21 @@ func (p *places) unknownHost(host string) string {
 	return hint(host, p.hosts())
 }
 
-// prefixes is what an object or a text means as the source of a packet. A node means
-// every address that its packets can have: that of the underlay, that of its bridge, from
-// which it reaches its own pods, and that of its vxlan device, from which it reaches
-// the others'.
-func (p *places) prefixes(v cty.Value) ([]netip.Prefix, bool) {
-	var addrs []netip.Addr
-	switch o := p.of(v).(type) {
+// allAddrs are the addresses that packets of an object can have. For a node that is
+// every one of them: that of the underlay, that of its bridge, from which it reaches its own
+// pods, and that of its vxlan device, from which it reaches the others'.
+func allAddrs(object any) (addrs []netip.Addr, ok bool) {
+	switch o := object.(type) {
 	case *topology.Node:
-		addrs = append(addrs, o.Addrs...)
+		addrs = slices.Clone(o.Addrs)
 		for _, share := range o.PodCIDRs {
 			addrs = append(addrs, share.Addr().Next(), share.Addr())
 		}
+		return addrs, true
 	case *topology.Client:
-		addrs = o.Addrs
+		return o.Addrs, true
 	case *topology.Pod:
-		addrs = o.Addrs
-	default:
-		s, ok := asText(v)
-		if !ok {
-			return nil, false
-		}
-		prefix, ok := prefixOf(s)
-		return []netip.Prefix{prefix}, ok
+		return o.Addrs, true
 	}
-	var out []netip.Prefix
-	for _, a := range addrs {
-		out = append(out, netip.PrefixFrom(a, a.BitLen()))
-	}
-	return out, true
+	return nil, false
 }

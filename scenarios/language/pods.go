@@ -76,7 +76,7 @@ func (l *loader) evalPod(b *block) {
 }
 
 // checkBody reports the mistakes in the shape of a block that cannot be evaluated.
-func (l *loader) checkBody(b *block, sc scope) { read[podBody](l, b, join(b.scope, sc)) }
+func (l *loader) checkBody(b *block, sc scope) { read[podBody](l.reader, b, join(b.scope, sc)) }
 
 func join(a, b scope) scope {
 	if len(a) == 0 {
@@ -89,7 +89,7 @@ func join(a, b scope) scope {
 
 func (l *loader) evalInstance(b *block, key string, index int, inner scope) {
 	sc := join(b.scope, inner)
-	c := read[podBody](l, b, sc)
+	c := read[podBody](l.reader, b, sc)
 	l.pods[b.label].keys = append(l.pods[b.label].keys, key)
 	l.spec.Pods = append(l.spec.Pods, topology.PodSpec{
 		Block: b.label, Key: key, Index: index, Origin: b.origin(),

@@ -17,7 +17,7 @@ import (
 func (l *loader) evalPolicies() {
 	for _, b := range l.blocksOf("policy") {
 		sc := b.scope
-		c := read[policyBody](l, b, sc)
+		c := read[policyBody](l.reader, b, sc)
 		l.spec.Policies = append(l.spec.Policies, topology.PolicySpec{
 			Name: b.label, Origin: b.origin(), Namespace: l.name(c.namespace, "namespace", sc),
 			PodSelector: l.selector(c, c.podSelector, "pod_selector", sc), PolicyTypes: l.texts(c.policyTypes, sc),
@@ -26,7 +26,7 @@ func (l *loader) evalPolicies() {
 	}
 	for _, b := range l.blocksOf("cluster_policy") {
 		sc := b.scope
-		c := read[clusterPolicyBody](l, b, sc)
+		c := read[clusterPolicyBody](l.reader, b, sc)
 		s := topology.ClusterPolicySpec{
 			Name: b.label, Origin: b.origin(), Tier: l.text(c.tier, sc), Priority: l.number(c.priority, sc),
 			Ingress: l.policyRules(c, "ingress", true, sc), Egress: l.policyRules(c, "egress", true, sc),
@@ -70,7 +70,7 @@ func (l *loader) policyRules(c shape, kind string, cluster bool, sc scope) []top
 			rule.Peers = append(rule.Peers, l.policyPeer(pb, sc))
 		}
 		for _, pb := range rc.named("port") {
-			pc := read[policyPortBody](l, pb, sc)
+			pc := read[policyPortBody](l.reader, pb, sc)
 			port := topology.PolicyPortSpec{Port: l.targetPort(pc.port, sc), EndPort: l.number(pc.endPort, sc),
 				Protocol: l.text(pc.protocol, sc), Origin: pb.origin()}
 			if a := pc.port; a != nil && !port.Port.Set && !l.isNull(a, sc) {
@@ -101,7 +101,7 @@ func (l *loader) policyPeer(b *block, sc scope) topology.PeerSpec {
 	if bb == nil {
 		return out
 	}
-	bc := read[ipBlockBody](l, bb, sc)
+	bc := read[ipBlockBody](l.reader, bb, sc)
 	out.Block.Origin = bb.origin()
 	switch a := bc.cidr; {
 	case a == nil:
@@ -153,10 +153,10 @@ func (l *loader) selector(c shape, a *hcl.Attribute, name string, sc scope) (out
 		if a != nil {
 			l.errorf(b.kindRange, "Two selectors", "There is an attribute %s and a block. Remove one of them.", name)
 		}
-		bc := read[labelSelectorBody](l, b, sc)
+		bc := read[labelSelectorBody](l.reader, b, sc)
 		out = topology.SelectorSpec{Set: true, MatchLabels: l.labels(bc.matchLabels, sc), Origin: b.origin()}
 		for _, eb := range bc.named("match_expressions") {
-			ec := read[expressionBody](l, eb, sc)
+			ec := read[expressionBody](l.reader, eb, sc)
 			e := topology.ExpressionSpec{Key: l.text(ec.key, sc), Operator: l.text(ec.operator, sc), Values: l.texts(ec.values, sc), Origin: eb.origin()}
 			for _, x := range []struct {
 				attr   *hcl.Attribute

@@ -38,7 +38,7 @@ func (s stage) String() string {
 
 // checkRefs reports references that do not resolve. False means that the expression has
 // no value, perhaps because what it refers to was reported already.
-func (l *loader) checkRefs(refs []hcl.Traversal, sc scope) bool {
+func (l *reader) checkRefs(refs []hcl.Traversal, sc scope) bool {
 	ok := true
 	total := 0
 	for _, t := range refs {
@@ -57,7 +57,7 @@ func (l *loader) checkRefs(refs []hcl.Traversal, sc scope) bool {
 	return ok
 }
 
-func (l *loader) checkRef(t hcl.Traversal) bool {
+func (l *reader) checkRef(t hcl.Traversal) bool {
 	root := t.RootName()
 	rootRange := t[0].SourceRange()
 	name, nameRange, named := step(t)
@@ -82,7 +82,7 @@ func (l *loader) checkRef(t hcl.Traversal) bool {
 			fix = "It exists in a pod with count."
 		}
 		l.errorf(rootRange, "Unknown reference", "%s is not available here. %s", root, fix)
-	case slices.ContainsFunc(fileSchema().plannedBlocks, func(n nested) bool { return n.name == root }):
+	case slices.ContainsFunc(l.top.plannedBlocks, func(n nested) bool { return n.name == root }):
 		l.notYet(rootRange, "block", root)
 	default:
 		known := append(slices.Clone(objectKinds), "var", "local", "network")
@@ -96,7 +96,7 @@ func (l *loader) checkRef(t hcl.Traversal) bool {
 }
 
 // known reports a name that no block declares.
-func (l *loader) known(kind, name string, r hcl.Range, declare string) bool {
+func (l *reader) known(kind, name string, r hcl.Range, declare string) bool {
 	if _, ok := l.declared[kind][name]; !ok {
 		names := slices.Collect(maps.Keys(l.declared[kind]))
 		l.errorf(r, "Unknown "+kind, "There is no %s %q.%s "+declare, kind, name, hint(name, names), name)
@@ -106,7 +106,7 @@ func (l *loader) known(kind, name string, r hcl.Range, declare string) bool {
 }
 
 // inTime reports a reference to something that is evaluated later.
-func (l *loader) inTime(kind, path string, r hcl.Range) bool {
+func (l *reader) inTime(kind, path string, r hcl.Range) bool {
 	if decided := stageOf(kind); l.stage <= decided {
 		l.errorf(r, "Reference to something later",
 			"%s is known only after %s are evaluated, but this belongs to %s. Use a variable or local value that both can refer to.",
@@ -160,3 +160,19 @@ func pathText(t hcl.Traversal) string {
 	}
 	return b.String()
 }
+
+// stage is a step of evaluation. What a stage declares can be referred to in every
+// later one.
+type stage int
+
+const (
+	stageVariables stage = iota
+	stageNetwork
+	stageNodes
+	stageClients
+	stageNamespaces
+	stagePods
+	stageServices
+	stageLate // what does not affect addresses: commands, routes, policies
+	stageExpects
+)

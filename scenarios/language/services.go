@@ -1,12 +1,6 @@
 package language
 
 import (
-	"strconv"
-	"time"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/netlab/netlab/topology"
 )
 
@@ -25,7 +19,7 @@ func (l *loader) evalServices() {
 
 func (l *loader) evalService(b *block) topology.ServiceSpec {
 	sc := b.scope
-	c := read[serviceBody](l, b, sc)
+	c := read[serviceBody](l.reader, b, sc)
 	s := topology.ServiceSpec{
 		Name: b.label, Origin: b.origin(),
 		Namespace: l.name(c.namespace, "namespace", sc), Type: l.text(c.typ, sc),
@@ -45,7 +39,7 @@ func (l *loader) evalService(b *block) topology.ServiceSpec {
 		s.Selector, s.SelectorOrigin = l.labels(a, sc), originOf(a.Expr.Range())
 	}
 	if sb := l.option(c, "selector"); sb != nil {
-		selector := read[serviceSelectorBody](l, sb, sc)
+		selector := read[serviceSelectorBody](l.reader, sb, sc)
 		if c.selector != nil {
 			l.errorf(sb.kindRange, "Two selectors", "Service %q has a selector attribute and a selector block. Remove one of them.", b.label)
 		}
@@ -58,40 +52,13 @@ func (l *loader) evalService(b *block) topology.ServiceSpec {
 		s.Endpoints = append(s.Endpoints, l.endpoint(eb, sc))
 	}
 	for _, pb := range c.named("port") {
-		pc := read[servicePortBody](l, pb, sc)
+		pc := read[servicePortBody](l.reader, pb, sc)
 		s.Ports = append(s.Ports, topology.ServicePortSpec{
 			Name: pb.label, Origin: pb.origin(), Port: l.number(pc.port, sc), TargetPort: l.targetPort(pc.targetPort, sc),
 			NodePort: l.number(pc.nodePort, sc), Protocol: l.text(pc.protocol, sc),
 		})
 	}
 	return s
-}
-
-// targetPort reads a number or a name.
-func (l *loader) targetPort(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	if v.Type() == cty.Number {
-		n := l.number(a, sc)
-		if !n.Set {
-			return out
-		}
-		return written(strconv.Itoa(n.Value), a)
-	}
-	if s, ok := asText(v); ok {
-		return written(s, a)
-	}
-	l.wrongType(a, "the number or name of a port", `"http"`, v)
-	return out
-}
-
-// oneOfTwo reports two attributes that say the same thing.
-func (l *loader) oneOfTwo(a, b *hcl.Attribute) {
-	if a != nil && b != nil {
-		l.errorf(b.NameRange, "Given twice", "%s and %s say the same thing. Remove one of them.", a.Name, b.Name)
-	}
 }
 
 // loadBalancer reads load_balancer_ip and the load_balancer block.
@@ -102,7 +69,7 @@ func (l *loader) loadBalancer(s *topology.ServiceSpec, c *serviceBody, sc scope)
 	if b == nil {
 		return
 	}
-	bc := read[loadBalancerBody](l, b, sc)
+	bc := read[loadBalancerBody](l.reader, b, sc)
 	ip := bc.ip
 	l.oneOfTwo(ip, bc.ips)
 	if ip == nil {
@@ -124,35 +91,16 @@ func (l *loader) sessionAffinity(s *topology.ServiceSpec, c *serviceBody, sc sco
 	if b == nil {
 		return
 	}
-	bc := read[sessionAffinityBody](l, b, sc)
+	bc := read[sessionAffinityBody](l.reader, b, sc)
 	s.AffinitySeconds = l.seconds(bc.timeout, sc)
 	if a == nil {
 		s.SessionAffinity = topology.Opt[string]{Value: "ClientIP", Set: true, Origin: b.origin()}
 	}
 }
 
-// seconds reads a whole number of seconds, or a duration such as "3h".
-func (l *loader) seconds(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	if text, ok := asText(v); ok {
-		d, err := time.ParseDuration(text)
-		if err == nil && d%time.Second == 0 {
-			return written(int(d/time.Second), a)
-		}
-		if err == nil {
-			l.errorf(a.Expr.Range(), "Invalid duration", "%s must be whole seconds, not %s. Write %s = 10.", a.Name, quoteOr(v), a.Name)
-			return out
-		}
-	}
-	return l.number(a, sc)
-}
-
 // endpoint reads an endpoint block.
 func (l *loader) endpoint(b *block, sc scope) topology.EndpointSpec {
-	c := read[endpointBody](l, b, sc)
+	c := read[endpointBody](l.reader, b, sc)
 	e := topology.EndpointSpec{
 		Origin:  b.origin(),
 		Address: l.address(c.address, sc), Pod: l.podName(c.pod, sc), Node: l.name(c.node, "node", sc),
@@ -168,24 +116,8 @@ func (l *loader) endpoint(b *block, sc scope) topology.EndpointSpec {
 		e.Pod.Origin = originOf(a.Expr.Range())
 	}
 	if hb := l.option(c, "hints"); hb != nil {
-		hc := read[hintsBody](l, hb, sc)
+		hc := read[hintsBody](l.reader, hb, sc)
 		e.ForZones, e.ForNodes = l.texts(hc.zones, sc), l.names(hc.nodes, "node", sc)
 	}
 	return e
-}
-
-// podName reads a reference to a pod as namespace/name.
-func (l *loader) podName(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	if isKind(v, "pod") {
-		return written(textOf(v, "namespace")+"/"+textOf(v, "name"), a)
-	}
-	if s, ok := asText(v); ok {
-		return written(s, a)
-	}
-	l.errorf(a.Expr.Range(), "Wrong type", "pod must be one pod, not %s. Write pod = pod.NAME, or pod.NAME[0] where it has instances.", describe(v))
-	return out
 }

@@ -81,7 +81,7 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 	if s, ok := asText(v); ok {
 		return r.text(s)
 	}
-	at, ok := r.places.listener(v)
+	at, ok := r.places.listener(r.object(v))
 	name, ports := at.name, at.ports
 	switch {
 	case !ok && isKind(v, "node", "client", "pod", "service"):
@@ -239,4 +239,38 @@ func cutPort(s string) (host, port string, ok bool) {
 	}
 	host, port, _ = strings.Cut(s, ":")
 	return host, port, true
+}
+
+// object is what an object of an expression stands for; nil if it is not one, or was not
+// resolved.
+func (l *loader) object(v cty.Value) any {
+	if !isKind(v, "node", "client", "pod", "service") {
+		return nil
+	}
+	return l.places.object(textOf(v, "kind"), textOf(v, "namespace"), textOf(v, "name"))
+}
+
+func (l *loader) place(v cty.Value) (expect.Place, bool) { return l.places.place(l.object(v)) }
+
+// suggest says, as a sentence, how to refer to what a text probably names.
+func (l *loader) suggest(v cty.Value) string {
+	name, ok := asText(v)
+	if kind := l.places.kindOf(name); ok && kind != "" {
+		return " Write " + kind + "." + name + " without quotes."
+	}
+	return " Refer to one, such as node.node1."
+}
+
+// sourcesOf is what an object or a text means as the source of a packet.
+func (l *loader) sourcesOf(v cty.Value) (out []netip.Prefix, ok bool) {
+	addrs, ok := allAddrs(l.object(v))
+	if !ok {
+		s, _ := asText(v)
+		prefix, ok := prefixOf(s)
+		return []netip.Prefix{prefix}, ok
+	}
+	for _, a := range addrs {
+		out = append(out, netip.PrefixFrom(a, a.BitLen()))
+	}
+	return out, true
 }

@@ -25,35 +25,6 @@ type given struct {
 	from  string
 }
 
-// declareAll records every name that the blocks declare, so that a reference to a later
-// stage can be told from a reference to nothing.
-func (l *loader) declareAll() {
-	for kind, blocks := range l.raw {
-		l.declared[kind] = map[string]hcl.Range{}
-		for _, b := range blocks {
-			if b.Type != "dynamic" && len(b.Labels) > 0 {
-				l.declare(kind, b.Labels[0], b.LabelRanges[0])
-			}
-		}
-	}
-}
-
-// declare records a name; a second declaration of a variable, pod or local is an
-// error here. Package topology checks nodes and the like.
-func (l *loader) declare(kind, name string, r hcl.Range) {
-	first, ok := l.declared[kind][name]
-	if !ok {
-		if l.declared[kind] == nil {
-			l.declared[kind] = map[string]hcl.Range{}
-		}
-		l.declared[kind][name] = r
-		return
-	}
-	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
-		l.errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, seenFrom(first, r))
-	}
-}
-
 func (l *loader) evalVariables(opts Options) {
 	values := l.givenValues(opts)
 	seen := map[string]bool{}
@@ -73,7 +44,7 @@ func (l *loader) evalVariables(opts Options) {
 }
 
 func (l *loader) evalVariable(b *block, g *given) (cty.Value, bool) {
-	c := read[variableBody](l, b, nil)
+	c := read[variableBody](l.reader, b, nil)
 	typ, defaults, ok := cty.DynamicPseudoType, (*typeexpr.Defaults)(nil), true
 	if a := c.typ; a != nil {
 		var diags hcl.Diagnostics
@@ -128,7 +99,7 @@ func (l *loader) fromOutside(b *block, g given, want cty.Type, defaults *typeexp
 		src := []byte(v.AsString())
 		tokens, _ := hclsyntax.LexExpression(src, g.from, hcl.InitialPos)
 		e, diags := hclsyntax.ParseExpression(nil, g.from, hcl.InitialPos)
-		if checkTokens(&collector{path: l.path}, tokens) {
+		if tooDeep(tokens) == nil {
 			e, diags = hclsyntax.ParseExpression(src, g.from, hcl.InitialPos)
 		}
 		if !diags.HasErrors() {
@@ -157,7 +128,7 @@ func (l *loader) convertTo(v cty.Value, typ cty.Type, defaults *typeexpr.Default
 func (l *loader) validate(b *block, c *variableBody, v cty.Value) bool {
 	ok := true
 	for _, vb := range c.named("validation") {
-		vc := read[validationBody](l, vb, nil)
+		vc := read[validationBody](l.reader, vb, nil)
 		cond, message := vc.condition, vc.errorMessage
 		if cond == nil || message == nil {
 			l.errorf(vb.kindRange, "Incomplete validation", "A validation needs condition and error_message. Add what is missing.")
@@ -187,14 +158,6 @@ func (l *loader) validate(b *block, c *variableBody, v cty.Value) bool {
 		}
 	}
 	return ok
-}
-
-func asText(v cty.Value) (string, bool) {
-	v, _ = v.Unmark()
-	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		return "", false
-	}
-	return v.AsString(), true
 }
 
 // givenValues gathers the values from outside: environment, automatic files, named
