@@ -271,22 +271,22 @@ func (s schema) instead(name string) string {
 	if len(s.attrNames()) > 0 || len(blocks) == 0 {
 		return orKnown(name, s.attrNames())
 	}
-	if h := hint(name, blocks); h != "" {
+	if h := topology.DidYouMean(name, blocks); h != "" {
 		return h + " That is a block, without the equals sign."
 	}
-	return fmt.Sprintf(" It has blocks only: %s.", words(slices.Sorted(slices.Values(blocks))))
+	return fmt.Sprintf(" It has blocks only: %s.", topology.OneOf(slices.Sorted(slices.Values(blocks))))
 }
 
 // orKnown suggests the nearest name, else lists what there is.
 func orKnown(name string, known []string) string {
-	if h := hint(name, known); h != "" {
+	if h := topology.DidYouMean(name, known); h != "" {
 		return h
 	}
 	if len(known) == 0 {
 		return " It takes none; remove it."
 	}
 	known = slices.Sorted(slices.Values(known))
-	return fmt.Sprintf(" Use %s.", words(known))
+	return fmt.Sprintf(" Use %s.", topology.OneOf(known))
 }
 
 // single returns the block of a kind that may occur once.
@@ -296,7 +296,7 @@ func (l *reader) single(kind string) *block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
+		l.errorf(b.kindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, originOf(blocks[0].kindRange).SeenFrom(originOf(b.kindRange)))
 	}
 	return blocks[0]
 }
@@ -308,7 +308,7 @@ func (l *reader) option(c shape, kind string) *block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
+		l.errorf(b.kindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, originOf(blocks[0].kindRange).SeenFrom(originOf(b.kindRange)))
 	}
 	return blocks[0]
 }
@@ -338,7 +338,7 @@ func (l *reader) declare(kind, name string, r hcl.Range) {
 		return
 	}
 	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
-		l.errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, seenFrom(first, r))
+		l.errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, originOf(first).SeenFrom(originOf(r)))
 	}
 }
 

@@ -372,7 +372,7 @@ func (l *reader) word(a *hcl.Attribute, what string, sc scope, def string, known
 	case slices.Contains(planned, t.Value):
 		l.notYet(a.Expr.Range(), what, t.Value)
 	default:
-		l.errorf(a.Expr.Range(), "Unknown "+what, "%s is not a valid %s.%s Use %s.", quoteOr(cty.StringVal(t.Value)), what, hint(t.Value, known), words(known))
+		l.errorf(a.Expr.Range(), "Unknown "+what, "%s is not a valid %s.%s Use %s.", quoteOr(cty.StringVal(t.Value)), what, topology.DidYouMean(t.Value, known), topology.OneOf(known))
 	}
 	return def
 }

@@ -238,30 +238,6 @@ func originOf(r hcl.Range) topology.Origin {
 	return topology.Origin{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column, EndLine: r.End.Line, EndColumn: r.End.Column}
 }
 
-// seenFrom describes a place relative to another one, for a sentence.
-func seenFrom(r, here hcl.Range) string {
-	if r.Filename != here.Filename {
-		return fmt.Sprintf("at %s:%d", r.Filename, r.Start.Line)
-	}
-	return fmt.Sprintf("on line %d", r.Start.Line)
-}
-
-// hint suggests the nearest known name, with a leading space; else "".
-func hint(name string, known []string) string {
-	if n := topology.Nearest(name, known); n != "" {
-		return fmt.Sprintf(" Did you mean %q?", n)
-	}
-	return ""
-}
-
-// words lists known names for a sentence.
-func words(known []string) string {
-	if len(known) < 2 {
-		return strings.Join(known, "")
-	}
-	return strings.Join(known[:len(known)-1], ", ") + " or " + known[len(known)-1]
-}
-
 // hcl adds HCL's own diagnostics.
 func (c *collector) hcl(diags hcl.Diagnostics) {
 	for _, d := range diags {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/netlab/netlab/topology"
 )
 
 // eval evaluates an expression. False means that it has no value, and that the reason
@@ -140,7 +142,7 @@ func (l *reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalC
 		name = strings.TrimSpace(name)
 		known := functionNames(l.functions)
 		d.Summary = "Unknown function"
-		d.Detail = fmt.Sprintf("There is no function %q.%s", name, orText(hint(name, known), " Remove the call; the functions are those of Terraform that need no clock, randomness or environment."))
+		d.Detail = fmt.Sprintf("There is no function %q.%s", name, orText(topology.DidYouMean(name, known), " Remove the call; the functions are those of Terraform that need no clock, randomness or environment."))
 	case "Unsupported attribute", "Missing map element", "Invalid index":
 		for _, t := range refs {
 			r := t.SourceRange()

@@ -151,7 +151,7 @@ func (l *loader) answers(a *hcl.Attribute, sc scope) []string {
 			if isKind(o, "pod", "client") {
 				l.errorf(a.Expr.Range(), "Nothing listens there", "%s %q has no port, so it cannot answer. Give it a port block.", describe(o)[2:], textOf(o, "name"))
 			} else {
-				l.errorf(a.Expr.Range(), "Cannot answer", "answer must be a pod, a client or a list of them, not %s.%s", quoteOr(o), hint(name, l.places.agents))
+				l.errorf(a.Expr.Range(), "Cannot answer", "answer must be a pod, a client or a list of them, not %s.%s", quoteOr(o), topology.DidYouMean(name, l.places.agents))
 			}
 			continue
 		}
@@ -229,7 +229,7 @@ func (l *loader) spread(b *block, e *expect.Reach, sc scope) *expect.Spread {
 			k, n := it.Element()
 			name := k.AsString()
 			if n.IsNull() || n.Type() != cty.Number || n.AsBigFloat().Sign() <= 0 || !slices.Contains(e.Answers, name) {
-				l.errorf(w.Expr.Range(), "Invalid weight", "The weight of %q must be a positive number for one of answer.%s", name, hint(name, e.Answers))
+				l.errorf(w.Expr.Range(), "Invalid weight", "The weight of %q must be a positive number for one of answer.%s", name, topology.DidYouMean(name, e.Answers))
 				continue
 			}
 			out.Weights[name], _ = n.AsBigFloat().Float64()

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
+
+	"github.com/netlab/netlab/topology"
 )
 
 const (
@@ -47,16 +49,16 @@ type input struct {
 }
 
 // readInput finds and reads the files of a path. The collector has the errors.
-func readInput(path string, opts Options) (*input, *collector) {
+func readInput(path string, stdin io.Reader) (*input, *collector) {
 	in := &input{sources: map[string][]byte{}}
 	if path == "-" {
 		in.name, in.dir, in.files = "stdin", ".", []string{stdinName}
 		c := newCollector(in.dir, in.sources)
-		if opts.Stdin == nil {
+		if stdin == nil {
 			c.errorf(hcl.Range{}, "No standard input", "Standard input is empty. Name a file.")
 			return in, c
 		}
-		src, err := readLimited(opts.Stdin)
+		src, err := readLimited(stdin)
 		if err != nil {
 			c.errorf(hcl.Range{Filename: stdinName}, "Cannot read scenario", "%s. Give a smaller one.", err)
 		}
@@ -223,7 +225,7 @@ func nearFile(path string) string {
 			known = append(known, e.Name())
 		}
 	}
-	if h := hint(filepath.Base(path), known); h != "" {
+	if h := topology.DidYouMean(filepath.Base(path), known); h != "" {
 		return h
 	}
 	return " Name a file or folder that exists."

@@ -68,7 +68,7 @@ func (s *Scenario) Path(file string) string {
 // Origins name files by their base name, so that the same scenario resolves to the
 // same values in any folder. Diagnostics name them by a path that can be opened.
 func Load(path string, opts Options) (*Scenario, Diagnostics) {
-	in, c := readInput(path, opts)
+	in, c := readInput(path, opts.Stdin)
 	return load(in, c, opts)
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/netlab/netlab/topology"
 )
 
 // local is one local value. It is evaluated when something refers to it for the first
@@ -26,7 +28,7 @@ func (l *reader) collectLocals() {
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
 			if first, ok := l.locals[name]; ok {
 				l.errorf(attrs[name].NameRange, "Duplicate local value", "The local value %q was already declared %s. Rename or remove one of them.",
-					name, seenFrom(first.attr.NameRange, attrs[name].NameRange))
+					name, originOf(first.attr.NameRange).SeenFrom(originOf(attrs[name].NameRange)))
 				continue
 			}
 			l.locals[name] = &local{attr: attrs[name], value: cty.DynamicVal}
@@ -39,7 +41,7 @@ func (l *reader) evalLocal(name string, r hcl.Range) bool {
 	lo := l.locals[name]
 	if lo == nil {
 		l.errorf(r, "Unknown local value", "There is no local value %q.%s Declare it in a locals block.", name,
-			hint(name, slices.Collect(maps.Keys(l.locals))))
+			topology.DidYouMean(name, slices.Collect(maps.Keys(l.locals))))
 		return false
 	}
 	if lo.done {

@@ -55,7 +55,7 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 		if at, known = p.lookup(host, topology.DefaultNamespace); !known {
 			var in []string
 			if at, in = p.lookupAnywhere(lab, host); len(in) > 1 {
-				return expect.Target{}, "", fmt.Errorf("%s is in several namespaces; write %s", host, words(in))
+				return expect.Target{}, "", fmt.Errorf("%s is in several namespaces; write %s", host, topology.OneOf(in))
 			}
 			known = len(in) == 1
 		}

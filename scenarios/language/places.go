@@ -229,7 +229,7 @@ func (p *places) unknownHost(host string) string {
 			return " Did you mean \"" + known + "\"?"
 		}
 	}
-	return hint(host, p.hosts())
+	return topology.DidYouMean(host, p.hosts())
 }
 
 // allAddrs are the addresses that packets of an object can have. For a node that is

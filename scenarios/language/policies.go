@@ -225,7 +225,7 @@ func (l *loader) selectorFields(a *hcl.Attribute, v cty.Value) bool {
 	good := true
 	for _, name := range slices.Sorted(maps.Keys(v.AsValueMap())) {
 		if known := selectorFieldNames(); !slices.Contains(known, name) {
-			l.errorf(a.Expr.Range(), "Unknown field of selector", "A selector is a map of labels, or has %s: %q is neither.%s", words(known), name, orKnown(name, known))
+			l.errorf(a.Expr.Range(), "Unknown field of selector", "A selector is a map of labels, or has %s: %q is neither.%s", topology.OneOf(known), name, orKnown(name, known))
 			good = false
 		}
 	}

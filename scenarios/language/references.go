@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/netlab/netlab/topology"
 )
 
 // objectKinds are the blocks with a label that expressions can refer to.
@@ -87,7 +89,7 @@ func (l *reader) checkRef(t hcl.Traversal) bool {
 	default:
 		known := append(slices.Clone(objectKinds), "var", "local", "network")
 		if !named {
-			l.errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orText(hint(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
+			l.errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orText(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
 			return false
 		}
 		l.errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orKnown(root, known))
@@ -99,7 +101,7 @@ func (l *reader) checkRef(t hcl.Traversal) bool {
 func (l *reader) known(kind, name string, r hcl.Range, declare string) bool {
 	if _, ok := l.declared[kind][name]; !ok {
 		names := slices.Collect(maps.Keys(l.declared[kind]))
-		l.errorf(r, "Unknown "+kind, "There is no %s %q.%s "+declare, kind, name, hint(name, names), name)
+		l.errorf(r, "Unknown "+kind, "There is no %s %q.%s "+declare, kind, name, topology.DidYouMean(name, names), name)
 		return false
 	}
 	return !l.poisoned[kind+"."+name]

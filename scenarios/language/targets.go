@@ -123,7 +123,7 @@ func (r *targetReader) choose(name string, ports []portOf) (uint16, topology.Pro
 	case len(fits) == 1, len(fits) > 1 && r.port != "":
 		return fits[0].number, fits[0].protocol, true
 	case len(fits) > 1:
-		r.errorf(r.at, "Which port?", "%s has the ports %s. Add port = %q.", name, words(known), known[0])
+		r.errorf(r.at, "Which port?", "%s has the ports %s. Add port = %q.", name, topology.OneOf(known), known[0])
 		return 0, "", false
 	case r.port == "":
 		what := "port"
@@ -197,7 +197,7 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		}
 		names = append(names, p.name)
 	}
-	r.errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, hint(port, names))
+	r.errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, names))
 	return t, "", false
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/netlab/netlab/topology"
 )
 
 // envPrefix begins the environment variables that set variables.
@@ -190,7 +192,7 @@ func (l *loader) givenValues(opts Options) map[string]*given {
 	for _, name := range slices.Sorted(maps.Keys(opts.Vars)) {
 		if _, ok := declared[name]; !ok {
 			l.errorf(hcl.Range{}, "Unknown variable", "--var %s: there is no variable %q.%s Declare it with variable %q {}.", name, name,
-				hint(name, slices.Collect(maps.Keys(declared))), name)
+				topology.DidYouMean(name, slices.Collect(maps.Keys(declared))), name)
 		}
 		out[name] = &given{value: cty.StringVal(opts.Vars[name]), raw: true, from: "--var " + name}
 	}
@@ -211,7 +213,7 @@ func (l *loader) varFile(out map[string]*given, name string, src []byte, strict 
 		if _, ok := l.declared["variable"][key]; !ok {
 			if strict {
 				l.warnf(a.NameRange, "Unknown variable", "There is no variable %q.%s Declare it with variable %q {}.", key,
-					hint(key, slices.Collect(maps.Keys(l.declared["variable"]))), key)
+					topology.DidYouMean(key, slices.Collect(maps.Keys(l.declared["variable"]))), key)
 			}
 			continue
 		}
