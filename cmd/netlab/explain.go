@@ -9,7 +9,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
-	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -70,11 +70,11 @@ func (u *ui) explain(o explainOptions) error {
 	if !slices.Contains([]topology.Protocol{"", topology.TCP, topology.UDP, topology.SCTP}, protocol) {
 		return usage(fmt.Errorf("--protocol %s is not a protocol of services", protocol), "write tcp, udp or sctp")
 	}
-	from, err := language.Dialer(s.Lab, o.from)
+	from, err := names.Dialer(s.Lab, o.from)
 	if err != nil {
 		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
-	to, protocol, err := language.Listener(s.Lab, o.to, protocol)
+	to, protocol, err := names.Listener(s.Lab, o.to, protocol)
 	if err != nil {
 		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}

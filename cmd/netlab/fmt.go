@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 type fmtOptions struct{ check, diff bool }
@@ -25,7 +25,7 @@ Takes files and folders (default: this one); - formats standard input.`,
 			if len(args) == 1 && args[0] == "-" {
 				return u.formatStdin()
 			}
-			paths, err := language.Find(orHere(args))
+			paths, err := source.Find(orHere(args))
 			if err != nil {
 				return usage(err, "name a scenario file")
 			}
@@ -52,8 +52,8 @@ func (u *ui) formatStdin() error {
 }
 
 // formatted is language.Format with diagnostics that name the file.
-func formatted(path string, src []byte) ([]byte, language.Diagnostics) {
-	out, diags := language.Format(src)
+func formatted(path string, src []byte) ([]byte, source.Diagnostics) {
+	out, diags := source.Format(src)
 	for i := range diags {
 		if r := diags[i].Range; r != nil {
 			r.File = path

@@ -9,6 +9,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -131,7 +132,7 @@ func metaOf(s *language.Scenario, p *plan.Plan, name, path string) engine.Meta {
 		panic(err) // strings, numbers and addresses always marshal
 	}
 	return engine.Meta{Name: name, File: absolute(path), Nodes: len(s.Lab.Nodes), Pods: len(s.Lab.Pods),
-		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: language.Hosts(s.Lab)}
+		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: names.Hosts(s.Lab)}
 }
 
 // find resolves the name of a node, client or pod.
@@ -140,19 +141,19 @@ func find(info engine.Info, target string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	var names []language.Called
+	var all []names.Called
 	for _, p := range inv.Places {
-		names = append(names, p.called())
+		all = append(all, p.called())
 	}
-	i, err := language.Lookup(target, names)
+	i, err := names.Lookup(target, all)
 	if err != nil {
 		return place{}, misnamed(err, "see: netlab inspect")
 	}
 	return inv.Places[i], nil
 }
 
-func (p place) called() language.Called {
-	return language.Called{Kind: p.Kind, Name: p.Name, Netns: p.Netns, Namespace: p.Namespace, Block: p.Block, Key: p.Key}
+func (p place) called() names.Called {
+	return names.Called{Kind: p.Kind, Name: p.Name, Netns: p.Netns, Namespace: p.Namespace, Block: p.Block, Key: p.Key}
 }
 
 // inventoryIn decodes the inventory of a lab.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/engine"
-	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // labName turns the name of a lab or its scenario file into the name of the lab. The
@@ -45,7 +45,7 @@ func theLab(args []string) (string, error) {
 	if len(running) <= 1 {
 		return strings.Join(running, ""), nil
 	}
-	if found, err := language.FindIn("."); err == nil {
+	if found, err := source.FindIn("."); err == nil {
 		here := slices.DeleteFunc(slices.Clone(running), func(name string) bool {
 			return !slices.ContainsFunc(found, func(f string) bool { return labName(f) == name })
 		})

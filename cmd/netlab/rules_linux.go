@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/names"
 )
 
 func rulesCommand(u *ui) *cobra.Command {
@@ -81,7 +81,7 @@ func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, n
 			return nil, nil, "", err
 		}
 		if o.target != "" {
-			place, err := language.Dialer(s.Lab, o.target)
+			place, err := names.Dialer(s.Lab, o.target)
 			if err != nil {
 				return nil, nil, "", misnamed(err, "usage: netlab rules -f "+o.file+" TARGET")
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/names"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -81,7 +83,7 @@ func (u *ui) compileVaried(path string, f scenarioFlags, v language.Variation) (
 // misnamed is a usage error about a name in a lab, with what to write instead if that
 // is known, else with the hint.
 func misnamed(err error, hint string) error {
-	var e *language.NameError
+	var e *names.NameError
 	if errors.As(err, &e) {
 		hint = e.Hint
 	}
@@ -102,7 +104,7 @@ func theScenario(args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	found, err := language.FindIn(".")
+	found, err := source.FindIn(".")
 	switch {
 	case err != nil:
 		return "", usage(err, "name a scenario file")

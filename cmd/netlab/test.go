@@ -14,6 +14,7 @@ import (
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/scenarios/suite"
 )
 
@@ -124,7 +125,7 @@ func skippedFiles(report reports.Report) string {
 // testLabs loads all scenarios before anything is built, so that a mistake in one of
 // them is reported first.
 func (u *ui) testLabs(args []string, o testOptions) ([]*suite.Lab, error) {
-	paths, err := language.Find(args)
+	paths, err := source.Find(args)
 	if err != nil {
 		return nil, usage(err, "name a scenario file")
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 func validateCommand(u *ui) *cobra.Command {
@@ -16,7 +17,7 @@ func validateCommand(u *ui) *cobra.Command {
 this one) and globs; - is standard input. Exits 2 when one is invalid. Needs no privileges
 and no kernel.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			paths, err := language.Find(orHere(args))
+			paths, err := source.Find(orHere(args))
 			if err != nil {
 				return usage(err, "name a scenario file")
 			}
@@ -56,7 +57,7 @@ func (u *ui) validateJSON(paths []string, flags scenarioFlags) error {
 	if err != nil {
 		return err
 	}
-	all := language.Diagnostics{}
+	all := source.Diagnostics{}
 	for _, path := range paths {
 		_, diags := language.Load(path, options)
 		all = append(all, diags...)

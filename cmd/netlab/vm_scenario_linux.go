@@ -14,6 +14,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/vm"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // vmTestCommand is the command test with all its flags, in a machine.
@@ -153,7 +154,7 @@ func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (
 		_, _ = said.WriteTo(u.errs)
 		return w, err
 	}
-	found, err := language.Find(paths)
+	found, err := source.Find(paths)
 	if err != nil {
 		return w, usage(err, "name a scenario file")
 	}

@@ -1,4 +1,4 @@
-package language
+package names
 
 import (
 	"fmt"
@@ -29,17 +29,17 @@ func Hosts(lab *topology.Lab) []byte {
 			}
 		}
 	}
-	p := newPlaces(lab)
+	p := New(lab)
 	for _, s := range lab.Services {
 		qualified := s.Name + "." + s.Namespace
-		names := []string{qualified + ".svc." + clusterDomain, qualified + ".svc", qualified}
+		names := []string{qualified + ".svc." + ClusterDomain, qualified + ".svc", qualified}
 		if s.Namespace == topology.DefaultNamespace {
 			names = append(names, s.Name)
 		}
 		addrs := s.ClusterIPs
 		if len(addrs) == 0 {
-			at, _ := p.listener(s)
-			addrs = at.addrs
+			at, _ := p.Listener(s)
+			addrs = at.Addrs
 		}
 		write(addrs, names...)
 	}

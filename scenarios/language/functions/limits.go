@@ -1,4 +1,4 @@
-package language
+package functions
 
 import (
 	"errors"
@@ -12,22 +12,22 @@ import (
 // The limits of a scenario. A lab of thousands of pods fits with room to spare;
 // a slip or a hostile file is rejected before it exhausts memory.
 const (
-	maxInstances = 10_000  // of one block, by count, for_each or dynamic
-	maxPairs     = 100_000 // of one expectation
-	maxValue     = 1 << 18 // bytes and elements of one local value
+	MaxInstances = 10_000  // of one block, by count, for_each or dynamic
+	MaxPairs     = 100_000 // of one expectation
+	MaxValue     = 1 << 18 // bytes and elements of one local value
 )
 
 // The names of functions that instrument adds to expressions; no file can spell them.
 const (
 	loopFunc      = "\x00loop"
 	textFunc      = "\x00text"
-	instancesFunc = "\x00instances"
+	InstancesFunc = "\x00instances"
 )
 
-// instrument prepares the expressions of a native body: what loops and templates
+// Instrument prepares the expressions of a native body: what loops and templates
 // cost is counted, and a splat over the instances of a for_each goes over its
 // values. HCL itself would take the object of the instances for one single value.
-func instrument(root hclsyntax.Node) {
+func Instrument(root hclsyntax.Node) {
 	wrap := func(name string, e hclsyntax.Expression) hclsyntax.Expression {
 		r := e.Range()
 		return &hclsyntax.FunctionCallExpr{Name: name, Args: []hclsyntax.Expression{e}, NameRange: r, OpenParenRange: r, CloseParenRange: r}
@@ -37,7 +37,7 @@ func instrument(root hclsyntax.Node) {
 		case *hclsyntax.ForExpr:
 			e.CollExpr = wrap(loopFunc, e.CollExpr)
 		case *hclsyntax.SplatExpr:
-			e.Source = wrap(instancesFunc, e.Source)
+			e.Source = wrap(InstancesFunc, e.Source)
 		case *hclsyntax.TemplateExpr:
 			for i, p := range e.Parts {
 				if _, literal := p.(*hclsyntax.LiteralValueExpr); !literal && len(e.Parts) > 1 {
@@ -61,12 +61,12 @@ const (
 	elementPrice = 16
 )
 
-var errBudget = errors.New("the expressions of this scenario do too much work")
+var ErrBudget = errors.New("the expressions of this scenario do too much work")
 
 func (b *budget) spend(n int) error {
 	if b.left -= n; b.left < 0 {
 		b.left = -1
-		return errBudget
+		return ErrBudget
 	}
 	return nil
 }
@@ -130,15 +130,15 @@ func instancesFunction() function.Function {
 	})
 }
 
-// size is the bytes and elements of a value, counted up to a little over maxValue.
-func size(v cty.Value) int {
+// Size is the bytes and elements of a value, counted up to a little over maxValue.
+func Size(v cty.Value) int {
 	total := 0
 	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
 		total++
 		if v.IsKnown() && !v.IsNull() && v.Type() == cty.String {
 			total += len(v.AsString())
 		}
-		return total <= maxValue, nil
+		return total <= MaxValue, nil
 	})
 	return total
 }

@@ -1,4 +1,4 @@
-package language
+package blocks
 
 import (
 	"fmt"
@@ -10,27 +10,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/netlab/netlab/scenarios/language/functions"
 	"github.com/netlab/netlab/topology"
 )
 
-// objectKinds are the blocks with a label that expressions can refer to.
-var objectKinds = []string{"node", "client", "namespace", "pod", "service"}
+// ObjectKinds are the blocks with a label that expressions can refer to.
+var ObjectKinds = []string{"node", "client", "namespace", "pod", "service"}
 
 // stageOf is the stage that declares a kind of object.
 func stageOf(kind string) stage {
 	switch kind {
 	case "node":
-		return stageNodes
+		return StageNodes
 	case "client":
-		return stageClients
+		return StageClients
 	case "namespace":
-		return stageNamespaces
+		return StageNamespaces
 	case "pod":
-		return stagePods
+		return StagePods
 	case "service":
-		return stageServices
+		return StageServices
 	default:
-		return stageNetwork
+		return StageNetwork
 	}
 }
 
@@ -40,7 +41,7 @@ func (s stage) String() string {
 
 // checkRefs reports references that do not resolve. False means that the expression has
 // no value, perhaps because what it refers to was reported already.
-func (l *reader) checkRefs(refs []hcl.Traversal, sc scope) bool {
+func (l *Reader) checkRefs(refs []hcl.Traversal, sc Scope) bool {
 	ok := true
 	total := 0
 	for _, t := range refs {
@@ -52,14 +53,14 @@ func (l *reader) checkRefs(refs []hcl.Traversal, sc scope) bool {
 			total += l.locals[name].size
 		}
 	}
-	if ok && total > 4*maxValue {
-		l.errorf(refs[0].SourceRange(), "Value too large", "The local values in this expression are larger than %d bytes together. Use smaller ones.", 4*maxValue)
+	if ok && total > 4*functions.MaxValue {
+		l.Errorf(refs[0].SourceRange(), "Value too large", "The local values in this expression are larger than %d bytes together. Use smaller ones.", 4*functions.MaxValue)
 		return false
 	}
 	return ok
 }
 
-func (l *reader) checkRef(t hcl.Traversal) bool {
+func (l *Reader) checkRef(t hcl.Traversal) bool {
 	root := t.RootName()
 	rootRange := t[0].SourceRange()
 	name, nameRange, named := step(t)
@@ -73,7 +74,7 @@ func (l *reader) checkRef(t hcl.Traversal) bool {
 		return l.evalLocal(name, nameRange)
 	case root == "network":
 		return l.inTime(root, "network", rootRange)
-	case slices.Contains(objectKinds, root):
+	case slices.Contains(ObjectKinds, root):
 		if named && !l.known(root, name, nameRange, "Declare it with "+root+" %q {}.") {
 			return false
 		}
@@ -83,34 +84,34 @@ func (l *reader) checkRef(t hcl.Traversal) bool {
 		if root == "count" {
 			fix = "It exists in a pod with count."
 		}
-		l.errorf(rootRange, "Unknown reference", "%s is not available here. %s", root, fix)
-	case slices.ContainsFunc(l.top.plannedBlocks, func(n nested) bool { return n.name == root }):
+		l.Errorf(rootRange, "Unknown reference", "%s is not available here. %s", root, fix)
+	case slices.ContainsFunc(l.top.PlannedBlocks, func(n nested) bool { return n.Name == root }):
 		l.notYet(rootRange, "block", root)
 	default:
-		known := append(slices.Clone(objectKinds), "var", "local", "network")
+		known := append(slices.Clone(ObjectKinds), "var", "local", "network")
 		if !named {
-			l.errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orText(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
+			l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orText(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
 			return false
 		}
-		l.errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orKnown(root, known))
+		l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, OrKnown(root, known))
 	}
 	return false
 }
 
 // known reports a name that no block declares.
-func (l *reader) known(kind, name string, r hcl.Range, declare string) bool {
-	if _, ok := l.declared[kind][name]; !ok {
-		names := slices.Collect(maps.Keys(l.declared[kind]))
-		l.errorf(r, "Unknown "+kind, "There is no %s %q.%s "+declare, kind, name, topology.DidYouMean(name, names), name)
+func (l *Reader) known(kind, name string, r hcl.Range, declare string) bool {
+	if _, ok := l.Declared[kind][name]; !ok {
+		names := slices.Collect(maps.Keys(l.Declared[kind]))
+		l.Errorf(r, "Unknown "+kind, "There is no %s %q.%s "+declare, kind, name, topology.DidYouMean(name, names), name)
 		return false
 	}
-	return !l.poisoned[kind+"."+name]
+	return !l.Poisoned[kind+"."+name]
 }
 
 // inTime reports a reference to something that is evaluated later.
-func (l *reader) inTime(kind, path string, r hcl.Range) bool {
+func (l *Reader) inTime(kind, path string, r hcl.Range) bool {
 	if decided := stageOf(kind); l.stage <= decided {
-		l.errorf(r, "Reference to something later",
+		l.Errorf(r, "Reference to something later",
 			"%s is known only after %s are evaluated, but this belongs to %s. Use a variable or local value that both can refer to.",
 			path, decided, l.stage)
 		return false
@@ -169,12 +170,12 @@ type stage int
 
 const (
 	stageVariables stage = iota
-	stageNetwork
-	stageNodes
-	stageClients
-	stageNamespaces
-	stagePods
-	stageServices
-	stageLate // what does not affect addresses: commands, routes, policies
-	stageExpects
+	StageNetwork
+	StageNodes
+	StageClients
+	StageNamespaces
+	StagePods
+	StageServices
+	StageLate // what does not affect addresses: commands, routes, policies
+	StageExpects
 )

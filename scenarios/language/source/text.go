@@ -1,4 +1,4 @@
-package language
+package source
 
 import (
 	"bytes"
@@ -12,26 +12,26 @@ import (
 
 // checkText rejects what is not text, and text that would exhaust the parser or the
 // stack.
-func checkText(c *collector, src []byte, name string) bool {
+func checkText(c *Collector, src []byte, name string) bool {
 	if bytes.IndexByte(src, 0) >= 0 || !utf8.Valid(src) {
-		c.errorf(hcl.Range{Filename: name}, "Not a text file", "%s is not UTF-8 text. Name a scenario.", name)
+		c.Errorf(hcl.Range{Filename: name}, "Not a text file", "%s is not UTF-8 text. Name a scenario.", name)
 		return false
 	}
 	if strings.HasSuffix(name, ".json") {
 		return checkJSON(c, src, name)
 	}
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos) // the parser reports its errors
-	if at := tooDeep(tokens); at != nil {
-		c.errorf(*at, "Nested too deeply",
-			"Expressions nest deeper than %d brackets or %d operators here. Use locals to split them.", maxDepth, maxOperators)
+	if at := TooDeep(tokens); at != nil {
+		c.Errorf(*at, "Nested too deeply",
+			"Expressions nest deeper than %d brackets or %d operators here. Use locals to split them.", MaxDepth, maxOperators)
 		return false
 	}
 	return true
 }
 
-// tooDeep is where brackets or operators nest deeper than evaluation may recurse; nil:
+// TooDeep is where brackets or operators nest deeper than evaluation may recurse; nil:
 // nowhere.
-func tooDeep(tokens hclsyntax.Tokens) *hcl.Range {
+func TooDeep(tokens hclsyntax.Tokens) *hcl.Range {
 	depth, operators := 0, 0
 	for _, t := range tokens {
 		switch t.Type {
@@ -50,7 +50,7 @@ func tooDeep(tokens hclsyntax.Tokens) *hcl.Range {
 			hclsyntax.TokenGreaterThanEq, hclsyntax.TokenColon, hclsyntax.TokenDot, hclsyntax.TokenEllipsis:
 			operators++
 		}
-		if depth > maxDepth || operators > maxOperators {
+		if depth > MaxDepth || operators > maxOperators {
 			return &t.Range
 		}
 	}
@@ -59,7 +59,7 @@ func tooDeep(tokens hclsyntax.Tokens) *hcl.Range {
 
 // checkJSON bounds a JSON file, and the expressions inside its strings. Loops inside
 // them cannot be counted while they run, so they may not nest.
-func checkJSON(c *collector, src []byte, name string) bool {
+func checkJSON(c *Collector, src []byte, name string) bool {
 	d := json.NewDecoder(bytes.NewReader(src))
 	depth := 0
 	for {
@@ -74,8 +74,8 @@ func checkJSON(c *collector, src []byte, name string) bool {
 			} else {
 				depth--
 			}
-			if depth > maxDepth {
-				c.errorf(hcl.Range{Filename: name}, "Nested too deeply", "Objects and arrays nest deeper than %d levels. Flatten them.", maxDepth)
+			if depth > MaxDepth {
+				c.Errorf(hcl.Range{Filename: name}, "Nested too deeply", "Objects and arrays nest deeper than %d levels. Flatten them.", MaxDepth)
 				return false
 			}
 		case string:
@@ -86,10 +86,10 @@ func checkJSON(c *collector, src []byte, name string) bool {
 	}
 }
 
-func checkTemplate(c *collector, text, name string) bool {
+func checkTemplate(c *Collector, text, name string) bool {
 	tokens, _ := hclsyntax.LexTemplate([]byte(text), name, hcl.InitialPos)
-	if tooDeep(tokens) != nil {
-		c.errorf(hcl.Range{Filename: name}, "Nested too deeply", "An expression in a string nests too deeply. Use locals to split it.")
+	if TooDeep(tokens) != nil {
+		c.Errorf(hcl.Range{Filename: name}, "Nested too deeply", "An expression in a string nests too deeply. Use locals to split it.")
 		return false
 	}
 	loops := 0
@@ -99,7 +99,7 @@ func checkTemplate(c *collector, text, name string) bool {
 		}
 	}
 	if loops > 1 {
-		c.errorf(hcl.Range{Filename: name}, "Nested loops in JSON", "A string holds %d for expressions. Put each into a local value of its own.", loops)
+		c.Errorf(hcl.Range{Filename: name}, "Nested loops in JSON", "A string holds %d for expressions. Put each into a local value of its own.", loops)
 		return false
 	}
 	return true

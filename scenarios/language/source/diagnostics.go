@@ -1,4 +1,4 @@
-package language
+package source
 
 import (
 	"bytes"
@@ -137,56 +137,56 @@ func printable(s string) string {
 	}, s)
 }
 
-// collector gathers the diagnostics of one load.
-type collector struct {
-	list    Diagnostics
-	sources map[string][]byte
-	path    func(file string) string
+// Collector gathers the diagnostics of one load.
+type Collector struct {
+	List    Diagnostics
+	Sources map[string][]byte
+	Path    func(file string) string
 }
 
 // maxDiagnostics limits what a broken file can print.
 const maxDiagnostics = 200
 
-func (c *collector) add(severity Severity, summary, detail string, r hcl.Range) {
+func (c *Collector) add(severity Severity, summary, detail string, r hcl.Range) {
 	d := Diagnostic{Severity: severity, Summary: summary, Detail: detail}
 	if r.Filename != "" && r.Start.Line > 0 {
-		d.Range = &Range{c.path(r.Filename), r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
-		d.Snippet = sourceLine(c.sources[r.Filename], r.Start.Line)
+		d.Range = &Range{c.Path(r.Filename), r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
+		d.Snippet = SourceLine(c.Sources[r.Filename], r.Start.Line)
 	} else if r.Filename != "" {
-		d.Range = &Range{File: c.path(r.Filename), Line: 1, Column: 1, EndLine: 1, EndColumn: 1}
+		d.Range = &Range{File: c.Path(r.Filename), Line: 1, Column: 1, EndLine: 1, EndColumn: 1}
 	}
-	c.list = append(c.list, d)
+	c.List = append(c.List, d)
 }
 
-func (c *collector) errorf(r hcl.Range, summary, format string, args ...any) {
+func (c *Collector) Errorf(r hcl.Range, summary, format string, args ...any) {
 	c.add(Error, summary, fmt.Sprintf(format, args...), r)
 }
 
-func (c *collector) warnf(r hcl.Range, summary, format string, args ...any) {
+func (c *Collector) Warnf(r hcl.Range, summary, format string, args ...any) {
 	c.add(Warning, summary, fmt.Sprintf(format, args...), r)
 }
 
-// problems adds what topology found.
-func (c *collector) problems(ps topology.Problems) {
+// Problems adds what topology found.
+func (c *Collector) Problems(ps topology.Problems) {
 	for _, p := range ps {
 		severity := Error
 		if p.Warning {
 			severity = Warning
 		}
-		c.add(severity, p.Summary, p.Detail, rangeOf(p.Origin))
+		c.add(severity, p.Summary, p.Detail, RangeOf(p.Origin))
 	}
 }
 
-// sorted is the list in the order of the files, without repetitions: instances of
+// Sorted is the list in the order of the files, without repetitions: instances of
 // one block repeat what is wrong with the block.
-func (c *collector) sorted() Diagnostics {
+func (c *Collector) Sorted() Diagnostics {
 	type key struct {
 		at              Range
 		summary, detail string
 	}
 	seen := map[key]bool{}
 	var out Diagnostics
-	for _, d := range c.list {
+	for _, d := range c.List {
 		k := key{summary: d.Summary, detail: d.Detail}
 		if d.Range != nil {
 			k.at = *d.Range
@@ -218,7 +218,7 @@ func (d Diagnostic) file() string {
 	return d.Range.File
 }
 
-func sourceLine(src []byte, line int) string {
+func SourceLine(src []byte, line int) string {
 	for ; line > 1; line-- {
 		_, rest, ok := bytes.Cut(src, []byte("\n"))
 		if !ok {
@@ -230,16 +230,16 @@ func sourceLine(src []byte, line int) string {
 	return strings.ToValidUTF8(strings.TrimRight(string(first), "\r"), "?")
 }
 
-func rangeOf(o topology.Origin) hcl.Range {
+func RangeOf(o topology.Origin) hcl.Range {
 	return hcl.Range{Filename: o.File, Start: hcl.Pos{Line: o.Line, Column: o.Column}, End: hcl.Pos{Line: o.EndLine, Column: o.EndColumn}}
 }
 
-func originOf(r hcl.Range) topology.Origin {
+func OriginOf(r hcl.Range) topology.Origin {
 	return topology.Origin{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column, EndLine: r.End.Line, EndColumn: r.End.Column}
 }
 
-// hcl adds HCL's own diagnostics.
-func (c *collector) hcl(diags hcl.Diagnostics) {
+// HCL adds HCL's own diagnostics.
+func (c *Collector) HCL(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		severity := Error
 		if d.Severity == hcl.DiagWarning {

@@ -1,4 +1,4 @@
-package language
+package blocks
 
 import (
 	"maps"
@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/netlab/netlab/scenarios/language/functions"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -21,14 +23,14 @@ type local struct {
 	size   int
 }
 
-func (l *reader) collectLocals() {
-	for _, b := range l.blocksOf("locals") {
-		attrs, diags := b.body.JustAttributes()
-		l.hcl(diags)
+func (l *Reader) CollectLocals() {
+	for _, b := range l.BlocksOf("locals") {
+		attrs, diags := b.Body.JustAttributes()
+		l.HCL(diags)
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
 			if first, ok := l.locals[name]; ok {
-				l.errorf(attrs[name].NameRange, "Duplicate local value", "The local value %q was already declared %s. Rename or remove one of them.",
-					name, originOf(first.attr.NameRange).SeenFrom(originOf(attrs[name].NameRange)))
+				l.Errorf(attrs[name].NameRange, "Duplicate local value", "The local value %q was already declared %s. Rename or remove one of them.",
+					name, source.OriginOf(first.attr.NameRange).SeenFrom(source.OriginOf(attrs[name].NameRange)))
 				continue
 			}
 			l.locals[name] = &local{attr: attrs[name], value: cty.DynamicVal}
@@ -37,10 +39,10 @@ func (l *reader) collectLocals() {
 }
 
 // evalLocal evaluates a local value at the first reference to it.
-func (l *reader) evalLocal(name string, r hcl.Range) bool {
+func (l *Reader) evalLocal(name string, r hcl.Range) bool {
 	lo := l.locals[name]
 	if lo == nil {
-		l.errorf(r, "Unknown local value", "There is no local value %q.%s Declare it in a locals block.", name,
+		l.Errorf(r, "Unknown local value", "There is no local value %q.%s Declare it in a locals block.", name,
 			topology.DidYouMean(name, slices.Collect(maps.Keys(l.locals))))
 		return false
 	}
@@ -53,33 +55,33 @@ func (l *reader) evalLocal(name string, r hcl.Range) bool {
 			cycle[j] = "local." + cycle[j]
 		}
 		first := l.locals[l.calling[i]]
-		l.errorf(first.attr.NameRange, "Local values form a cycle", "%s refers to itself: %s. Break the cycle.", cycle[0], strings.Join(cycle, " -> "))
+		l.Errorf(first.attr.NameRange, "Local values form a cycle", "%s refers to itself: %s. Break the cycle.", cycle[0], strings.Join(cycle, " -> "))
 		for _, n := range l.calling[i:] {
 			l.locals[n].done, l.locals[n].failed = true, true
 		}
 		return false
 	}
-	if len(l.calling) > maxDepth {
-		l.errorf(r, "Nested too deeply", "Local values refer to each other more than %d levels deep. Use fewer steps.", maxDepth)
+	if len(l.calling) > source.MaxDepth {
+		l.Errorf(r, "Nested too deeply", "Local values refer to each other more than %d levels deep. Use fewer steps.", source.MaxDepth)
 		return false
 	}
 	l.calling = append(l.calling, name)
-	v, ok := l.eval(lo.attr.Expr, nil)
+	v, ok := l.Eval(lo.attr.Expr, nil)
 	l.calling = l.calling[:len(l.calling)-1]
 	if !ok {
 		// A later stage may know what was missing, but the mistake is reported.
 		lo.done, lo.failed = true, true
 		return false
 	}
-	lo.done, lo.value, lo.size = true, v, size(v)
-	if lo.size > maxValue {
-		l.errorf(lo.attr.Expr.Range(), "Value too large", "The local value %q is larger than %d bytes. Make it smaller.", name, maxValue)
+	lo.done, lo.value, lo.size = true, v, functions.Size(v)
+	if lo.size > functions.MaxValue {
+		l.Errorf(lo.attr.Expr.Range(), "Value too large", "The local value %q is larger than %d bytes. Make it smaller.", name, functions.MaxValue)
 		lo.failed = true
 	}
 	return !lo.failed
 }
 
-func (l *reader) allLocals() bool {
+func (l *Reader) allLocals() bool {
 	ok := true
 	for _, name := range slices.Sorted(maps.Keys(l.locals)) {
 		ok = l.evalLocal(name, l.locals[name].attr.NameRange) && ok
@@ -87,5 +89,5 @@ func (l *reader) allLocals() bool {
 	return ok
 }
 
-// evalUnusedLocals finds the mistakes in local values that nothing refers to.
-func (l *reader) evalUnusedLocals() { l.allLocals() }
+// EvalUnusedLocals finds the mistakes in local values that nothing refers to.
+func (l *Reader) EvalUnusedLocals() { l.allLocals() }

@@ -1,4 +1,4 @@
-package language
+package names
 
 import (
 	"maps"
@@ -10,30 +10,30 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// places finds the parts of a resolved lab by name.
-type places struct {
+// Places finds the parts of a resolved lab by name.
+type Places struct {
 	nodes    map[string]*topology.Node
 	clients  map[string]*topology.Client
 	pods     map[string]*topology.Pod // by namespace/name
 	services map[string]*topology.Service
-	agents   []string // who can answer
+	Agents   []string // who can answer
 }
 
-func newPlaces(lab *topology.Lab) *places {
-	p := &places{map[string]*topology.Node{}, map[string]*topology.Client{}, map[string]*topology.Pod{}, map[string]*topology.Service{}, nil}
+func New(lab *topology.Lab) *Places {
+	p := &Places{map[string]*topology.Node{}, map[string]*topology.Client{}, map[string]*topology.Pod{}, map[string]*topology.Service{}, nil}
 	for _, n := range lab.Nodes {
 		p.nodes[n.Name] = n
 	}
 	for _, c := range lab.Clients {
 		p.clients[c.Name] = c
 		if len(c.Ports) > 0 {
-			p.agents = append(p.agents, c.Name)
+			p.Agents = append(p.Agents, c.Name)
 		}
 	}
 	for _, pod := range lab.Pods {
 		p.pods[pod.Namespace+"/"+pod.Name] = pod
 		if len(pod.Ports) > 0 {
-			p.agents = append(p.agents, pod.AgentName())
+			p.Agents = append(p.Agents, pod.AgentName())
 		}
 	}
 	for _, s := range lab.Services {
@@ -42,8 +42,8 @@ func newPlaces(lab *topology.Lab) *places {
 	return p
 }
 
-// object finds a node, client, pod or service; nil if there is none.
-func (p *places) object(kind, namespace, name string) any {
+// Object finds a node, client, pod or service; nil if there is none.
+func (p *Places) Object(kind, namespace, name string) any {
 	switch kind {
 	case "node":
 		return orNil(p.nodes[name])
@@ -64,8 +64,8 @@ func orNil[T any](p *T) any {
 	return p
 }
 
-// place is a node, client or pod as expectations name it.
-func (p *places) place(object any) (expect.Place, bool) {
+// Place is a node, client or pod as expectations name it.
+func (p *Places) Place(object any) (expect.Place, bool) {
 	switch o := object.(type) {
 	case *topology.Node:
 		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
@@ -77,66 +77,66 @@ func (p *places) place(object any) (expect.Place, bool) {
 	return expect.Place{}, false
 }
 
-// kindOf is what a plain name probably means: a client, a node or a pod; "": none of them.
-func (p *places) kindOf(name string) string {
+// KindOf is what a plain name probably means: a client, a node or a pod; "": none of them.
+func (p *Places) KindOf(name string) string {
 	for _, kind := range []string{"client", "node", "pod"} {
-		if p.object(kind, topology.DefaultNamespace, name) != nil {
+		if p.Object(kind, topology.DefaultNamespace, name) != nil {
 			return kind
 		}
 	}
 	return ""
 }
 
-// portOf is a port that can be dialed.
-type portOf struct {
-	name     string
-	number   uint16
-	protocol topology.Protocol
+// Port is a port that can be dialed.
+type Port struct {
+	Name     string
+	Number   uint16
+	Protocol topology.Protocol
 }
 
-// answering is what a name stands for: the addresses that DNS returns for it, and the
+// Answer is what a name stands for: the addresses that DNS returns for it, and the
 // ports of its object. Without an address the name does not resolve.
-type answering struct {
-	name  string
-	addrs []netip.Addr
-	ports []portOf
-	alias string // of a service of type ExternalName
+type Answer struct {
+	Name  string
+	Addrs []netip.Addr
+	Ports []Port
+	Alias string // of a service of type ExternalName
 }
 
 // maxAliases bounds a chain of aliases, as resolvers do.
 const maxAliases = 8
 
-// listener is what answers for a node, client, pod or service.
-func (p *places) listener(object any) (answering, bool) { return p.listenerOf(object, 0) }
+// Listener is what answers for a node, client, pod or service.
+func (p *Places) Listener(object any) (Answer, bool) { return p.listenerOf(object, 0) }
 
-func (p *places) listenerOf(object any, aliases int) (out answering, ok bool) {
+func (p *Places) listenerOf(object any, aliases int) (out Answer, ok bool) {
 	var own []topology.Port
 	switch o := object.(type) {
 	case *topology.Node:
-		out.name, out.addrs = "node "+o.Name, first(o.Addrs)
+		out.Name, out.Addrs = "node "+o.Name, first(o.Addrs)
 	case *topology.Client:
-		out.name, out.addrs, own = "client "+o.Name, first(o.Addrs), o.Ports
+		out.Name, out.Addrs, own = "client "+o.Name, first(o.Addrs), o.Ports
 	case *topology.Pod:
-		out.name, out.addrs, own = "pod "+o.AgentName(), first(o.Addrs), o.Ports
+		out.Name, out.Addrs, own = "pod "+o.AgentName(), first(o.Addrs), o.Ports
 	case *topology.Service:
-		out.name, out.addrs = "service "+o.Name, first(o.ClusterIPs)
+		out.Name, out.Addrs = "service "+o.Name, first(o.ClusterIPs)
 		if o.Namespace != topology.DefaultNamespace {
-			out.name += "." + o.Namespace
+			out.Name += "." + o.Namespace
 		}
 		for _, sp := range o.Ports {
-			out.ports = append(out.ports, portOf{sp.Name, sp.Port, sp.Protocol})
+			out.Ports = append(out.Ports, Port{sp.Name, sp.Port, sp.Protocol})
 		}
 		switch {
 		case o.Type == topology.ExternalName:
 			p.follow(&out, o, aliases)
 		case len(o.ClusterIPs) == 0:
-			out.addrs = headlessAddrs(o)
+			out.Addrs = headlessAddrs(o)
 		}
 	default:
 		return out, false
 	}
 	for _, port := range own {
-		out.ports = append(out.ports, portOf{port.Name, port.Number, port.Protocol})
+		out.Ports = append(out.Ports, Port{port.Name, port.Number, port.Protocol})
 	}
 	return out, true
 }
@@ -145,8 +145,8 @@ func first(addrs []netip.Addr) []netip.Addr { return addrs[:min(1, len(addrs))] 
 
 // follow resolves an alias (CNAME). The ports are its own if it has any, since a name
 // has none.
-func (p *places) follow(out *answering, o *topology.Service, aliases int) {
-	out.alias = o.ExternalName
+func (p *Places) follow(out *Answer, o *topology.Service, aliases int) {
+	out.Alias = o.ExternalName
 	if aliases >= maxAliases {
 		return
 	}
@@ -154,9 +154,9 @@ func (p *places) follow(out *answering, o *topology.Service, aliases int) {
 	if !ok {
 		return
 	}
-	out.addrs = to.addrs
-	if len(out.ports) == 0 {
-		out.ports = to.ports
+	out.Addrs = to.Addrs
+	if len(out.Ports) == 0 {
+		out.Ports = to.Ports
 	}
 }
 
@@ -175,16 +175,16 @@ func headlessAddrs(o *topology.Service) []netip.Addr {
 	return out
 }
 
-// lookup resolves a name as the lab's DNS would for a pod of the namespace: service
+// Lookup resolves a name as the lab's DNS would for a pod of the namespace: service
 // (of that namespace), service.namespace and the full name; and, beyond Kubernetes,
 // the names of pods (pod.namespace), nodes and clients.
-func (p *places) lookup(host, namespace string) (answering, bool) {
+func (p *Places) Lookup(host, namespace string) (Answer, bool) {
 	return p.resolve(host, namespace, 0)
 }
 
-func (p *places) resolve(host, namespace string, aliases int) (answering, bool) {
+func (p *Places) resolve(host, namespace string, aliases int) (Answer, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	host = strings.TrimSuffix(host, "."+clusterDomain)
+	host = strings.TrimSuffix(host, "."+ClusterDomain)
 	host = strings.TrimSuffix(host, ".svc")
 	service, ns, dotted := strings.Cut(host, ".")
 	if !dotted {
@@ -199,11 +199,11 @@ func (p *places) resolve(host, namespace string, aliases int) (answering, bool) 
 			return p.listenerOf(c, aliases)
 		}
 	}
-	return answering{}, false
+	return Answer{}, false
 }
 
 // hosts are the names that resolve, for suggestions.
-func (p *places) hosts() []string {
+func (p *Places) hosts() []string {
 	out := slices.Concat(slices.Collect(maps.Keys(p.nodes)), slices.Collect(maps.Keys(p.clients)))
 	for _, s := range p.services {
 		out = append(out, hostOf(s.Name, s.Namespace))
@@ -222,8 +222,8 @@ func hostOf(name, namespace string) string {
 	return name + "." + namespace
 }
 
-// unknownHost suggests, as a sentence, what an unresolved name may have meant.
-func (p *places) unknownHost(host string) string {
+// DidYouMean suggests, as a sentence, what an unresolved name may have meant.
+func (p *Places) DidYouMean(host string) string {
 	for _, known := range slices.Sorted(slices.Values(p.hosts())) {
 		if strings.HasPrefix(known, host+".") {
 			return " Did you mean \"" + known + "\"?"
@@ -232,10 +232,10 @@ func (p *places) unknownHost(host string) string {
 	return topology.DidYouMean(host, p.hosts())
 }
 
-// allAddrs are the addresses that packets of an object can have. For a node that is
+// AllAddrs are the addresses that packets of an object can have. For a node that is
 // every one of them: that of the underlay, that of its bridge, from which it reaches its own
 // pods, and that of its vxlan device, from which it reaches the others'.
-func allAddrs(object any) (addrs []netip.Addr, ok bool) {
+func AllAddrs(object any) (addrs []netip.Addr, ok bool) {
 	switch o := object.(type) {
 	case *topology.Node:
 		addrs = slices.Clone(o.Addrs)
@@ -250,3 +250,6 @@ func allAddrs(object any) (addrs []netip.Addr, ok bool) {
 	}
 	return nil, false
 }
+
+// ClusterDomain is the DNS domain of every lab, Kubernetes' default.
+const ClusterDomain = "cluster.local"

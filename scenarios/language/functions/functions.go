@@ -1,4 +1,4 @@
-package language
+package functions
 
 import (
 	"fmt"
@@ -17,12 +17,14 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
-// functions are those that expressions can call: cty's standard library under
+// New are those that expressions can call: cty's standard library under
 // Terraform's names, addresses, and files of the scenario. None reads a clock, a
 // source of randomness or the environment, so that a file means the same everywhere.
-func functions(files fileReader) map[string]function.Function {
+func New(files Files) map[string]function.Function {
 	out := map[string]function.Function{
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "chomp": stdlib.ChompFunc, "chunklist": stdlib.ChunklistFunc,
 		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
@@ -58,12 +60,12 @@ func functions(files fileReader) map[string]function.Function {
 	out["try"], out["can"] = tryfunc.TryFunc, tryfunc.CanFunc
 	out[loopFunc] = work.counter(func(v cty.Value) int { return turnPrice * (1 + weight(v)/elementPrice) })
 	out[textFunc] = work.counter(weight)
-	out[instancesFunc] = instancesFunction()
+	out[InstancesFunc] = instancesFunction()
 	out["templatefile"] = templateFile(files, maps.Clone(out))
 	return out
 }
 
-func functionNames(fs map[string]function.Function) []string {
+func Names(fs map[string]function.Function) []string {
 	var out []string
 	for name := range fs {
 		if name[0] != 0 {
@@ -105,7 +107,7 @@ func bounded(f function.Function) function.Function {
 
 func boundedIndent() function.Function {
 	return wrapped(stdlib.IndentFunc, func(args []cty.Value) error {
-		if n, ok := whole(args[0]); !ok || n > 999 {
+		if n, ok := Whole(args[0]); !ok || n > 999 {
 			return function.NewArgErrorf(0, "indents are limited to 999")
 		}
 		return nil
@@ -119,8 +121,8 @@ func boundedProduct() function.Function {
 			if a.IsNull() || !a.CanIterateElements() {
 				return nil
 			}
-			if n *= a.LengthInt(); n > maxPairs {
-				return fmt.Errorf("more than %d elements", maxPairs)
+			if n *= a.LengthInt(); n > MaxPairs {
+				return fmt.Errorf("more than %d elements", MaxPairs)
 			}
 		}
 		return nil
@@ -163,8 +165,8 @@ func numberParam(name string) function.Parameter {
 	return function.Parameter{Name: name, Type: cty.Number}
 }
 
-// whole is a whole number that fits into 31 bits.
-func whole(v cty.Value) (int, bool) {
+// Whole is a whole number that fits into 31 bits.
+func Whole(v cty.Value) (int, bool) {
 	f := v.AsBigFloat()
 	n, _ := f.Int64()
 	return int(n), f.IsInt() && n >= -1<<31 && n < 1<<31
@@ -189,7 +191,7 @@ func cidrHost() function.Function {
 			if err != nil {
 				return cty.NilVal, err
 			}
-			n, ok := whole(args[1])
+			n, ok := Whole(args[1])
 			bits := p.Addr().BitLen() - p.Bits()
 			if !ok || bits < 32 && (n >= 1<<bits || -n > 1<<bits) {
 				return cty.NilVal, function.NewArgErrorf(1, "%s has no host number %s", p, args[1].AsBigFloat().String())
@@ -213,11 +215,11 @@ func cidrSubnet() function.Function {
 			if err != nil {
 				return cty.NilVal, err
 			}
-			more, ok := whole(args[1])
+			more, ok := Whole(args[1])
 			if !ok || more < 0 || p.Bits()+more > p.Addr().BitLen() {
 				return cty.NilVal, function.NewArgErrorf(1, "%s cannot be extended by %s bits", p, args[1].AsBigFloat().String())
 			}
-			n, ok := whole(args[2])
+			n, ok := Whole(args[2])
 			if !ok || n < 0 || more < 32 && n >= 1<<more {
 				return cty.NilVal, function.NewArgErrorf(2, "there is no subnet %s of %d bits", args[2].AsBigFloat().String(), more)
 			}
@@ -272,15 +274,15 @@ func lastAddr(p netip.Prefix) netip.Addr {
 	return out
 }
 
-// fileReader reads the files that expressions name; a relative path starts in the
+// Files reads the files that expressions name; a relative path starts in the
 // scenario's folder.
-type fileReader struct {
-	dir  string
-	read map[string]bool // the paths of what was read
+type Files struct {
+	Dir  string
+	Read map[string]bool // the paths of what was read
 }
 
 // fileFunction reads a text file.
-func fileFunction(files fileReader) function.Function {
+func fileFunction(files Files) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{stringParam("path")},
 		Type:   function.StaticReturnType(cty.String),
@@ -291,24 +293,24 @@ func fileFunction(files fileReader) function.Function {
 	})
 }
 
-func (r fileReader) text(path string) (string, error) {
+func (r Files) text(path string) (string, error) {
 	full := path
 	if !filepath.IsAbs(path) {
-		full = filepath.Join(r.dir, path)
+		full = filepath.Join(r.Dir, path)
 	}
-	src, err := readFile(full)
+	src, err := source.ReadFile(full)
 	if err != nil {
-		return "", function.NewArgErrorf(0, "%s: %s", path, reason(err))
+		return "", function.NewArgErrorf(0, "%s: %s", path, source.Reason(err))
 	}
-	r.read[full] = true
-	if len(src) > maxValue || !utf8.Valid(src) {
-		return "", function.NewArgErrorf(0, "%s is not UTF-8 text of at most %s bytes", path, strconv.Itoa(maxValue))
+	r.Read[full] = true
+	if len(src) > MaxValue || !utf8.Valid(src) {
+		return "", function.NewArgErrorf(0, "%s is not UTF-8 text of at most %s bytes", path, strconv.Itoa(MaxValue))
 	}
 	return string(src), nil
 }
 
 // templateFile is Terraform's templatefile. Templates cannot call it themselves.
-func templateFile(files fileReader, fs map[string]function.Function) function.Function {
+func templateFile(files Files, fs map[string]function.Function) function.Function {
 	render := func(args []cty.Value) (cty.Value, error) {
 		src, err := files.text(args[0].AsString())
 		if err != nil {
@@ -316,14 +318,14 @@ func templateFile(files fileReader, fs map[string]function.Function) function.Fu
 		}
 		path := args[0].AsString()
 		tokens, _ := hclsyntax.LexTemplate([]byte(src), path, hcl.InitialPos)
-		if tooDeep(tokens) != nil {
+		if source.TooDeep(tokens) != nil {
 			return cty.NilVal, function.NewArgErrorf(0, "%s nests too deeply", path)
 		}
 		expr, diags := hclsyntax.ParseTemplate([]byte(src), path, hcl.InitialPos)
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", diags.Error())
 		}
-		instrument(expr)
+		Instrument(expr)
 		vars := map[string]cty.Value{}
 		if t := args[1].Type(); args[1].IsNull() || !t.IsObjectType() && !t.IsMapType() {
 			return cty.NilVal, function.NewArgErrorf(1, "the variables of a template are a map")

@@ -1,4 +1,4 @@
-package language
+package blocks
 
 import (
 	"fmt"
@@ -8,15 +8,17 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/netlab/netlab/scenarios/language/functions"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
-// eval evaluates an expression. False means that it has no value, and that the reason
+// Eval evaluates an expression. False means that it has no value, and that the reason
 // has been reported: here, or where what it refers to was declared.
-func (l *reader) eval(e hcl.Expression, sc scope) (cty.Value, bool) {
+func (l *Reader) Eval(e hcl.Expression, sc Scope) (cty.Value, bool) {
 	refs := e.Variables()
 	if !l.checkRefs(refs, sc) {
-		l.silent = true
+		l.Silent = true
 		return cty.NilVal, false
 	}
 	ctx := l.contextFor(refs, sc)
@@ -24,13 +26,13 @@ func (l *reader) eval(e hcl.Expression, sc scope) (cty.Value, bool) {
 	for _, d := range diags {
 		l.improve(d, refs, ctx)
 	}
-	l.hcl(diags)
+	l.HCL(diags)
 	if diags.HasErrors() {
 		return cty.NilVal, false
 	}
 	v, _ = v.UnmarkDeep()
 	if !v.IsWhollyKnown() {
-		l.silent = true
+		l.Silent = true
 		return cty.NilVal, false
 	}
 	return v, true
@@ -38,15 +40,15 @@ func (l *reader) eval(e hcl.Expression, sc scope) (cty.Value, bool) {
 
 // dynamicContext holds the values that the dynamic blocks of a body need to expand.
 // Mistakes in their references are reported when they are expanded.
-func (l *reader) dynamicContext(body hcl.Body, sc scope) *hcl.EvalContext {
+func (l *Reader) dynamicContext(body hcl.Body, sc Scope) *hcl.EvalContext {
 	var refs []hcl.Traversal
 	for _, t := range dynamicRefs(body, 0) {
 		root := t.RootName()
-		if _, scoped := sc[root]; scoped || root != "var" && root != "local" && root != "network" && !slices.Contains(objectKinds, root) {
+		if _, scoped := sc[root]; scoped || root != "var" && root != "local" && root != "network" && !slices.Contains(ObjectKinds, root) {
 			continue // an iterator, or reported by the expansion
 		}
 		if !l.checkRef(t) {
-			l.silent = true
+			l.Silent = true
 		}
 		refs = append(refs, t)
 	}
@@ -55,7 +57,7 @@ func (l *reader) dynamicContext(body hcl.Body, sc scope) *hcl.EvalContext {
 
 // dynamicRefs is what the dynamic blocks of a body refer to in order to expand.
 func dynamicRefs(body hcl.Body, depth int) []hcl.Traversal {
-	if depth > maxDepth {
+	if depth > source.MaxDepth {
 		return nil
 	}
 	content, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"kind"}}}})
@@ -78,8 +80,8 @@ func dynamicRefs(body hcl.Body, depth int) []hcl.Traversal {
 }
 
 // contextFor is the values that references need.
-func (l *reader) contextFor(refs []hcl.Traversal, sc scope) *hcl.EvalContext {
-	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: l.functions}
+func (l *Reader) contextFor(refs []hcl.Traversal, sc Scope) *hcl.EvalContext {
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: l.Functions}
 	locals := map[string]cty.Value{}
 	for _, t := range refs {
 		root := t.RootName()
@@ -118,29 +120,29 @@ func (l *reader) contextFor(refs []hcl.Traversal, sc scope) *hcl.EvalContext {
 }
 
 // root is the value behind the first word of a reference.
-func (l *reader) root(name string) (cty.Value, bool) {
-	if v, ok := l.roots[name]; ok {
+func (l *Reader) root(name string) (cty.Value, bool) {
+	if v, ok := l.Roots[name]; ok {
 		return v, true
 	}
-	if name != "var" && (name != "network" && !slices.Contains(objectKinds, name) || l.stage <= stageOf(name)) {
+	if name != "var" && (name != "network" && !slices.Contains(ObjectKinds, name) || l.stage <= stageOf(name)) {
 		return cty.NilVal, false
 	}
-	l.roots[name] = l.valueOf(name)
-	return l.roots[name], true
+	l.Roots[name] = l.valueOf(name)
+	return l.Roots[name], true
 }
 
 // improve rewords an HCL diagnostic about a value and adds the nearest
 // name, which HCL does not know for attributes of objects.
-func (l *reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalContext) {
+func (l *Reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalContext) {
 	if d.Subject == nil {
 		return
 	}
 	switch d.Summary {
 	case "Call to unknown function":
-		name := string(d.Subject.SliceBytes(l.sources[d.Subject.Filename]))
+		name := string(d.Subject.SliceBytes(l.Sources[d.Subject.Filename]))
 		name, _, _ = strings.Cut(name, "(")
 		name = strings.TrimSpace(name)
-		known := functionNames(l.functions)
+		known := functions.Names(l.Functions)
 		d.Summary = "Unknown function"
 		d.Detail = fmt.Sprintf("There is no function %q.%s", name, orText(topology.DidYouMean(name, known), " Remove the call; the functions are those of Terraform that need no clock, randomness or environment."))
 	case "Unsupported attribute", "Missing map element", "Invalid index":
@@ -156,7 +158,7 @@ func (l *reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalC
 }
 
 // improveStep finds the step of a reference that does not resolve.
-func (l *reader) improveStep(d *hcl.Diagnostic, t hcl.Traversal, ctx *hcl.EvalContext) {
+func (l *Reader) improveStep(d *hcl.Diagnostic, t hcl.Traversal, ctx *hcl.EvalContext) {
 	for i := 1; i < len(t); i++ {
 		v, diags := t[:i].TraverseAbs(ctx)
 		if diags.HasErrors() || v.IsNull() || !v.IsKnown() {
@@ -171,10 +173,10 @@ func (l *reader) improveStep(d *hcl.Diagnostic, t hcl.Traversal, ctx *hcl.EvalCo
 		known := attributesOf(v)
 		path := pathText(t[:i])
 		if len(known) == 0 {
-			d.Detail = fmt.Sprintf("%s is %s and has no %q. Refer to %s itself.", path, describe(v), name, path)
+			d.Detail = fmt.Sprintf("%s is %s and has no %q. Refer to %s itself.", path, Describe(v), name, path)
 			return
 		}
-		d.Detail = fmt.Sprintf("%s has no %q.%s", path, name, orKnown(name, known))
+		d.Detail = fmt.Sprintf("%s has no %q.%s", path, name, OrKnown(name, known))
 		return
 	}
 }
@@ -208,8 +210,8 @@ func orText(s, otherwise string) string {
 	return otherwise
 }
 
-// describe is the type of a value, with an article, for a sentence.
-func describe(v cty.Value) string {
+// Describe is the type of a value, with an article, for a sentence.
+func Describe(v cty.Value) string {
 	if v.IsNull() {
 		return "null"
 	}
@@ -236,7 +238,7 @@ func describe(v cty.Value) string {
 	return "a " + t.FriendlyName()
 }
 
-func isKind(v cty.Value, kinds ...string) bool {
+func IsKind(v cty.Value, kinds ...string) bool {
 	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("kind") {
 		return false
 	}
@@ -244,7 +246,7 @@ func isKind(v cty.Value, kinds ...string) bool {
 	return k.Type() == cty.String && !k.IsNull() && k.IsKnown() && slices.Contains(kinds, k.AsString())
 }
 
-func textOf(v cty.Value, attr string) string {
+func TextOf(v cty.Value, attr string) string {
 	if !v.Type().HasAttribute(attr) {
 		return ""
 	}

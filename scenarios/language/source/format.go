@@ -1,4 +1,4 @@
-package language
+package source
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 // and indented as every HCL tool does it. Source with a syntax error comes back
 // unchanged, with the diagnostics.
 func Format(src []byte) ([]byte, Diagnostics) {
-	c := newCollector("", map[string][]byte{"scenario.hcl": src})
+	c := NewCollector("", map[string][]byte{"scenario.hcl": src})
 	if parseNative(c, src, "scenario.hcl") == nil {
-		return src, c.sorted()
+		return src, c.Sorted()
 	}
 	out := hclwrite.Format(src)
 	if len(out) > 0 && !bytes.HasSuffix(out, []byte("\n")) {

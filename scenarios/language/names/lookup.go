@@ -1,4 +1,4 @@
-package language
+package names
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
 // of a service, pod, node or client that has one port. The protocol is the one
 // given, else that of the port, else tcp.
 func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expect.Target, topology.Protocol, error) {
-	host, port, hasPort := cutPort(name)
+	host, port, hasPort := CutPort(name)
 	if !hasPort {
 		host = strings.Trim(name, "[]")
 	}
@@ -48,11 +48,11 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 		host = rest + "." + ns
 	}
 	addr, err := netip.ParseAddr(host)
-	at := answering{addrs: []netip.Addr{addr}}
+	at := Answer{Addrs: []netip.Addr{addr}}
 	if err != nil {
 		var known bool
-		p := newPlaces(lab)
-		if at, known = p.lookup(host, topology.DefaultNamespace); !known {
+		p := New(lab)
+		if at, known = p.Lookup(host, topology.DefaultNamespace); !known {
 			var in []string
 			if at, in = p.lookupAnywhere(lab, host); len(in) > 1 {
 				return expect.Target{}, "", fmt.Errorf("%s is in several namespaces; write %s", host, topology.OneOf(in))
@@ -63,19 +63,19 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 			return expect.Target{}, "", unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
 		}
 		switch {
-		case len(at.addrs) > 0:
-		case at.alias != "":
-			return expect.Target{}, "", fmt.Errorf("%s is an alias of %q, which is not a name of this lab", host, at.alias)
+		case len(at.Addrs) > 0:
+		case at.Alias != "":
+			return expect.Target{}, "", fmt.Errorf("%s is an alias of %q, which is not a name of this lab", host, at.Alias)
 		default:
 			return expect.Target{}, "", fmt.Errorf("%s is headless and has no ready endpoint, so its name has no address", host)
 		}
 	}
-	number, of, err := portFor(name, port, protocol, at.ports)
+	number, of, err := portFor(name, port, protocol, at.Ports)
 	if err != nil {
 		return expect.Target{}, "", err
 	}
 	target := expect.Target{Name: name}
-	setAddrs(&target, at.addrs, number)
+	SetAddrs(&target, at.Addrs, number)
 	if !hasPort {
 		target.Name = fmt.Sprintf("%s:%d", name, number)
 	}
@@ -83,9 +83,9 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 }
 
 // lookupAnywhere finds a name in any namespace, and returns how to write it there.
-func (p *places) lookupAnywhere(lab *topology.Lab, host string) (at answering, in []string) {
+func (p *Places) lookupAnywhere(lab *topology.Lab, host string) (at Answer, in []string) {
 	for _, ns := range lab.Namespaces {
-		if found, known := p.lookup(host, ns.Name); known {
+		if found, known := p.Lookup(host, ns.Name); known {
 			at, in = found, append(in, ns.Name+"/"+host)
 		}
 	}
@@ -94,17 +94,17 @@ func (p *places) lookupAnywhere(lab *topology.Lab, host string) (at answering, i
 
 // portFor picks the port: the one that is written, by number or name, else the only
 // one there is.
-func portFor(name, port string, protocol topology.Protocol, ports []portOf) (uint16, topology.Protocol, error) {
-	var fits []portOf
+func portFor(name, port string, protocol topology.Protocol, ports []Port) (uint16, topology.Protocol, error) {
+	var fits []Port
 	var known []string
 	for _, p := range ports {
-		known = append(known, fmt.Sprintf("%d/%s", p.number, p.protocol))
-		if (protocol == "" || p.protocol == protocol) && (port == "" || p.name == port || strconv.Itoa(int(p.number)) == port) {
+		known = append(known, fmt.Sprintf("%d/%s", p.Number, p.Protocol))
+		if (protocol == "" || p.Protocol == protocol) && (port == "" || p.Name == port || strconv.Itoa(int(p.Number)) == port) {
 			fits = append(fits, p)
 		}
 	}
 	if len(fits) > 0 && (port != "" || len(fits) == 1) {
-		return fits[0].number, fits[0].protocol, nil
+		return fits[0].Number, fits[0].Protocol, nil
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
 		if protocol == "" {
@@ -119,4 +119,25 @@ func portFor(name, port string, protocol topology.Protocol, ports []portOf) (uin
 		return 0, "", fmt.Errorf("%q has no port; write %s:80", name, name)
 	}
 	return 0, "", fmt.Errorf("which port of %q? it has %s", name, strings.Join(known, ", "))
+}
+
+// SetAddrs sets the addresses of a target: several addresses where its name has several.
+func SetAddrs(t *expect.Target, addrs []netip.Addr, port uint16) {
+	t.Addr = netip.AddrPortFrom(addrs[0], port)
+	for _, a := range addrs[1:] {
+		t.Also = append(t.Also, netip.AddrPortFrom(a, port))
+	}
+}
+
+// CutPort cuts the port off an address or name; an IPv6 address must be in brackets.
+func CutPort(s string) (host, port string, ok bool) {
+	if rest, found := strings.CutPrefix(s, "["); found {
+		host, port, ok = strings.Cut(rest, "]:")
+		return host, port, ok
+	}
+	if strings.Count(s, ":") != 1 {
+		return "", "", false
+	}
+	host, port, _ = strings.Cut(s, ":")
+	return host, port, true
 }
