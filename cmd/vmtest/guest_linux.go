@@ -18,7 +18,7 @@ import (
 
 // limit is how long the tests of one selection may take in the machine, several times as
 // long as they do where nothing else runs.
-const limit = 12 * time.Minute
+const limit = 20 * time.Minute
 
 // inMachine runs in a machine the tests that were skipped here according to the
 // records, and prints the table.

@@ -25,11 +25,16 @@ const (
 // packets, and TCP retransmits a SYN after 1 and 3 seconds.
 const patience = 4 * time.Second
 
+// labLimit is how long a lab may take with all its questions, on a machine of ordinary
+// speed.
+const labLimit = 4 * time.Minute
+
 // Kernel builds the lab and makes real connections. The test program's TestMain must
 // call engine.Main. Setups that this machine cannot build are skipped.
 func Kernel(t testing.TB, p *plan.Plan, cases []Case) []Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	scale := flow.TimeScale()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(float64(labLimit)*scale))
 	t.Cleanup(cancel)
 	lab, err := engine.Start(ctx, "")
 	skipUnsupported(t, err)
@@ -42,7 +47,6 @@ func Kernel(t testing.TB, p *plan.Plan, cases []Case) []Result {
 	skipUnsupported(t, err)
 
 	results := make([]Result, len(cases))
-	scale := flow.TimeScale()
 	tr := trial{t: t, lab: lab, cases: cases, results: results, within: flow.Stretched(time.Second, scale), mistakes: balances(p)}
 	tr.ask(ctx)
 	if tr.late > 0 {
