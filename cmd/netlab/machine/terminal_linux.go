@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/vm"
 )
 
@@ -25,8 +26,8 @@ type lentTerminal struct {
 }
 
 func newLentTerminal() (*lentTerminal, error) {
-	if !isTerminal(os.Stdin) {
-		return nil, usage(errors.New("standard input is not a terminal"), "leave out -t")
+	if !command.IsTerminal(os.Stdin) {
+		return nil, command.Usage(errors.New("standard input is not a terminal"), "leave out -t")
 	}
 	return &lentTerminal{fd: int(os.Stdin.Fd()), sizes: make(chan vm.Size, 1), ended: make(chan struct{})}, nil
 }

@@ -1,18 +1,19 @@
-package main
+package proof
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/suite"
 )
 
-// axesOf reads the axes of --matrix. More of them may stand among the arguments, where
+// AxesOf reads the axes of --matrix. More of them may stand among the arguments, where
 // they are recognised by the name before =; the rest is returned.
-func (o *testOptions) axesOf(args []string) ([]string, error) {
+func (o *Options) AxesOf(args []string) ([]string, error) {
 	if len(o.matrix) == 0 {
 		return args, nil
 	}
@@ -30,35 +31,35 @@ func (o *testOptions) axesOf(args []string) ([]string, error) {
 		for _, word := range strings.Fields(text) {
 			axis, err := language.ParseAxis(word, &catalogue)
 			if err != nil {
-				return nil, usage(fmt.Errorf("--matrix: %w", err), "write, for example, --matrix proxy=iptables,ipvs")
+				return nil, command.Usage(fmt.Errorf("--matrix: %w", err), "write, for example, --matrix proxy=iptables,ipvs")
 			}
 			if slices.ContainsFunc(o.axes, func(a language.Axis) bool { return a.Name == axis.Name }) {
-				return nil, usage(fmt.Errorf("--matrix has %s twice", axis.Name), "write its values in one list: "+axis.Name+"=A,B")
+				return nil, command.Usage(fmt.Errorf("--matrix has %s twice", axis.Name), "write its values in one list: "+axis.Name+"=A,B")
 			}
 			o.axes = append(o.axes, axis)
 		}
 	}
-	if o.keep || o.pause {
-		return nil, usage(fmt.Errorf("the labs of a matrix share one name, so none can be kept"), "leave out --matrix, or --keep and --pause-on-fail")
+	if o.Keep || o.Pause {
+		return nil, command.Usage(fmt.Errorf("the labs of a matrix share one name, so none can be kept"), "leave out --matrix, or --keep and --pause-on-fail")
 	}
 	return files, nil
 }
 
 // variations are the labs of one scenario: one for each combination of its matrix.
-func (u *ui) variations(path string, o testOptions) ([]*suite.Lab, error) {
+func (u ui) variations(path string, o Options) ([]*suite.Lab, error) {
 	axes := o.axes
 	if len(axes) == 0 {
-		s, p, err := u.compile(path, o.flags)
+		s, p, err := u.Compile(path, o.Flags)
 		if err != nil {
 			return nil, err
 		}
-		if axes = s.Matrix; len(axes) == 0 || o.keep || o.pause {
+		if axes = s.Matrix; len(axes) == 0 || o.Keep || o.Pause {
 			return []*suite.Lab{{Path: path, Scenario: s, Plan: p}}, nil
 		}
 	}
 	var labs []*suite.Lab
 	for _, v := range language.Variations(axes) {
-		s, p, err := u.compileVaried(path, o.flags, v)
+		s, p, err := u.CompileVaried(path, o.Flags, v)
 		if err != nil {
 			return nil, err
 		}

@@ -1,13 +1,15 @@
-package main
+package labs
 
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-func statusCommand(u *ui) *cobra.Command {
+func StatusCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status [LAB]",
@@ -20,18 +22,18 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
-			lab, info, err := connect(c.Context(), args)
+			lab, info, err := Connect(c.Context(), args)
 			if err != nil {
 				return err
 			}
 			have, want, err := lab.Read(c.Context())
 			if err != nil {
-				return broken(err, "remove it: netlab down "+info.Name)
+				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
 			// Again: what the check after the last change found is known by now.
 			now, err := lab.Info(c.Context())
 			if err != nil {
-				return broken(err, "remove it: netlab down "+info.Name)
+				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
 			info = now
 			drift := plan.Drift(have, want)
@@ -43,7 +45,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				if draining == nil {
 					draining = []engine.Draining{}
 				}
-				err = u.json(map[string]any{"lab": info.Name, "drift": drift, "draining": draining,
+				err = u.Json(map[string]any{"lab": info.Name, "drift": drift, "draining": draining,
 					"repaired": info.Check.Summary, "check_error": info.Check.Err})
 			} else {
 				u.printDrift(info.Name, relative(info.File), drift)
@@ -51,7 +53,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				u.sayCheck(info.Name, info.Check)
 			}
 			if err == nil && len(drift) > 0 {
-				err = told(exitFailed)
+				err = command.Told(command.ExitFailed)
 			}
 			return err
 		},
@@ -61,36 +63,36 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 }
 
 // printDraining lists real servers that are draining, which is not drift.
-func (u *ui) printDraining(list []engine.Draining) {
+func (u ui) printDraining(list []engine.Draining) {
 	for _, l := range list {
-		u.print("%s: real server %s of %s %s is draining: %s, %d closing\n", l.Netns, l.Real, l.Proto, l.Virtual,
-			plural(l.Active, "connection"), l.Inactive)
+		u.Print("%s: real server %s of %s %s is draining: %s, %d closing\n", l.Netns, l.Real, l.Proto, l.Virtual,
+			command.Plural(l.Active, "connection"), l.Inactive)
 	}
 }
 
 // sayCheck reports what was found after the last up returned.
-func (u *ui) sayCheck(name string, check engine.Check) {
+func (u ui) sayCheck(name string, check engine.Check) {
 	if check.Err != "" {
-		u.say("%s: the check after the last up failed: %s", name, check.Err)
+		u.Say("%s: the check after the last up failed: %s", name, check.Err)
 	}
 	if check.Summary == "" {
 		return
 	}
-	u.say("%s: the check after the last up repaired: %s", name, check.Summary)
-	if u.verbose {
+	u.Say("%s: the check after the last up repaired: %s", name, check.Summary)
+	if u.Verbose {
 		for _, line := range check.Lines {
-			u.say("%s", line)
+			u.Say("%s", line)
 		}
 	}
 }
 
-func (u *ui) printDrift(name, file string, drift []string) {
+func (u ui) printDrift(name, file string, drift []string) {
 	if len(drift) == 0 {
-		u.print("%s: as planned\n", name)
+		u.Print("%s: as planned\n", name)
 		return
 	}
 	for _, line := range drift {
-		u.print("%s\n", line)
+		u.Print("%s\n", line)
 	}
-	u.say("%s has drifted in %s; repair it: netlab up %s", name, plural(len(drift), "place"), file)
+	u.Say("%s has drifted in %s; repair it: netlab up %s", name, command.Plural(len(drift), "place"), file)
 }

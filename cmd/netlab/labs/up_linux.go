@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"context"
@@ -11,13 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language"
 )
 
-func upCommand(u *ui) *cobra.Command {
-	var flags scenarioFlags
+func UpCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
+	var flags command.ScenarioFlags
 	var name string
 	var dry bool
 	c := &cobra.Command{
@@ -30,25 +32,29 @@ does not touch are repaired after up returns; other commands wait for it, and st
 it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := theScenario(args)
+			path, err := command.TheScenario(args)
 			if err != nil {
 				return err
 			}
 			if dry {
-				return u.plan(c.Context(), planOptions{path: path, flags: flags, name: name})
+				_, p, err := u.Compile(path, flags)
+				if err == nil {
+					_, err = u.Out.Write(p.Text())
+				}
+				return err
 			}
 			return u.up(c.Context(), path, flags, name)
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	c.Flags().StringVar(&name, "name", "", "name of the lab, if not the scenario's: to run two copies of one")
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done: netlab plan")
 	return c
 }
 
-func (u *ui) up(ctx context.Context, path string, flags scenarioFlags, name string) error {
+func (u ui) up(ctx context.Context, path string, flags command.ScenarioFlags, name string) error {
 	started := time.Now()
-	s, p, err := u.compile(path, flags)
+	s, p, err := u.Compile(path, flags)
 	if err != nil {
 		return err
 	}
@@ -59,7 +65,7 @@ func (u *ui) up(ctx context.Context, path string, flags scenarioFlags, name stri
 		return err
 	}
 	p.Lab = name
-	meta := metaOf(s, p, name, path)
+	meta := MetaOf(s, p, name, path)
 	var applied engine.Applied
 	var isNew bool
 	for try := 0; ; try++ {
@@ -78,7 +84,7 @@ func (u *ui) up(ctx context.Context, path string, flags scenarioFlags, name stri
 }
 
 // bringUp makes the lab, or changes the one that runs.
-func (u *ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engine.Applied, isNew bool, err error) {
+func (u ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engine.Applied, isNew bool, err error) {
 	lab, isNew, err := startOrConnect(ctx, meta.Name)
 	if err != nil {
 		return a, isNew, err
@@ -94,13 +100,13 @@ func (u *ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a eng
 }
 
 // apply applies a plan and shows the progress if it takes long.
-func (u *ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
-	done := u.working(fmt.Sprintf("building %s: %s, %s", meta.Name, plural(meta.Nodes, "node"), plural(meta.Pods, "pod")))
+func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
+	done := u.Working(fmt.Sprintf("building %s: %s, %s", meta.Name, command.Plural(meta.Nodes, "node"), command.Plural(meta.Pods, "pod")))
 	defer done()
-	applied, err := lab.Apply(ctx, p, meta, u.verbose)
+	applied, err := lab.Apply(ctx, p, meta, u.Verbose)
 	if err == nil {
 		for _, line := range applied.Lines {
-			u.say("%s", line)
+			u.Say("%s", line)
 		}
 	}
 	return applied, err
@@ -127,7 +133,7 @@ func startOrConnect(ctx context.Context, name string) (lab *engine.Client, isNew
 			continue
 		}
 		if err != nil {
-			return nil, false, broken(err, "remove it: netlab down "+name)
+			return nil, false, command.Broken(err, "remove it: netlab down "+name)
 		}
 		return lab, false, nil
 	}
@@ -141,30 +147,30 @@ func cannotStart(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &isolation):
-		return &exitError{err: err, code: exitUnsupported, hint: "see what this machine lacks, and how to get it: netlab doctor; or use a virtual one: netlab vm up FILE"}
+		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: "see what this machine lacks, and how to get it: netlab doctor; or use a virtual one: netlab vm up FILE"}
 	case errors.Is(err, engine.ErrState):
-		return broken(err, "make sure that there is room in "+engine.StateDir()+" and that you can write there")
+		return command.Broken(err, "make sure that there is room in "+engine.StateDir()+" and that you can write there")
 	default:
-		return broken(err, "see what this machine can do: netlab doctor")
+		return command.Broken(err, "see what this machine can do: netlab doctor")
 	}
 }
 
 // explainApply turns the error of an Apply into a message for the user.
-func (u *ui) explainApply(ctx context.Context, err error, s *language.Scenario, meta engine.Meta, p *plan.Plan) error {
+func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, meta engine.Meta, p *plan.Plan) error {
 	var lacks *engine.UnsupportedError
 	var clash *engine.ClashError
-	var told *exitError
+	var told *command.Error
 	switch {
-	case interrupted(ctx):
-		return errInterrupted
+	case command.Interrupted(ctx):
+		return command.ErrInterrupted
 	case errors.As(err, &told):
 		return err
 	case errors.As(err, &clash):
-		return usage(fmt.Errorf("a lab named %s is already running, made from %s", meta.Name, clash.File),
+		return command.Usage(fmt.Errorf("a lab named %s is already running, made from %s", meta.Name, clash.File),
 			fmt.Sprintf("give this one another name: netlab up --name %s-2 %s; or remove that one: netlab down %s",
 				meta.Name, relative(meta.File), meta.Name))
 	case errors.Is(err, engine.ErrBusy):
-		return broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
+		return command.Broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
 	case errors.As(err, &lacks):
 		for _, f := range plan.Requires(p) {
 			why, missing := lacks.Missing[f]
@@ -172,10 +178,10 @@ func (u *ui) explainApply(ctx context.Context, err error, s *language.Scenario, 
 				continue
 			}
 			about := f.About()
-			u.say("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why)
-			u.say("  %s", about.Remedy)
+			u.Say("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why)
+			u.Say("  %s", about.Remedy)
 		}
-		return &exitError{err: errors.New("nothing was built"), code: exitUnsupported, hint: fmt.Sprintf("use a virtual machine: netlab vm up %s; see all that is missing: netlab doctor", relative(meta.File))}
+		return &command.Error{Err: errors.New("nothing was built"), Code: command.ExitUnsupported, Hint: fmt.Sprintf("use a virtual machine: netlab vm up %s; see all that is missing: netlab doctor", relative(meta.File))}
 	default:
 		return cannotStart(err)
 	}
@@ -194,19 +200,19 @@ func needer(s *language.Scenario, f plan.Feature) string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-func (u *ui) reportUp(name string, s *language.Scenario, a engine.Applied, isNew bool, took time.Duration) {
+func (u ui) reportUp(name string, s *language.Scenario, a engine.Applied, isNew bool, took time.Duration) {
 	if !isNew && a.Summary == "" {
-		u.print("%s: no change\n", name)
+		u.Print("%s: no change\n", name)
 		return
 	}
 	if !isNew {
-		u.print("%s: %s\n", name, a.Summary)
+		u.Print("%s: %s\n", name, a.Summary)
 		return
 	}
-	u.print("%s is up: %s, in %v\n", name, counts(s.Lab), took.Round(time.Millisecond))
-	u.print("\n  next:\n")
+	u.Print("%s is up: %s, in %v\n", name, command.Counts(s.Lab), took.Round(time.Millisecond))
+	u.Print("\n  next:\n")
 	for _, line := range nextSteps(name, s) {
-		u.print("    %s\n", line)
+		u.Print("    %s\n", line)
 	}
 }
 
@@ -231,7 +237,7 @@ func nextSteps(name string, s *language.Scenario) []string {
 // checkLabName rejects names that cannot name a folder, or would be hidden.
 func checkLabName(name string) error {
 	if name == "" || len(name) > 200 || name[0] == '.' || strings.ContainsAny(name, "/\x00\n") {
-		return usage(fmt.Errorf("%q cannot be the name of a lab", name), "give it one: --name NAME")
+		return command.Usage(fmt.Errorf("%q cannot be the name of a lab", name), "give it one: --name NAME")
 	}
 	return nil
 }
@@ -253,53 +259,4 @@ func relative(path string) string {
 		}
 	}
 	return path
-}
-
-func (u *ui) planDiff(ctx context.Context, o planOptions) error {
-	s, p, err := u.compile(o.path, o.flags)
-	if err != nil {
-		return planFailed(err, o)
-	}
-	name := o.name
-	if name == "" {
-		name = s.Name
-	}
-	p.Lab = name
-	have := &plan.Plan{Lab: name}
-	lab, err := engine.Connect(name)
-	if err == nil {
-		have, _, err = lab.Read(ctx)
-	}
-	if err != nil && !errors.Is(err, engine.ErrNotRunning) {
-		return planFailed(broken(err, "remove it: netlab down "+name), o)
-	}
-	changes := plan.Diff(have, p)
-	if !o.diff {
-		o2 := o
-		o2.detailedExit = false
-		if err := u.printPlan(o2); err != nil {
-			return planFailed(err, o)
-		}
-	} else if changes.Empty() {
-		u.print("%s: no change\n", name)
-	} else {
-		for _, line := range changes.Lines() {
-			u.print("%s\n", line)
-		}
-	}
-	if o.detailedExit && !changes.Empty() {
-		return told(2)
-	}
-	return nil
-}
-
-// planFailed gives errors the exit code that --detailed-exitcode promises.
-func planFailed(err error, o planOptions) error {
-	var e *exitError
-	if o.detailedExit && errors.As(err, &e) {
-		copied := *e
-		copied.code = 1
-		return &copied
-	}
-	return err
 }

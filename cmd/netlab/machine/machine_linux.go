@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"context"
@@ -12,16 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/vm"
 )
 
-// vmFlags are the flags of every command that boots a machine.
-type vmFlags struct {
+// machineFlags are the flags of every command that boots a machine.
+type machineFlags struct {
 	memory, cpus   int
 	image, modules string
 }
 
-func (f *vmFlags) register(c *cobra.Command) {
+func (f *machineFlags) register(c *cobra.Command) {
 	flags := c.PersistentFlags()
 	flags.IntVar(&f.memory, "memory", 1024, "memory of the machine in `MiB`")
 	flags.IntVar(&f.cpus, "cpus", 2, "processors of the machine")
@@ -29,8 +30,9 @@ func (f *vmFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.modules, "modules", "", "`FOLDER` of that kernel's modules, as /lib/modules/RELEASE")
 }
 
-func vmCommand(u *ui) *cobra.Command {
-	f := &vmFlags{}
+func Command(shared *command.UI) *cobra.Command {
+	u := ui{shared}
+	f := &machineFlags{}
 	c := &cobra.Command{
 		Use: "vm",
 		Long: `Run netlab, or any command, in a small virtual machine whose kernel has all that labs can
@@ -45,12 +47,12 @@ privileges, and leaves nothing behind but a kernel in the cache.`,
 	f.register(c)
 	c.AddCommand(vmTestCommand(u, f), vmUpCommand(u, f), vmExecCommand(u, f), vmShellCommand(u, f), vmGoTestCommand(u, f), vmCleanCommand(u))
 	for _, sub := range c.Commands() {
-		guard(&ui{}, sub) // without --timeout, which is the limit of the command inside
+		command.Guard(&command.UI{}, sub) // without --timeout, which is the limit of the command inside
 	}
 	return c
 }
 
-func vmExecCommand(u *ui, f *vmFlags) *cobra.Command {
+func vmExecCommand(u ui, f *machineFlags) *cobra.Command {
 	var tty, interactive bool
 	var files, collect []string
 	c := &cobra.Command{
@@ -66,7 +68,7 @@ names, at the same paths. What --collect names is copied back.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, name := range files {
 				if _, err := os.Stat(name); err != nil {
-					return usage(err, "name files and folders that exist")
+					return command.Usage(err, "name files and folders that exist")
 				}
 			}
 			for _, name := range collect {
@@ -82,9 +84,9 @@ names, at the same paths. What --collect names is copied back.`,
 			}
 			job := vm.Job{Argv: args, TTY: tty}
 			if interactive && !tty {
-				input, err := io.ReadAll(u.in)
+				input, err := io.ReadAll(u.In)
 				if err != nil {
-					return broken(err, "leave out -i")
+					return command.Broken(err, "leave out -i")
 				}
 				job.Stdin = input
 			}
@@ -103,12 +105,12 @@ names, at the same paths. What --collect names is copied back.`,
 func foldersOf(name string) error {
 	dir := filepath.Dir(name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usage(fmt.Errorf("no folder %s for what is copied back", dir), "name a file in a folder that exists, here and in the machine")
+		return command.Usage(fmt.Errorf("no folder %s for what is copied back", dir), "name a file in a folder that exists, here and in the machine")
 	}
 	return nil
 }
 
-func vmCleanCommand(u *ui) *cobra.Command {
+func vmCleanCommand(u ui) *cobra.Command {
 	return &cobra.Command{
 		Use:   "clean",
 		Short: "Remove the downloaded kernels",
@@ -116,37 +118,37 @@ func vmCleanCommand(u *ui) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := vm.Cache()
 			if err != nil {
-				return broken(err, "set XDG_CACHE_HOME")
+				return command.Broken(err, "set XDG_CACHE_HOME")
 			}
 			if err := os.RemoveAll(dir); err != nil {
-				return broken(err, "remove it yourself: "+dir)
+				return command.Broken(err, "remove it yourself: "+dir)
 			}
-			u.print("removed %s\n", dir)
+			u.Print("removed %s\n", dir)
 			return nil
 		},
 	}
 }
 
 // inMachine runs one job in a machine, in this folder, and ends with its status.
-func (u *ui) inMachine(ctx context.Context, f *vmFlags, job vm.Job, boot vm.Boot) error {
+func (u ui) inMachine(ctx context.Context, f *machineFlags, job vm.Job, boot vm.Boot) error {
 	kernel, err := u.kernelFor(ctx, f)
 	if err != nil {
 		return vmFailed(ctx, err)
 	}
 	here, err := os.Getwd()
 	if err != nil {
-		return broken(err, "change to a folder that exists")
+		return command.Broken(err, "change to a folder that exists")
 	}
-	job.Dir, job.Env, job.Limit = here, append(vmEnviron(), job.Env...), u.timeout
+	job.Dir, job.Env, job.Limit = here, append(vmEnviron(), job.Env...), u.Timeout
 	if boot.Files, err = absolutes(boot.Files); err != nil {
-		return usage(err, "name files that exist")
+		return command.Usage(err, "name files that exist")
 	}
 	if boot.Collect, err = absolutes(boot.Collect); err != nil {
-		return usage(err, "name files")
+		return command.Usage(err, "name files")
 	}
-	booted := sync.OnceFunc(u.working("booting a virtual machine"))
+	booted := sync.OnceFunc(u.Working("booting a virtual machine"))
 	defer booted()
-	streams := vm.Streams{Out: u.out, Err: u.errs, Ready: func(vm.Ready) { booted() }}
+	streams := vm.Streams{Out: u.Out, Err: u.Errs, Ready: func(vm.Ready) { booted() }}
 	if job.TTY {
 		end, err := u.atTerminal(&job, &streams)
 		if err != nil {
@@ -168,28 +170,28 @@ func (u *ui) inMachine(ctx context.Context, f *vmFlags, job vm.Job, boot vm.Boot
 // leastMemory is what the kernel and its files need, in MiB.
 const leastMemory = 256
 
-func (u *ui) kernelFor(ctx context.Context, f *vmFlags) (vm.Kernel, error) {
+func (u ui) kernelFor(ctx context.Context, f *machineFlags) (vm.Kernel, error) {
 	switch {
 	case f.memory < leastMemory:
-		return vm.Kernel{}, usage(fmt.Errorf("a machine cannot boot with %d MiB of memory", f.memory), fmt.Sprintf("give it --memory %d or more", leastMemory))
+		return vm.Kernel{}, command.Usage(fmt.Errorf("a machine cannot boot with %d MiB of memory", f.memory), fmt.Sprintf("give it --memory %d or more", leastMemory))
 	case f.cpus < 1:
-		return vm.Kernel{}, usage(fmt.Errorf("a machine cannot have %d processors", f.cpus), "give it --cpus 1 or more")
+		return vm.Kernel{}, command.Usage(fmt.Errorf("a machine cannot have %d processors", f.cpus), "give it --cpus 1 or more")
 	}
 	if (f.image == "") != (f.modules == "") {
-		return vm.Kernel{}, usage(errors.New("--kernel and --modules belong together"), "give both, or neither for Debian's kernel")
+		return vm.Kernel{}, command.Usage(errors.New("--kernel and --modules belong together"), "give both, or neither for Debian's kernel")
 	}
 	if f.image != "" {
 		k, err := vm.NamedKernel(f.image, f.modules)
 		if err != nil {
-			return k, usage(err, "name a kernel image and the folder of its modules, in which depmod has made modules.dep")
+			return k, command.Usage(err, "name a kernel image and the folder of its modules, in which depmod has made modules.dep")
 		}
 		return k, nil
 	}
-	return vm.FindKernel(ctx, func(line string) { u.say("%s", line) })
+	return vm.FindKernel(ctx, func(line string) { u.Say("%s", line) })
 }
 
 // vmEnded turns the end of a machine into the end of this command.
-func (u *ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
+func (u ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
 	if err != nil && !errors.Is(err, vm.ErrNoAnswer) {
 		return vmFailed(ctx, err)
 	}
@@ -198,16 +200,16 @@ func (u *ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
 		if err != nil {
 			code, what = vm.CodeTimeout, "the virtual machine did not answer in time"
 		}
-		u.say("netlab: %s; its console output:\n%s", what, lastLines(result.Console, 40))
-		return told(code)
+		u.Say("netlab: %s; its console output:\n%s", what, lastLines(result.Console, 40))
+		return command.Told(code)
 	}
 	for _, o := range result.Jobs {
 		if o.Killed {
-			u.say("netlab: the command was ended after %v; give it more time with --timeout", u.timeout)
+			u.Say("netlab: the command was ended after %v; give it more time with --timeout", u.Timeout)
 		}
 	}
 	if code := result.Code(); code != 0 {
-		return told(code)
+		return command.Told(code)
 	}
 	return nil
 }
@@ -216,18 +218,18 @@ func (u *ui) vmEnded(ctx context.Context, result vm.Result, err error) error {
 func vmFailed(ctx context.Context, err error) error {
 	var missing *vm.MissingError
 	var small *vm.TooSmallError
-	var mine *exitError
+	var mine *command.Error
 	switch {
-	case interrupted(ctx):
-		return errInterrupted
+	case command.Interrupted(ctx):
+		return command.ErrInterrupted
 	case errors.As(err, &mine):
 		return err
 	case errors.As(err, &small):
-		return usage(err, fmt.Sprintf("give it --memory %d or more, or bring fewer files", small.Least))
+		return command.Usage(err, fmt.Sprintf("give it --memory %d or more, or bring fewer files", small.Least))
 	case errors.As(err, &missing):
-		return &exitError{err: err, code: exitUnsupported, hint: missing.Hint}
+		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: missing.Hint}
 	default:
-		return broken(err, "see: netlab vm --help")
+		return command.Broken(err, "see: netlab vm --help")
 	}
 }
 
@@ -260,3 +262,6 @@ func absolutes(names []string) ([]string, error) {
 	}
 	return list, nil
 }
+
+// ui is what the commands of this package print to.
+type ui struct{ *command.UI }

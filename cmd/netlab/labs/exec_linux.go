@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"context"
@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func execCommand(u *ui) *cobra.Command {
+func ExecCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var o execOptions
 	c := &cobra.Command{
 		Use: "exec TARGET -- CMD…",
@@ -32,7 +34,7 @@ network of the target; names of the lab resolve.
 				o.argv = o.argv[1:]
 			}
 			if len(o.argv) == 0 {
-				return usage(errors.New("no command"), "usage: netlab exec "+o.target+" -- CMD…")
+				return command.Usage(errors.New("no command"), "usage: netlab exec "+o.target+" -- CMD…")
 			}
 			return u.exec(c.Context(), o)
 		},
@@ -44,7 +46,8 @@ network of the target; names of the lab resolve.
 	return c
 }
 
-func shellCommand(u *ui) *cobra.Command {
+func ShellCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var o execOptions
 	c := &cobra.Command{
 		Use: "shell TARGET",
@@ -54,7 +57,7 @@ input may be a script: netlab shell node1 <script.`,
 		ValidArgsFunction: completeTargets,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.target, o.shell = args[0], true
-			o.tty = isTerminal(os.Stdin)
+			o.tty = command.IsTerminal(os.Stdin)
 			return u.exec(c.Context(), o)
 		},
 	}
@@ -73,8 +76,8 @@ func (o *execOptions) register(c *cobra.Command) {
 	c.Flags().StringVar(&o.lab, "lab", "", "the lab, if several are running")
 }
 
-func (u *ui) exec(ctx context.Context, o execOptions) error {
-	lab, info, err := connect(ctx, []string{o.lab})
+func (u ui) exec(ctx context.Context, o execOptions) error {
+	lab, info, err := Connect(ctx, []string{o.lab})
 	if err != nil {
 		return err
 	}
@@ -96,8 +99,8 @@ func (u *ui) exec(ctx context.Context, o execOptions) error {
 	ctx = context.WithoutCancel(ctx)
 	var status int
 	if o.tty {
-		if !isTerminal(os.Stdin) {
-			return usage(errors.New("standard input is not a terminal"), "leave out -t")
+		if !command.IsTerminal(os.Stdin) {
+			return command.Usage(errors.New("standard input is not a terminal"), "leave out -t")
 		}
 		status, err = withTerminal(ctx, lab, cmd)
 	} else {
@@ -107,7 +110,7 @@ func (u *ui) exec(ctx context.Context, o execOptions) error {
 		return execFailed(err)
 	}
 	if status != 0 {
-		return told(status)
+		return command.Told(status)
 	}
 	return nil
 }
@@ -118,11 +121,11 @@ func execFailed(err error) error {
 	var fault *engine.CommandError
 	switch {
 	case errors.As(err, &fault) && fault.NotFound:
-		return &exitError{err: err, code: 127, hint: "the program must be installed on this machine: labs share its files"}
+		return &command.Error{Err: err, Code: 127, Hint: "the program must be installed on this machine: labs share its files"}
 	case errors.As(err, &fault):
-		return &exitError{err: err, code: 126, hint: "name a program that can be run: netlab exec TARGET -- PROGRAM"}
+		return &command.Error{Err: err, Code: 126, Hint: "name a program that can be run: netlab exec TARGET -- PROGRAM"}
 	default:
-		return broken(err, "see which labs run: netlab ps")
+		return command.Broken(err, "see which labs run: netlab ps")
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"github.com/spf13/cobra"
@@ -21,7 +21,7 @@ func completeTargets(c *cobra.Command, args []string, _ string) ([]string, cobra
 		return nil, cobra.ShellCompDirectiveDefault // a command and its arguments
 	}
 	name, _ := c.Flags().GetString("lab")
-	_, info, err := connect(c.Context(), []string{name})
+	_, info, err := Connect(c.Context(), []string{name})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

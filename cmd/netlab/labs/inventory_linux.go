@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language"
@@ -124,8 +125,8 @@ func endpointState(e *topology.Endpoint) string {
 	}
 }
 
-// metaOf is what the engine stores about a lab.
-func metaOf(s *language.Scenario, p *plan.Plan, name, path string) engine.Meta {
+// MetaOf is what the engine stores about a lab.
+func MetaOf(s *language.Scenario, p *plan.Plan, name, path string) engine.Meta {
 	inv := inventoryOf(s.Lab)
 	data, err := json.Marshal(inv)
 	if err != nil {
@@ -147,7 +148,7 @@ func find(info engine.Info, target string) (place, error) {
 	}
 	i, err := names.Lookup(target, all)
 	if err != nil {
-		return place{}, misnamed(err, "see: netlab inspect")
+		return place{}, command.Misnamed(err, "see: netlab inspect")
 	}
 	return inv.Places[i], nil
 }
@@ -160,10 +161,10 @@ func (p place) called() names.Called {
 func inventoryIn(info engine.Info) (inventory, error) {
 	var inv inventory
 	if len(info.Inventory) == 0 {
-		return inv, broken(errors.New("the lab is still being built"), "try again in a moment")
+		return inv, command.Broken(errors.New("the lab is still being built"), "try again in a moment")
 	}
 	if err := json.Unmarshal(info.Inventory, &inv); err != nil {
-		return inv, broken(fmt.Errorf("lab %q: %w", info.Name, err), "another version of netlab made it; remove it: netlab down "+info.Name)
+		return inv, command.Broken(fmt.Errorf("lab %q: %w", info.Name, err), "another version of netlab made it; remove it: netlab down "+info.Name)
 	}
 	return inv, nil
 }

@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"context"
@@ -6,10 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func downCommand(u *ui) *cobra.Command {
+func DownCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var all bool
 	c := &cobra.Command{
 		Use: "down [LAB or FILE]",
@@ -21,12 +23,12 @@ not exist any more. It is not an error if the lab is not running.`,
 			if all {
 				return u.downAll(c.Context())
 			}
-			name, err := theLab(args)
+			name, err := TheLab(args)
 			if err != nil {
 				return err
 			}
 			if name == "" {
-				u.print("no lab is running\n")
+				u.Print("no lab is running\n")
 				return nil
 			}
 			return u.down(c.Context(), name)
@@ -36,13 +38,13 @@ not exist any more. It is not an error if the lab is not running.`,
 	return c
 }
 
-func (u *ui) downAll(ctx context.Context) error {
+func (u ui) downAll(ctx context.Context) error {
 	names, err := engine.List()
 	if err != nil {
-		return broken(err, "make sure that you may read "+engine.StateDir())
+		return command.Broken(err, "make sure that you may read "+engine.StateDir())
 	}
 	if len(names) == 0 {
-		u.print("no lab is running\n")
+		u.Print("no lab is running\n")
 	}
 	var failed error
 	for _, name := range names {
@@ -51,19 +53,19 @@ func (u *ui) downAll(ctx context.Context) error {
 	return failed
 }
 
-func (u *ui) down(ctx context.Context, name string) error {
-	done := u.working("removing " + name)
+func (u ui) down(ctx context.Context, name string) error {
+	done := u.Working("removing " + name)
 	defer done()
 	err := engine.Down(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotRunning):
-		u.print("%s is not running\n", name)
-	case interrupted(ctx):
-		return errInterrupted
+		u.Print("%s is not running\n", name)
+	case command.Interrupted(ctx):
+		return command.ErrInterrupted
 	case err != nil:
-		return broken(err, "try again: netlab down "+name)
+		return command.Broken(err, "try again: netlab down "+name)
 	default:
-		u.print("%s is down\n", name)
+		u.Print("%s is down\n", name)
 	}
 	return nil
 }

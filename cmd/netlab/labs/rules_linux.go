@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"fmt"
@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language/names"
 )
 
-func rulesCommand(u *ui) *cobra.Command {
+func RulesCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var o rulesOptions
 	c := &cobra.Command{
 		Use: "rules [TARGET]",
@@ -30,7 +32,7 @@ rules that a scenario would have, without a kernel. TARGET is a node.
 			return u.rules(c, o)
 		},
 	}
-	o.flags.register(c)
+	o.flags.Register(c)
 	c.Flags().StringVar(&o.lab, "lab", "", "the lab, if several are running")
 	c.Flags().StringVarP(&o.file, "file", "f", "", "show the rules of a `SCENARIO` instead of a running lab")
 	c.Flags().StringVarP(&o.table, "table", "t", "", "only this `TABLE`: filter, mangle, nat or raw")
@@ -39,14 +41,14 @@ rules that a scenario would have, without a kernel. TARGET is a node.
 }
 
 type rulesOptions struct {
-	flags                    scenarioFlags
+	flags                    command.ScenarioFlags
 	lab, file, target, table string
 	json                     bool
 }
 
-func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
+func (u ui) rules(c *cobra.Command, o rulesOptions) error {
 	if known := []string{"filter", "mangle", "nat", "raw"}; o.table != "" && !slices.Contains(known, o.table) {
-		return usage(fmt.Errorf("%q is not a table", o.table), "write one of "+strings.Join(known, ", "))
+		return command.Usage(fmt.Errorf("%q is not a table", o.table), "write one of "+strings.Join(known, ", "))
 	}
 	have, want, netns, err := u.rulesOf(c, o)
 	if err != nil {
@@ -63,10 +65,10 @@ func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
 		if lines == nil {
 			lines = []ruleLine{}
 		}
-		return u.json(lines)
+		return u.Json(lines)
 	}
 	if len(lines) == 0 {
-		u.say("there are no such rules; only nodes have rules: netlab inspect lists the nodes")
+		u.Say("there are no such rules; only nodes have rules: netlab inspect lists the nodes")
 	}
 	u.printRules(lines)
 	return nil
@@ -74,22 +76,22 @@ func (u *ui) rules(c *cobra.Command, o rulesOptions) error {
 
 // rulesOf returns what is in the kernel and what was planned; from a file both are
 // the plan.
-func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, netns string, err error) {
+func (u ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, netns string, err error) {
 	if o.file != "" {
-		s, p, err := u.compile(o.file, o.flags)
+		s, p, err := u.Compile(o.file, o.flags)
 		if err != nil {
 			return nil, nil, "", err
 		}
 		if o.target != "" {
 			place, err := names.Dialer(s.Lab, o.target)
 			if err != nil {
-				return nil, nil, "", misnamed(err, "usage: netlab rules -f "+o.file+" TARGET")
+				return nil, nil, "", command.Misnamed(err, "usage: netlab rules -f "+o.file+" TARGET")
 			}
 			netns = place.Netns
 		}
 		return p, p, netns, nil
 	}
-	lab, info, err := connect(c.Context(), []string{o.lab})
+	lab, info, err := Connect(c.Context(), []string{o.lab})
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -102,7 +104,7 @@ func (u *ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, n
 	}
 	have, want, err = lab.Read(c.Context())
 	if err != nil {
-		return nil, nil, "", broken(err, "remove it: netlab down "+info.Name)
+		return nil, nil, "", command.Broken(err, "remove it: netlab down "+info.Name)
 	}
 	return have, want, netns, nil
 }
@@ -166,11 +168,11 @@ func annotate(have, want *plan.Netns, table string) []ruleLine {
 }
 
 // printRules prints like iptables-save, with a comment after each rule.
-func (u *ui) printRules(lines []ruleLine) {
+func (u ui) printRules(lines []ruleLine) {
 	netns, table := "", ""
 	for _, l := range lines {
 		if at := l.Netns; at != netns {
-			u.print("# %s\n", at)
+			u.Print("# %s\n", at)
 			netns, table = at, ""
 		}
 		name := l.Table
@@ -178,7 +180,7 @@ func (u *ui) printRules(lines []ruleLine) {
 			name += " (IPv6)"
 		}
 		if name != table {
-			u.print("*%s\n", name)
+			u.Print("*%s\n", name)
 			table = name
 		}
 		if l.Rule == "" {
@@ -186,10 +188,10 @@ func (u *ui) printRules(lines []ruleLine) {
 			if policy == "" {
 				policy = "-"
 			}
-			u.print(":%s %s\n", l.Chain, policy)
+			u.Print(":%s %s\n", l.Chain, policy)
 			continue
 		}
-		u.print("-A %s %s%s\n", l.Chain, l.Rule, l.note())
+		u.Print("-A %s %s%s\n", l.Chain, l.Rule, l.note())
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"bytes"
@@ -12,14 +12,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/cmd/netlab/proof"
 	"github.com/netlab/netlab/datapath/vm"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // vmTestCommand is the command test with all its flags, in a machine.
-func vmTestCommand(u *ui, f *vmFlags) *cobra.Command {
-	var o testOptions
+func vmTestCommand(u ui, f *machineFlags) *cobra.Command {
+	var o proof.Options
 	c := &cobra.Command{
 		Use:   "test [FILE…]",
 		Short: "Prove every expectation in a machine with a full kernel",
@@ -28,40 +30,40 @@ reported before it boots. Reports are written to the files that the flags name.`
 		Example: `  netlab vm test scenarios/ipvs/ipvs-cluster-ip.hcl
   netlab vm test --junit report.xml scenarios/`,
 		RunE: func(c *cobra.Command, args []string) error {
-			files, err := o.axesOf(args)
+			files, err := o.AxesOf(args)
 			if err != nil {
 				return err
 			}
-			if o.keep || o.pause {
-				return usage(errors.New("the labs of a machine end with it, so none can be kept"), "look around in one: netlab vm up FILE")
+			if o.Keep || o.Pause {
+				return command.Usage(errors.New("the labs of a machine end with it, so none can be kept"), "look around in one: netlab vm up FILE")
 			}
-			w, err := u.bring(orHere(files), o.flags, func(quiet *ui) error {
-				_, err := quiet.testLabs(orHere(files), o)
+			w, err := u.bring(command.OrHere(files), o.Flags, func(quiet *command.UI) error {
+				_, err := proof.Labs(quiet, command.OrHere(files), o)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			for _, report := range []string{o.junit, o.html} {
+			for _, report := range []string{o.JUnit, o.HTML} {
 				if report == "" {
 					continue
 				}
 				if info, err := os.Stat(filepath.Dir(report)); err != nil || !info.IsDir() {
-					return usage(fmt.Errorf("no folder %s for a report", filepath.Dir(report)), "name a file in a folder that exists")
+					return command.Usage(fmt.Errorf("no folder %s for a report", filepath.Dir(report)), "name a file in a folder that exists")
 				}
 				w.boot.Collect = append(w.boot.Collect, report)
 			}
-			w.job.Argv = slices.Concat([]string{"netlab", "test"}, u.flagsInside(c), []string{"--"}, orHere(args))
+			w.job.Argv = slices.Concat([]string{"netlab", "test"}, flagsInside(c), []string{"--"}, command.OrHere(args))
 			return u.inMachine(c.Context(), f, w.job, w.boot)
 		},
 	}
-	o.register(c)
+	o.Register(c)
 	return c
 }
 
 // vmUpCommand is a machine with a lab in it, and a shell.
-func vmUpCommand(u *ui, f *vmFlags) *cobra.Command {
-	var flags scenarioFlags
+func vmUpCommand(u ui, f *machineFlags) *cobra.Command {
+	var flags command.ScenarioFlags
 	c := &cobra.Command{
 		Use:   "up [FILE]",
 		Short: "Bring a lab up in a machine, and open a shell there",
@@ -70,18 +72,18 @@ and all other commands find it. When the shell ends, both end. Standard input ma
 script: netlab vm up FILE <script.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := theScenario(args)
+			path, err := command.TheScenario(args)
 			if err != nil {
 				return err
 			}
-			w, err := u.bring([]string{path}, flags, func(quiet *ui) error {
-				_, _, err := quiet.compile(path, flags)
+			w, err := u.bring([]string{path}, flags, func(quiet *command.UI) error {
+				_, _, err := quiet.Compile(path, flags)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			up := slices.Concat([]string{"netlab", "up"}, u.flagsInside(c), []string{"--", path})
+			up := slices.Concat([]string{"netlab", "up"}, flagsInside(c), []string{"--", path})
 			shell, err := u.shellJob()
 			if err != nil {
 				return err
@@ -93,11 +95,11 @@ script: netlab vm up FILE <script.`,
 			return u.inMachine(c.Context(), f, shell, w.boot)
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	return c
 }
 
-func vmShellCommand(u *ui, f *vmFlags) *cobra.Command {
+func vmShellCommand(u ui, f *machineFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "shell",
 		Short: "Open a shell in a fresh machine",
@@ -117,14 +119,14 @@ func vmShellCommand(u *ui, f *vmFlags) *cobra.Command {
 const openShell = `if command -v bash >/dev/null; then exec bash --norc; else exec sh; fi`
 
 // shellJob is a shell on the user's terminal, or one that reads a script.
-func (u *ui) shellJob() (vm.Job, error) {
-	job := vm.Job{Argv: []string{"sh", "-c", openShell}, Env: []string{`PS1=[vm] \w # `}, TTY: isTerminal(u.in)}
+func (u ui) shellJob() (vm.Job, error) {
+	job := vm.Job{Argv: []string{"sh", "-c", openShell}, Env: []string{`PS1=[vm] \w # `}, TTY: command.IsTerminal(u.In)}
 	if job.TTY {
 		return job, nil
 	}
-	script, err := io.ReadAll(u.in)
+	script, err := io.ReadAll(u.In)
 	if err != nil {
-		return job, broken(err, "give a script on standard input")
+		return job, command.Broken(err, "give a script on standard input")
 	}
 	job.Stdin = script
 	return job, nil
@@ -138,31 +140,31 @@ type bundle struct {
 
 // bring checks scenarios here, where a mistake costs no boot, and collects their
 // files for the machine.
-func (u *ui) bring(paths []string, flags scenarioFlags, check func(*ui) error) (bundle, error) {
+func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*command.UI) error) (bundle, error) {
 	var w bundle
 	if slices.Contains(paths, "-") {
-		text, err := io.ReadAll(u.in)
+		text, err := io.ReadAll(u.In)
 		if err != nil {
-			return w, usage(err, "give a scenario on standard input")
+			return w, command.Usage(err, "give a scenario on standard input")
 		}
 		w.job.Stdin = text
 	}
 	// The machine repeats the warnings; here, only mistakes are reported.
 	var said bytes.Buffer
-	quiet := newUI(bytes.NewReader(w.job.Stdin), io.Discard, &said)
+	quiet := command.New(bytes.NewReader(w.job.Stdin), io.Discard, &said)
 	if err := check(quiet); err != nil {
-		_, _ = said.WriteTo(u.errs)
+		_, _ = said.WriteTo(u.Errs)
 		return w, err
 	}
 	found, err := source.Find(paths)
 	if err != nil {
-		return w, usage(err, "name a scenario file")
+		return w, command.Usage(err, "name a scenario file")
 	}
-	for _, path := range append(found, flags.varFiles...) {
+	for _, path := range append(found, flags.VarFiles...) {
 		w.boot.Files = append(w.boot.Files, belonging(path)...)
 	}
 	for _, path := range found {
-		options, err := flags.options(newUI(bytes.NewReader(w.job.Stdin), io.Discard, io.Discard))
+		options, err := flags.Options(command.New(bytes.NewReader(w.job.Stdin), io.Discard, io.Discard))
 		if err != nil {
 			return w, err
 		}
@@ -200,7 +202,7 @@ func glob(dir string, patterns ...string) []string {
 }
 
 // flagsInside are the flags that the user gave, except those of the machine.
-func (u *ui) flagsInside(c *cobra.Command) []string {
+func flagsInside(c *cobra.Command) []string {
 	var list []string
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if c.Parent().PersistentFlags().Lookup(f.Name) != nil || f.Name == "timeout" {
@@ -219,7 +221,7 @@ func (u *ui) flagsInside(c *cobra.Command) []string {
 
 // atTerminal lends the job the user's terminal from the moment when the machine is
 // ready; before that, keys still go to netlab.
-func (u *ui) atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error) {
+func (u ui) atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error) {
 	t, err := newLentTerminal()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"errors"
@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/vm"
 )
 
 // vmGoTestCommand runs a compiled test in a machine, for go test -exec.
-func vmGoTestCommand(u *ui, f *vmFlags) *cobra.Command {
+func vmGoTestCommand(u ui, f *machineFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "go-test [FLAG…] TEST [ARG…]",
 		Short: "Run a compiled Go test in a fresh machine",
@@ -34,15 +35,15 @@ compiled test there, as root and in this directory. Profiles are copied back.`,
 				err = errors.New("no test")
 				fallthrough
 			case err != nil:
-				return usage(err, "name a test built by go test -c, after the flags of the machine")
+				return command.Usage(err, "name a test built by go test -c, after the flags of the machine")
 			}
 			test, err := filepath.Abs(args[0])
 			if err != nil {
-				return usage(err, "name a test built by go test -c")
+				return command.Usage(err, "name a test built by go test -c")
 			}
 			root, err := moduleRoot()
 			if err != nil {
-				return usage(err, "change to a folder of the module under test")
+				return command.Usage(err, "change to a folder of the module under test")
 			}
 			job := vm.Job{Argv: append([]string{test}, args[1:]...)}
 			boot := vm.Boot{Files: []string{root}, Programs: []string{test}, Collect: profiles(args[1:])}

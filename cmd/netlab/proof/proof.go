@@ -1,4 +1,4 @@
-package main
+package proof
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/scenarios/language"
@@ -18,8 +19,9 @@ import (
 	"github.com/netlab/netlab/scenarios/suite"
 )
 
-func testCommand(u *ui) *cobra.Command {
-	var o testOptions
+func TestCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
+	var o Options
 	c := &cobra.Command{
 		Use:   "test [FILE…]",
 		Short: "Build labs, prove every expectation with real packets, remove them",
@@ -37,29 +39,29 @@ every combination. A file may have a matrix block of its own; the flag replaces 
   netlab test --matrix proxy=iptables,ipvs network=vxlan,host-gw scenarios/local-policy.hcl
   netlab test --paper scenarios/`,
 		RunE: func(c *cobra.Command, args []string) error {
-			args, err := o.axesOf(args)
+			args, err := o.AxesOf(args)
 			if err != nil {
 				return err
 			}
 			if o.paper {
-				return u.testOnPaper(c.Context(), orHere(args), o)
+				return u.testOnPaper(c.Context(), command.OrHere(args), o)
 			}
-			return u.testForReal(c.Context(), orHere(args), o)
+			return u.testForReal(c.Context(), command.OrHere(args), o)
 		},
 	}
-	o.register(c)
+	o.Register(c)
 	c.Flags().BoolVar(&o.paper, "paper", false, "build nothing, and judge what the rules do on paper")
 	return c
 }
 
-type testOptions struct {
-	flags     scenarioFlags
+type Options struct {
+	Flags     command.ScenarioFlags
 	paper     bool
-	keep      bool
-	pause     bool
+	Keep      bool
+	Pause     bool
 	focus     []string
-	junit     string
-	html      string
+	JUnit     string
+	HTML      string
 	json      bool
 	matrix    []string
 	axes      []language.Axis
@@ -67,26 +69,26 @@ type testOptions struct {
 	partition string
 }
 
-func (o *testOptions) register(c *cobra.Command) {
-	o.flags.register(c)
+func (o *Options) Register(c *cobra.Command) {
+	o.Flags.Register(c)
 	f := c.Flags()
-	f.BoolVar(&o.keep, "keep", false, "leave the labs running")
+	f.BoolVar(&o.Keep, "keep", false, "leave the labs running")
 	f.StringArrayVar(&o.focus, "focus", nil, "only expectations that match the `REGEXP` (repeatable)")
-	f.StringVar(&o.junit, "junit", "", "write a JUnit report to `FILE`")
-	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
+	f.StringVar(&o.JUnit, "junit", "", "write a JUnit report to `FILE`")
+	f.StringVar(&o.HTML, "html", "", "write an HTML report to `FILE`")
 	f.BoolVar(&o.json, "json", false, "print the results as JSON")
 	f.StringArrayVar(&o.matrix, "matrix", nil, "run every combination of `AXIS=VALUE,…` (network, proxy, policies, ip_families; repeatable)")
 	f.IntVar(&o.parallel, "parallel", 0, "how many labs run at once (0: four per core)")
 	f.StringVar(&o.partition, "partition", "", "only part `i/N` of the scenarios, for parallel CI jobs")
-	f.BoolVar(&o.pause, "pause-on-fail", false, "keep a lab whose expectation failed until you press Enter")
+	f.BoolVar(&o.Pause, "pause-on-fail", false, "keep a lab whose expectation failed until you press Enter")
 }
 
 // testOnPaper judges expectations on the plans of their labs.
-func (u *ui) testOnPaper(ctx context.Context, args []string, o testOptions) error {
-	if o.keep || o.pause {
-		return usage(errors.New("on paper there is no lab to keep"), "leave out --paper, or --keep and --pause-on-fail")
+func (u ui) testOnPaper(ctx context.Context, args []string, o Options) error {
+	if o.Keep || o.Pause {
+		return command.Usage(errors.New("on paper there is no lab to keep"), "leave out --paper, or --keep and --pause-on-fail")
 	}
-	labs, err := u.testLabs(args, o)
+	labs, err := Labs(u.UI, args, o)
 	if err != nil {
 		return err
 	}
@@ -96,17 +98,17 @@ func (u *ui) testOnPaper(ctx context.Context, args []string, o testOptions) erro
 		return err
 	}
 	switch {
-	case interrupted(ctx):
-		return errInterrupted
+	case command.Interrupted(ctx):
+		return command.ErrInterrupted
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case report.Count(reports.Failed) > 0:
-		return told(exitFailed)
+		return command.Told(command.ExitFailed)
 	case report.Count(reports.Skipped) > 0:
-		u.say("\nthe skipped claims need packets: netlab test %s", skippedFiles(report))
+		u.Say("\nthe skipped claims need packets: netlab test %s", skippedFiles(report))
 	}
 	if report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0 {
-		return told(exitUnsupported)
+		return command.Told(command.ExitUnsupported)
 	}
 	return nil
 }
@@ -122,12 +124,12 @@ func skippedFiles(report reports.Report) string {
 	return strings.Join(files, " ")
 }
 
-// testLabs loads all scenarios before anything is built, so that a mistake in one of
+// Labs loads all scenarios before anything is built, so that a mistake in one of
 // them is reported first.
-func (u *ui) testLabs(args []string, o testOptions) ([]*suite.Lab, error) {
+func Labs(u *command.UI, args []string, o Options) ([]*suite.Lab, error) {
 	paths, err := source.Find(args)
 	if err != nil {
-		return nil, usage(err, "name a scenario file")
+		return nil, command.Usage(err, "name a scenario file")
 	}
 	if paths, err = part(paths, o.partition); err != nil {
 		return nil, err
@@ -139,8 +141,8 @@ func (u *ui) testLabs(args []string, o testOptions) ([]*suite.Lab, error) {
 	var labs []*suite.Lab
 	invalid := false
 	for _, path := range paths {
-		varied, err := u.variations(path, o)
-		if isTold(err) {
+		varied, err := ui{u}.variations(path, o)
+		if command.IsTold(err) {
 			invalid = true
 			continue
 		}
@@ -158,9 +160,9 @@ func (u *ui) testLabs(args []string, o testOptions) ([]*suite.Lab, error) {
 	}
 	switch {
 	case invalid:
-		return nil, told(exitInvalid)
+		return nil, command.Told(command.ExitInvalid)
 	case len(labs) == 0 && len(focus) > 0:
-		return nil, usage(fmt.Errorf("no expectation matches %s", strings.Join(o.focus, " or ")), "check the names in the scenario")
+		return nil, command.Usage(fmt.Errorf("no expectation matches %s", strings.Join(o.focus, " or ")), "check the names in the scenario")
 	}
 	return labs, nil
 }
@@ -170,7 +172,7 @@ func patterns(texts []string) ([]*regexp.Regexp, error) {
 	for _, text := range texts {
 		p, err := regexp.Compile(text)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--focus: %w", err), "write a regular expression as in Go")
+			return nil, command.Usage(fmt.Errorf("--focus: %w", err), "write a regular expression as in Go")
 		}
 		list = append(list, p)
 	}
@@ -198,7 +200,7 @@ func part(paths []string, partition string) ([]string, error) {
 	}
 	var i, n int
 	if _, err := fmt.Sscanf(partition, "%d/%d", &i, &n); err != nil || i < 1 || i > n {
-		return nil, usage(fmt.Errorf("--partition %s is not i/N with 1 ≤ i ≤ N", partition), "write, for example, --partition 1/4")
+		return nil, command.Usage(fmt.Errorf("--partition %s is not i/N with 1 ≤ i ≤ N", partition), "write, for example, --partition 1/4")
 	}
 	var mine []string
 	for k := i - 1; k < len(paths); k += n {
@@ -222,21 +224,21 @@ func warnAboutSilence(labs []*suite.Lab, report *reports.Report) {
 	}
 }
 
-func (u *ui) printReport(report reports.Report, o testOptions) error {
-	if o.junit != "" {
-		if err := writeReport(o.junit, "JUnit", report, reports.JUnit); err != nil {
+func (u ui) printReport(report reports.Report, o Options) error {
+	if o.JUnit != "" {
+		if err := writeReport(o.JUnit, "JUnit", report, reports.JUnit); err != nil {
 			return err
 		}
 	}
-	if o.html != "" {
-		if err := writeReport(o.html, "HTML", report, reports.HTML); err != nil {
+	if o.HTML != "" {
+		if err := writeReport(o.HTML, "HTML", report, reports.HTML); err != nil {
 			return err
 		}
 	}
 	if o.json {
 		data, err := reports.JSON(report)
 		if err == nil {
-			_, err = u.out.Write(data)
+			_, err = u.Out.Write(data)
 		}
 		return err
 	}
@@ -244,7 +246,7 @@ func (u *ui) printReport(report reports.Report, o testOptions) error {
 	if slices.ContainsFunc(report.Results, func(r reports.Result) bool { return r.Variation != "" }) {
 		render = reports.SideBySide
 	}
-	u.print("%s", render(report, colour(u.out)))
+	u.Print("%s", render(report, command.Colour(u.Out)))
 	return nil
 }
 
@@ -255,7 +257,10 @@ func writeReport(path, kind string, report reports.Report, render func(reports.R
 		err = os.WriteFile(path, data, 0o666)
 	}
 	if err != nil {
-		return broken(fmt.Errorf("%s report: %w", kind, err), "name a file that can be written: --"+strings.ToLower(kind)+" FILE")
+		return command.Broken(fmt.Errorf("%s report: %w", kind, err), "name a file that can be written: --"+strings.ToLower(kind)+" FILE")
 	}
 	return nil
 }
+
+// ui is what the commands of this package print to.
+type ui struct{ *command.UI }

@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"fmt"
@@ -9,18 +9,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-func inspectCommand(u *ui) *cobra.Command {
+func InspectCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "inspect [LAB]",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {
-			lab, info, err := connect(c.Context(), args)
+			lab, info, err := Connect(c.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -30,11 +32,11 @@ func inspectCommand(u *ui) *cobra.Command {
 			}
 			have, _, err := lab.Read(c.Context())
 			if err != nil {
-				return broken(err, "remove it: netlab down "+info.Name)
+				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
 			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining}
 			if asJSON {
-				return u.json(v)
+				return u.Json(v)
 			}
 			err = u.inspect(v)
 			u.printDraining(v.Draining)
@@ -86,9 +88,9 @@ func interfaces(p *plan.Plan) map[string][]interfaceRecord {
 	return all
 }
 
-func (u *ui) inspect(v view) error {
-	u.print("%s  %s  %s\n", v.Name, v.State, relative(v.File))
-	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+func (u ui) inspect(v view) error {
+	u.Print("%s  %s  %s\n", v.Name, v.State, relative(v.File))
+	w := tabwriter.NewWriter(u.Out, 0, 0, 2, ' ', 0)
 	for _, kind := range []string{"node", "client", "pod"} {
 		u.inspectPlaces(w, v, kind)
 	}
@@ -96,7 +98,7 @@ func (u *ui) inspect(v view) error {
 		return err
 	}
 	if len(v.Services) > 0 {
-		u.print("\nservices\n")
+		u.Print("\nservices\n")
 	}
 	for _, s := range v.Services {
 		inspectService(w, s)
@@ -104,7 +106,7 @@ func (u *ui) inspect(v view) error {
 	return w.Flush()
 }
 
-func (u *ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
+func (u ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
 	first := true
 	for _, p := range v.Places {
 		if p.Kind != kind {
@@ -154,7 +156,7 @@ func inspectService(w *tabwriter.Writer, s serviceRecord) {
 		if p.NodePort != 0 {
 			port += fmt.Sprintf(", node port %d", p.NodePort)
 		}
-		fmt.Fprintf(w, "    %s\t%s\t%s\n", p.Name, port, plural(len(p.Endpoints), "endpoint"))
+		fmt.Fprintf(w, "    %s\t%s\t%s\n", p.Name, port, command.Plural(len(p.Endpoints), "endpoint"))
 		for _, e := range p.Endpoints {
 			fmt.Fprintf(w, "      %s\t%s\ton %s, %s\n", e.Pod, e.Addr, e.Node, e.State)
 		}

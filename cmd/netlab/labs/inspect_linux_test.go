@@ -1,17 +1,19 @@
-package main
+package labs
 
 import (
 	"bytes"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
 // kube-ipvs0 has every address of every service, and a pod on the host's network has
 // all of the node's interfaces.
 func TestInspectStaysNarrow(t *testing.T) {
 	var out bytes.Buffer
-	u := newUI(nil, &out, &out)
+	u := ui{command.New(nil, &out, &out)}
 	var addrs []netip.Prefix
 	for i := range 200 {
 		addrs = append(addrs, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 96, 0, byte(i)}), 32))

@@ -1,4 +1,4 @@
-package main
+package labs
 
 import (
 	"context"
@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func psCommand(u *ui) *cobra.Command {
+func PSCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:  "ps",
@@ -22,10 +24,10 @@ func psCommand(u *ui) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			rows, err := labRows(c.Context())
 			if err != nil {
-				return broken(err, "make sure that you may read "+engine.StateDir())
+				return command.Broken(err, "make sure that you may read "+engine.StateDir())
 			}
 			if asJSON {
-				return u.json(rows)
+				return u.Json(rows)
 			}
 			return u.labTable(rows)
 		},
@@ -82,12 +84,12 @@ func rowOf(ctx context.Context, name string) labRow {
 	}
 }
 
-func (u *ui) labTable(rows []labRow) error {
+func (u ui) labTable(rows []labRow) error {
 	if len(rows) == 0 {
-		u.say("no lab is running; start one: netlab up FILE")
+		u.Say("no lab is running; start one: netlab up FILE")
 		return nil
 	}
-	w := tabwriter.NewWriter(u.out, 0, 0, 3, ' ', 0)
+	w := tabwriter.NewWriter(u.Out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tNODES\tCLIENTS\tPODS\tSERVICES\tAGE\tMEMORY\tFILE")
 	for _, r := range rows {
 		if r.State == "unreachable" {

@@ -1,4 +1,4 @@
-package main
+package proof
 
 import (
 	"bufio"
@@ -6,49 +6,51 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/cmd/netlab/labs"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/suite"
 )
 
 // testForReal builds labs and proves expectations with packets.
-func (u *ui) testForReal(ctx context.Context, args []string, o testOptions) error {
-	labs, err := u.testLabs(args, o)
+func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
+	list, err := Labs(u.UI, args, o)
 	if err != nil {
 		return err
 	}
 	options := suite.Options{Parallel: o.parallel, Meta: func(lab *suite.Lab) engine.Meta {
-		return metaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
+		return labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
 	}}
-	if o.keep || o.pause {
-		if err := namesAreFree(labs); err != nil {
+	if o.Keep || o.Pause {
+		if err := namesAreFree(list); err != nil {
 			return err
 		}
 		options.Name = func(lab *suite.Lab) string { return lab.Scenario.Name }
 		options.Finish = u.finisher(o)
 	}
-	runner := suite.New(labs, options)
-	done := u.working(fmt.Sprintf("testing %s", plural(len(labs), "scenario")))
+	runner := suite.New(list, options)
+	done := u.Working(fmt.Sprintf("testing %s", command.Plural(len(list), "scenario")))
 	passed := runner.Run(ctx)
 	done()
 	report := runner.Report()
-	warnAboutSilence(labs, &report)
+	warnAboutSilence(list, &report)
 	if err := u.printReport(report, o); err != nil {
 		return err
 	}
 	switch {
-	case interrupted(ctx):
-		return errInterrupted
+	case command.Interrupted(ctx):
+		return command.ErrInterrupted
 	case didNotRun(report):
-		u.say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
-		return told(exitBroken)
+		u.Say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
+		return command.Told(command.ExitBroken)
 	case report.Count(reports.Failed)+report.Count(reports.Disagreed) > 0 || !passed:
-		return told(exitFailed)
+		return command.Told(command.ExitFailed)
 	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
-		u.say("netlab: nothing could be tested on this machine; its kernel lacks what the labs need\n  use a virtual machine: netlab vm test %s", skippedFiles(report))
-		return told(exitUnsupported)
+		u.Say("netlab: nothing could be tested on this machine; its kernel lacks what the labs need\n  use a virtual machine: netlab vm test %s", skippedFiles(report))
+		return command.Told(command.ExitUnsupported)
 	case report.Count(reports.Skipped) > 0:
-		u.say("\nrun what was skipped in a virtual machine: netlab vm test %s", skippedFiles(report))
+		u.Say("\nrun what was skipped in a virtual machine: netlab vm test %s", skippedFiles(report))
 	}
 	return nil
 }
@@ -57,12 +59,12 @@ func (u *ui) testForReal(ctx context.Context, args []string, o testOptions) erro
 func namesAreFree(labs []*suite.Lab) error {
 	running, err := engine.List()
 	if err != nil {
-		return broken(err, "make sure that you may read "+engine.StateDir())
+		return command.Broken(err, "make sure that you may read "+engine.StateDir())
 	}
 	for _, lab := range labs {
 		name := lab.Scenario.Name
 		if slices.Contains(running, name) {
-			return usage(fmt.Errorf("a lab named %s is already running", name), "remove it first: netlab down "+name)
+			return command.Usage(fmt.Errorf("a lab named %s is already running", name), "remove it first: netlab down "+name)
 		}
 		running = append(running, name)
 	}
@@ -75,14 +77,14 @@ func didNotRun(report reports.Report) bool {
 }
 
 // finisher keeps labs as the user asked.
-func (u *ui) finisher(o testOptions) func(context.Context, *suite.Lab, *engine.Client, bool) error {
-	in := bufio.NewReader(u.in)
+func (u ui) finisher(o Options) func(context.Context, *suite.Lab, *engine.Client, bool) error {
+	in := bufio.NewReader(u.In)
 	turn := make(chan struct{}, 1)
 	return func(ctx context.Context, lab *suite.Lab, running *engine.Client, failed bool) error {
-		if o.pause && failed {
+		if o.Pause && failed {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			u.say("\n%s failed and is kept: netlab shell --lab %s %s\npress Enter to continue", lab.Scenario.Name, lab.Scenario.Name,
+			u.Say("\n%s failed and is kept: netlab shell --lab %s %s\npress Enter to continue", lab.Scenario.Name, lab.Scenario.Name,
 				lab.Scenario.Lab.Nodes[0].Name)
 			answered := make(chan struct{})
 			go func() {
@@ -94,7 +96,7 @@ func (u *ui) finisher(o testOptions) func(context.Context, *suite.Lab, *engine.C
 			case <-ctx.Done():
 			}
 		}
-		if o.keep {
+		if o.Keep {
 			return running.Detach()
 		}
 		return running.Down(ctx)
