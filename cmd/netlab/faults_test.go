@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
 // small is a lab with a bit of everything:
@@ -228,9 +230,9 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 		_ = up.Wait()
 		switch status := up.ProcessState.Sys().(syscall.WaitStatus); {
 		case status.Signaled(): // it was not yet ready to catch the signal
-		case status.ExitStatus() == exitInterrupted:
+		case status.ExitStatus() == command.ExitInterrupted:
 			interrupted++
-		case status.ExitStatus() == exitOK:
+		case status.ExitStatus() == command.ExitOK:
 			if out := p.netlab("down", "a"); out != "a is down\n" {
 				t.Errorf("up succeeded, then: %s", out)
 			}
@@ -265,7 +267,7 @@ func TestInterruptedUpdateLeavesTheLabAsItWas(t *testing.T) {
 		time.Sleep(after)
 		_ = up.Process.Signal(os.Interrupt)
 		_ = up.Wait()
-		if up.ProcessState.ExitCode() == exitOK {
+		if up.ProcessState.ExitCode() == command.ExitOK {
 			p.netlab("up", "a.hcl")
 			return true
 		}

@@ -14,15 +14,15 @@ var dialing = []string{"from", "to", "port", "protocol", "count", "within", "ret
 
 // An attribute that no check judges would hold whatever its value is.
 func TestEveryClaimOfAnExpectationIsJudged(t *testing.T) {
-	s := new(expectBody).schema()
+	s := new(expectBody).Schema()
 	var written []string
-	for _, a := range s.attrs {
-		if a.at != nil { // not planned
-			written = append(written, a.name)
+	for _, a := range s.Attrs {
+		if a.At != nil { // not planned
+			written = append(written, a.Name)
 		}
 	}
-	for _, b := range s.blocks {
-		written = append(written, b.name)
+	for _, b := range s.Blocks {
+		written = append(written, b.Name)
 	}
 	for _, name := range written {
 		if !slices.Contains(expect.Claims(), name) && !slices.Contains(dialing, name) {

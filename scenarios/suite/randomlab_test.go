@@ -13,6 +13,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -35,7 +36,7 @@ func (s script) String() string {
 		}
 		b.WriteString("}\n")
 	}
-	out, _ := language.Format([]byte(b.String()))
+	out, _ := source.Format([]byte(b.String()))
 	return string(out)
 }
 
