@@ -22,7 +22,7 @@ func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces
 		}
 		return nil
 	}
-	for _, b := range []*hcl.Attribute{c.outcome, c.answer, c.source, c.sticky, c.ttl, c.mtu} {
+	for _, b := range []*hcl.Attribute{c.outcome, c.sometimes, c.answer, c.source, c.sticky, c.ttl, c.mtu} {
 		if b != nil && !l.IsNull(b, sc) {
 			l.Errorf(b.NameRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", b.Name)
 		}

@@ -14,7 +14,7 @@ import (
 // expectBody is a claim about the lab.
 type expectBody struct {
 	blocks.Content
-	from, to, port, protocol, outcome, answer, source, within, retry, count, sticky, ttl, mtu, allow, denied *hcl.Attribute
+	from, to, port, protocol, outcome, answer, source, sometimes, within, retry, count, sticky, ttl, mtu, allow, denied *hcl.Attribute
 }
 
 func (b *expectBody) Schema() blocks.Schema {
@@ -25,12 +25,13 @@ func (b *expectBody) Schema() blocks.Schema {
 			{At: &b.to, Name: "to", Holds: blocks.SomeTargets, Required: true, Means: "What is dialed."},
 			{At: &b.port, Name: "port", Holds: blocks.APort, Means: "The port that is dialed, where to has several."},
 			{At: &b.protocol, Name: "protocol", Holds: blocks.AString, Default: `"tcp"`, Means: "The protocol: tcp, udp, sctp or http."},
-			{At: &b.outcome, Name: "outcome", Holds: blocks.AString, Default: strconv.Quote(string(flow.Connected)), Means: "How connections end."},
+			{At: &b.outcome, Name: "outcome", Holds: blocks.AnOutcome, Default: strconv.Quote(string(flow.Connected)), Means: "How all connections end, or which part of them ends how: { connected = 1, timeout = 1 }."},
+			{At: &b.sometimes, Name: "sometimes", Holds: blocks.ABool, Default: `false`, Means: "Whether it is enough that some connections are as claimed."},
 			{At: &b.answer, Name: "answer", Holds: blocks.SomeAgents, Means: "Who answers: each of these at least once, and no other."},
 			{At: &b.source, Name: "source", Holds: blocks.SomeSources, Means: "The source address that the server sees; each.from is the dialer."},
 			{At: &b.within, Name: "within", Holds: blocks.ATime, Default: strconv.Quote(defaultWithin.String()), Means: "The deadline of one connection."},
-			{At: &b.retry, Name: "retry", Holds: blocks.ATime, Default: strconv.Quote(defaultRetry.String()), Means: "How long wrong results are retried."},
-			{At: &b.count, Name: "count", Holds: blocks.ANumber, Means: "How many connections each pair makes; by default as many as the claim needs."},
+			{At: &b.retry, Name: "retry", Holds: blocks.ATime, Default: strconv.Quote(defaultRetry.String()), Means: "How long connections are dialed again that showed what the rules do not allow, as when a packet is lost."},
+			{At: &b.count, Name: "count", Holds: blocks.ANumber, Means: "How many connections each pair makes at least; by default as many as show everything that the claim tells apart."},
 			{At: &b.sticky, Name: "sticky", Holds: blocks.ABool, Default: `false`, Means: "Whether all connections of a dialer get the same answer."},
 			{At: &b.ttl, Name: "ttl", Holds: blocks.ANumber, Means: "The TTL or hop limit that packets arrive with."},
 			{At: &b.mtu, Name: "mtu", Holds: blocks.ANumber, Means: "The size of the largest packets of an upload, in bytes."},

@@ -47,6 +47,7 @@ const (
 	SomeAgents    valueType = "pods or clients"
 	SomeSources   valueType = "addresses, CIDRs, pods, nodes or clients"
 	SomePairs     valueType = "list of pairs"
+	AnOutcome     valueType = "string, or map of weights"
 )
 
 // Content is what every block holds beside its attributes.
