@@ -16,6 +16,7 @@ type Report struct {
 	Results  []Result
 	Duration time.Duration // wall time of the run; 0: the sum over the results
 	Paper    bool          // nothing was built: the rules were judged on paper
+	NotRun   int           // expectations without a result, since the run was ended
 }
 
 func (r Report) total() time.Duration {
@@ -165,6 +166,18 @@ func (r Row) outcome() string {
 		cells = append(cells, r.dialedAgain())
 	}
 	return orDash(cells)
+}
+
+// Again says how many connections were dialed again, or "".
+func (r Result) Again() string {
+	var all Row
+	for _, row := range r.Rows {
+		all.Again, all.Connections = all.Again+row.Again, all.Connections+row.Connections
+	}
+	if all.Again == 0 {
+		return ""
+	}
+	return all.dialedAgain()
 }
 
 // dialedAgain says how many of the connections were.

@@ -35,13 +35,13 @@ func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 		all.Go(func() {
 			defer func() { <-slots }()
 			defer close(x.done[i])
-			x.results[i] = x.prove(ctx, lab, e)
+			x.results[i] = r.prove(ctx, x, lab, e)
 		})
 	}
 	all.Wait()
 	for i, e := range x.lab.Scenario.Expects {
 		if e.Measured() {
-			x.results[i] = x.prove(ctx, lab, e)
+			x.results[i] = r.prove(ctx, x, lab, e)
 			close(x.done[i])
 		}
 	}
@@ -65,7 +65,7 @@ func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow
 
 // prove dials the flows of one expectation, and again what cannot be (expect.Trial.Again),
 // until nothing is left of that or the retry time is over.
-func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) reports.Result {
+func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expect.Reach) reports.Result {
 	result := x.lab.result(e)
 	started := time.Now()
 	trial := e.Try(x.paper)
@@ -89,6 +89,9 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 		}
 	}
 	result.Duration = time.Since(started)
+	if ctx.Err() != nil {
+		return result // no status: it did not run to its end
+	}
 	if err != nil {
 		result.Status, result.Failure = reports.Failed, fmt.Sprintf("the probe failed: %v", err)
 		return result
@@ -98,6 +101,9 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 	if !verdict.OK {
 		result.Status = reports.Failed
 		x.addRules(result.Rows, verdict, flows)
+	}
+	if again := result.Again(); r.options.Strict && again != "" {
+		result.Status, result.Failure = reports.Failed, again+", which --strict does not allow"
 	}
 	if verdict.Disagrees {
 		result.Status = reports.Disagreed

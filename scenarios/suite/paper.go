@@ -46,9 +46,11 @@ func Paper(ctx context.Context, labs []*Lab) reports.Report {
 	report := reports.Report{Paper: true, Duration: time.Since(started)}
 	for _, list := range results {
 		for _, r := range list {
-			if r.Status != "" {
-				report.Results = append(report.Results, r)
+			if r.Status == "" {
+				report.NotRun++
+				continue
 			}
+			report.Results = append(report.Results, r)
 		}
 	}
 	return report
