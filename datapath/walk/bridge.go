@@ -121,7 +121,6 @@ func (r *run) bridgeHooks(b, port *network.Link, p *packet) *fate {
 	to := network.Hop{Dev: b, Next: p.dst.Addr()}
 	v = &visit{r: r, h: b.Host, hook: "POSTROUTING", out: b, port: port, p: p, to: to}
 	if f := r.tables(v, "mangle", "nat"); f != nil {
-		f.own = false
 		return f
 	}
 	p.confirm()

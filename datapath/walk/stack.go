@@ -13,9 +13,9 @@ type fate struct {
 	p    *packet
 	why  string
 	code Code // of refused: the error sent to the sender
-	// own: leaving the host that sent the packet. The kernel reports the fate of a
-	// datagram to the process immediately.
-	own bool
+	// told: the host that sent the packet found no route for it after DNAT. send(2) of a
+	// datagram reports that; connect(2) of a stream keeps trying.
+	told bool
 }
 
 type fateKind uint8
@@ -74,7 +74,7 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 	if p.dst != before {
 		if to, ok = h.Lookup(p.dst.Addr()); !ok {
 			f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
-			f.own = true
+			f.told = true
 			return f
 		}
 		r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
@@ -95,7 +95,7 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 	if f := r.tables(v, "filter"); f != nil {
 		return f
 	}
-	return r.postrouting(h, nil, to, p)
+	return r.postrouting(h, to, p)
 }
 
 // loopbackOut stops packets from 127.0.0.0/8 that would leave the host
@@ -103,17 +103,15 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 func (r *run) loopbackOut(h *network.Host, p *packet, to network.Hop) *fate {
 	if src := p.src.Addr(); !to.Local && src.Is4() && src.IsLoopback() && !h.Either(to.Dev, "route_localnet") {
 		f := r.lose(h, p, "%s may not leave by %s: route_localnet is 0", src, to.Dev.Name)
-		f.own = true
+		f.told = true
 		return f
 	}
 	return nil
 }
 
-func (r *run) postrouting(h *network.Host, in *network.Link, to network.Hop, p *packet) *fate {
+func (r *run) postrouting(h *network.Host, to network.Hop, p *packet) *fate {
 	v := &visit{r: r, h: h, hook: "POSTROUTING", out: to.Dev, p: p, to: to}
-	f := r.tables(v, "mangle", "nat")
-	if f != nil {
-		f.own = in == nil
+	if f := r.tables(v, "mangle", "nat"); f != nil {
 		return f
 	}
 	p.confirm()
@@ -192,7 +190,7 @@ func (r *run) forward(h *network.Host, dev *network.Link, to network.Hop, routed
 		return f
 	}
 	r.unbalance(v)
-	return r.postrouting(h, dev, to, p)
+	return r.postrouting(h, to, p)
 }
 
 // martian says why a host rejects a packet from a link because of its addresses

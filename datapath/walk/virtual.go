@@ -42,9 +42,7 @@ func (r *run) balance(v *visit) *fate {
 		}
 		real := r.schedule(v, server)
 		if real == nil {
-			f := r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no available real server", p.dst, v.h.Name)
-			f.own = v.hook == "OUTPUT"
-			return f
+			return r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no available real server", p.dst, v.h.Name)
 		}
 		c = &served{server, p.proto, p.src, real.Addr}
 		if r.served == nil {
@@ -105,12 +103,9 @@ func (r *run) sendReal(h *network.Host, to network.Hop, p *packet) *fate {
 	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.Dev, p: p}
 	if f := r.tables(v, "raw", "mangle", "nat", "filter"); f != nil {
-		f.own = false
 		return f
 	}
-	f := r.postrouting(h, nil, to, p)
-	f.own = false
-	return f
+	return r.postrouting(h, to, p)
 }
 
 // unbalance gives the reply of a real server the address of the virtual one, and

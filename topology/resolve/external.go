@@ -156,7 +156,7 @@ func (r *resolver) via(s *resolving) {
 		n := r.nodes[name]
 		if n == nil {
 			r.errorf(at(o.Origin), "Unknown node", "There is no node %q.%s Declare it with node %q {}.",
-				shorten(name), didYouMean(name, r.nodeNames()), shorten(name))
+				shorten(name), topology.DidYouMean(name, r.nodeNames()), shorten(name))
 			continue
 		}
 		s.Via = append(s.Via, n)

@@ -44,7 +44,7 @@ func (r *resolver) namespace(o topology.Opt[string]) string {
 	}
 	known := slices.Sorted(maps.Keys(r.namespaces))
 	r.errorf(at(o.Origin), "Unknown namespace",
-		"There is no namespace %q.%s Declare it with namespace %q {}.", shorten(name), didYouMean(name, known), shorten(name))
+		"There is no namespace %q.%s Declare it with namespace %q {}.", shorten(name), topology.DidYouMean(name, known), shorten(name))
 	return topology.DefaultNamespace
 }
 
@@ -106,7 +106,7 @@ func (r *resolver) podNode(s topology.PodSpec, block int) *topology.Node {
 		}
 		known := slices.Sorted(maps.Keys(r.nodes))
 		r.errorf(at(s.Node.Origin, s.Origin), "Unknown node",
-			"There is no node %q.%s Declare it with node %q {}.", shorten(s.Node.Value), didYouMean(s.Node.Value, known), shorten(s.Node.Value))
+			"There is no node %q.%s Declare it with node %q {}.", shorten(s.Node.Value), topology.DidYouMean(s.Node.Value, known), shorten(s.Node.Value))
 	}
 	if len(r.declared) == 0 {
 		if !s.Node.Set {
