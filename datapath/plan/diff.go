@@ -222,21 +222,19 @@ func (e *Edit) idle(have, want []iptables.Table) {
 
 // reload adds the wanted version of a chain to the edit, unless it is already there.
 func (e *Edit) reload(want []iptables.Table, of iptables.Table, chain string) {
-	i := slices.IndexFunc(want, func(t iptables.Table) bool { return t.IPv6 == of.IPv6 && t.Name == of.Name })
-	if i < 0 {
-		return
-	}
+	same := func(ipv6 bool, name string) bool { return ipv6 == of.IPv6 && name == of.Name }
 	named := func(c iptables.Chain) bool { return c.Name == chain }
-	j := slices.IndexFunc(want[i].Chains, named)
-	if j < 0 {
+	i := slices.IndexFunc(want, func(t iptables.Table) bool { return same(t.IPv6, t.Name) })
+	if i < 0 || !slices.ContainsFunc(want[i].Chains, named) {
 		return
 	}
-	k := slices.IndexFunc(e.Tables, func(t iptables.Edit) bool { return t.IPv6 == of.IPv6 && t.Name == of.Name })
+	k := slices.IndexFunc(e.Tables, func(t iptables.Edit) bool { return same(t.IPv6, t.Name) })
 	if k < 0 {
+		k = len(e.Tables)
 		e.Tables = append(e.Tables, iptables.Edit{IPv6: of.IPv6, Name: of.Name})
-		k = len(e.Tables) - 1
 	}
 	if !slices.ContainsFunc(e.Tables[k].Set, named) {
+		j := slices.IndexFunc(want[i].Chains, named)
 		e.Tables[k].Set = append(e.Tables[k].Set, want[i].Chains[j])
 	}
 }

@@ -3,6 +3,7 @@ package walk
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/iptables"
@@ -200,13 +201,11 @@ func (v *visit) choose(n uint32) uint32 {
 
 func (v *visit) nftState(e nft.CTState) (bool, error) {
 	for _, s := range e.States {
-		switch s {
-		case "new", "established", "related", "invalid", "untracked":
-			if v.p.state == strings.ToUpper(s) {
-				return true, nil
-			}
-		default:
+		if s == "" || !slices.Contains(nft.States(), s) {
 			return false, fmt.Errorf("unknown connection state %q", s)
+		}
+		if v.p.state == strings.ToUpper(s) {
+			return true, nil
 		}
 	}
 	return false, nil

@@ -222,20 +222,16 @@ func Read() ([]ipset.Set, error) {
 			sets = append(sets, s)
 		}
 		last := &sets[len(sets)-1]
-		if last.Entries, err = appendMembers(last.Entries, last.Type, members); err != nil {
+		err = socket.EachAttr(members, func(_ uint16, member []byte) error {
+			e, err := parseMember(last.Type, member)
+			last.Entries = append(last.Entries, e)
+			return err
+		})
+		if err != nil {
 			return nil, fmt.Errorf("ipset list %s: %w", s.Name, err)
 		}
 	}
 	return sets, nil
-}
-
-func appendMembers(list []ipset.Entry, kind ipset.Type, b []byte) ([]ipset.Entry, error) {
-	err := socket.EachAttr(b, func(_ uint16, member []byte) error {
-		e, err := parseMember(kind, member)
-		list = append(list, e)
-		return err
-	})
-	return list, err
 }
 
 func parseMember(kind ipset.Type, b []byte) (ipset.Entry, error) {

@@ -111,22 +111,14 @@ func hookOf(s *walk.Step) string {
 	if s.Hook == "" {
 		return ""
 	}
-	if s.Table == "" {
-		return s.Hook
-	}
-	return s.Table + " " + s.Hook
+	return strings.TrimPrefix(s.Table+" "+s.Hook, " ")
 }
 
 func devices(s *walk.Step) string {
-	switch {
-	case s.In != "" && s.Out != "":
-		return fmt.Sprintf(" [%s > %s]", s.In, s.Out)
-	case s.In != "":
-		return " [" + s.In + " >]"
-	case s.Out != "":
-		return " [> " + s.Out + "]"
+	if s.In == "" && s.Out == "" {
+		return ""
 	}
-	return ""
+	return " [" + strings.TrimSpace(s.In+" > "+s.Out) + "]"
 }
 
 func line(s *walk.Step) string {
