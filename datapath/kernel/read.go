@@ -116,6 +116,9 @@ func (r *reader) planned(have *plan.Plan) {
 func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Netns, error) {
 	s := r.k.spaces[name]
 	n := plan.Netns{Name: name, Kind: s.kind}
+	if want == nil {
+		want = &plan.Netns{}
+	}
 	if err := h.Enter(s.ns); err != nil {
 		return n, err
 	}
@@ -141,7 +144,7 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
 		r.known[name] = true
-	} else if s.nft || s.kind == plan.Node || want != nil && len(want.NFT) > 0 {
+	} else if s.nft || s.kind == plan.Node || len(want.NFT) > 0 {
 		if n.NFT, err = nftables.Read(); err != nil {
 			return n, err
 		}
@@ -188,7 +191,7 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 }
 
 func wants(n *plan.Netns, link string) bool {
-	return n != nil && slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
+	return slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
 }
 
 // hairpinPorts lists the bridge ports of the calling thread's namespace that have
@@ -336,9 +339,6 @@ func permanent(handle *netlink.Handle, family int, what string, do func(e *netli
 // filters reads what affects packets beyond routing and rules: qdiscs, sets and virtual
 // servers, where there could be any.
 func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
-	if want == nil {
-		want = &plan.Netns{}
-	}
 	if s.qdiscs || len(want.Qdiscs) > 0 {
 		if err := qdiscs(handle, names, n); err != nil {
 			return err
@@ -358,9 +358,6 @@ func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space,
 }
 
 func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
-	if want == nil {
-		return nil
-	}
 	for _, s := range want.Sysctls {
 		value, err := r.k.proc.Get(s.Key)
 		if err != nil {

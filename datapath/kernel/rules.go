@@ -135,10 +135,6 @@ func restore(ctx context.Context, ns *netns.NS, r restoration) error {
 	return err
 }
 
-func save(ctx context.Context, ns *netns.NS, ipv6 bool) ([]byte, error) {
-	return run(ns, exec.CommandContext(ctx, program(ipv6, "save")))
-}
-
 func run(ns *netns.NS, cmd *exec.Cmd) ([]byte, error) {
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
@@ -187,7 +183,7 @@ func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[strin
 				families = append(families, true)
 			}
 			for _, ipv6 := range families {
-				text, err := save(ctx, k.spaces[n.Name].ns, ipv6)
+				text, err := run(k.spaces[n.Name].ns, exec.CommandContext(ctx, program(ipv6, "save")))
 				if err != nil {
 					return fmt.Errorf("%s: %w", n.Name, err)
 				}

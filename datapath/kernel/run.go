@@ -136,12 +136,9 @@ func (r *runner) do(s *plan.Step) error {
 			return err
 		}
 		return r.network(s)
-	case *plan.Netns, *plan.Removal, plan.RulesInForce:
-	default:
-		// All others do not go through the queue.
-		if err := r.flush(); err != nil {
-			return err
-		}
+	}
+	if err := r.flush(); err != nil { // all others do not go through the queue
+		return err
 	}
 	if err := r.other(s); err != nil {
 		return err

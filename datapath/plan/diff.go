@@ -2,7 +2,6 @@ package plan
 
 import (
 	"net/netip"
-	"reflect"
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/ipset"
@@ -197,7 +196,7 @@ func sameAgent(a, b Agent) bool {
 }
 
 func sameExec(a, b Exec) bool {
-	return reflect.DeepEqual(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
+	return slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
 }
 
 // idle fills in the chains that are emptied while sets are recreated, and has them

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/netlab/netlab/datapath/plan/ipset"
@@ -191,16 +192,11 @@ func (d *drift) table(netns string, e *iptables.Edit) {
 	have, want := chains(d.have[netns]), chains(d.want[netns])
 	for _, c := range e.Set {
 		place := tableName(e) + " " + c.Name
-		h, w := have[c.Name], want[c.Name]
-		if h == nil && c.Policy == "" {
+		if have[c.Name] == nil && c.Policy == "" {
 			d.note(netns, Origin{}, "%s: chain missing", place)
 		}
-		if h == nil {
-			h = &iptables.Chain{Policy: c.Policy}
-		}
-		if w == nil {
-			w = &iptables.Chain{Policy: c.Policy}
-		}
+		empty := &iptables.Chain{Policy: c.Policy}
+		h, w := cmp.Or(have[c.Name], empty), cmp.Or(want[c.Name], empty)
 		if h.Policy != w.Policy {
 			d.note(netns, Origin{}, "%s: policy is %s, want %s", place, h.Policy, w.Policy)
 		}
@@ -292,9 +288,7 @@ func (d *drift) nft(netns string, e *nft.Edit) {
 		} else if h.IsBase() && h.Spec() != w.Spec() {
 			d.note(netns, Origin{}, "%s %s: is %s want %s", place, w.Name, h.Spec(), w.Spec())
 		}
-		if full := want[w.Name]; full != nil {
-			w = full
-		}
+		w = cmp.Or(want[w.Name], w)
 		noteRules(d, netns, place+" "+w.Name, h.Rules, w.Rules, func(r *nft.Rule) (string, Origin) { return r.Words(), r.Origin })
 	}
 	for _, name := range e.DeleteChains {

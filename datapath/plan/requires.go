@@ -40,7 +40,11 @@ func (c Changes) Requires() []Feature {
 		}
 		n.NFT = nil
 		for i := range e.NFT {
-			n.NFT = append(n.NFT, changedNFT(&e.NFT[i]))
+			t := e.NFT[i].Table
+			for _, x := range e.NFT[i].Elements {
+				t.Sets = append(t.Sets[:len(t.Sets):len(t.Sets)], x.Set)
+			}
+			n.NFT = append(n.NFT, t)
 		}
 		p.Netns = append(p.Netns, n)
 	}
@@ -209,14 +213,4 @@ func requiresNFT(set needed, x nft.Expr) {
 			set.add(FeatureNFTNumgen)
 		}
 	}
-}
-
-// changedNFT is the part of the table that the edit creates, for what it needs of the
-// kernel.
-func changedNFT(e *nft.Edit) nft.Table {
-	t := nft.Table{Family: e.Family, Name: e.Name, Sets: e.Sets, Chains: e.Chains, Origin: e.Origin}
-	for i := range e.Elements {
-		t.Sets = append(t.Sets[:len(t.Sets):len(t.Sets)], e.Elements[i].Set)
-	}
-	return t
 }

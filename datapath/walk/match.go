@@ -76,16 +76,6 @@ func (v *visit) matches(m iptables.Match) (bool, error) {
 	return false, fmt.Errorf("unknown match %T", m)
 }
 
-// first are the conditions that the kernel checks before the extensions of a rule,
-// whatever order they are written in (ipt_do_table).
-func first(m iptables.Match) bool {
-	switch m.(type) {
-	case iptables.Src, iptables.Dst, iptables.InIf, iptables.OutIf, iptables.Proto:
-		return true
-	}
-	return false
-}
-
 func (v *visit) multiPort(m iptables.MultiPort) (bool, error) {
 	hit := false
 	for _, word := range strings.Split(m.Ports, ",") {
@@ -216,18 +206,19 @@ func (v *visit) recent(m iptables.Recent) bool {
 	return s.seen(v.h.Name, m.List, src, m.Seconds, m.Reap)
 }
 
-// all reports whether a packet meets all conditions of a rule.
+// all reports whether a packet meets all conditions of a rule. The kernel checks those of
+// the header before the extensions, whatever order they are written in (ipt_do_table).
 func (v *visit) all(r *iptables.Rule) (bool, error) {
 	if r.Raw != "" && len(r.Matches) == 0 && r.Target == nil {
 		return false, fmt.Errorf("rule %q is only text", r.Raw)
 	}
 	v.chance = 0
 	for _, header := range []bool{true, false} {
-		if !header && !slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { return !first(m) }) {
+		if !header && !slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { return iptables.HeaderPlace(m) < 0 }) {
 			break
 		}
 		for _, m := range r.Matches {
-			if first(m) != header {
+			if iptables.HeaderPlace(m) >= 0 != header {
 				continue
 			}
 			if ok, err := v.matches(m); !ok || err != nil {

@@ -5,6 +5,7 @@ package nftables
 import (
 	"encoding/binary"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -139,11 +140,7 @@ func (c *code) match(x nft.Match) {
 		mask := binary.NativeEndian.AppendUint32(nil, x.Mask)
 		c.bitwise(mask, make([]byte, 4))
 	case ranged && x.Value.Prefix.IsValid():
-		mask := make([]byte, len(first))
-		for i := range bits {
-			mask[i/8] |= 0x80 >> (i % 8)
-		}
-		c.bitwise(mask, make([]byte, len(first)))
+		c.bitwise(net.CIDRMask(bits, 8*len(first)), make([]byte, len(first)))
 	case ranged:
 		if t := x.Field.Type(); t != nft.Port && len(first) > 1 {
 			c.fail("%s cannot be compared with a range", x.Field)

@@ -97,7 +97,7 @@ func (s *Drains) finish(d *director, at drainKey) (gone bool, err error) {
 		if r.Weight != 0 {
 			r.Weight = 0
 			c := ipvs.Command{Verb: "-e", Server: server, Real: &ipvs.Real{Addr: at.Real}}
-			if err := d.ask(c, func() error { return d.handle.UpdateDestination(service, r) }); err != nil {
+			if err := d.ask(c.String(), func() error { return d.handle.UpdateDestination(service, r) }); err != nil {
 				return false, err
 			}
 		}
@@ -108,7 +108,7 @@ func (s *Drains) finish(d *director, at drainKey) (gone bool, err error) {
 		return false, nil
 	}
 	c := ipvs.Command{Verb: "-d", Server: server, Real: &ipvs.Real{Addr: at.Real}}
-	err = d.ask(c, func() error { return d.handle.DelDestination(service, r) })
+	err = d.ask(c.String(), func() error { return d.handle.DelDestination(service, r) })
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return false, err
 	}
@@ -152,15 +152,15 @@ func (s *Drains) change(d *director, c *ipvs.Command) error {
 	}
 	switch c.Verb {
 	case "-A":
-		return d.ask(c, func() error { return d.handle.NewService(service) })
+		return d.ask(c.String(), func() error { return d.handle.NewService(service) })
 	case "-E":
-		if err := d.ask(c, func() error { return d.handle.UpdateService(service) }); err != nil {
+		if err := d.ask(c.String(), func() error { return d.handle.UpdateService(service) }); err != nil {
 			return fmt.Errorf("%w%s", err, schedulerHint(err, v.Scheduler))
 		}
 		return nil
 	case "-D": // immediately, with the connections of its real servers
 		maps.DeleteFunc(s.all, func(at drainKey, _ connections) bool { return at.Virtual == v.Addr && at.Proto == v.Proto })
-		err := d.ask(c, func() error { return d.handle.DelService(service) })
+		err := d.ask(c.String(), func() error { return d.handle.DelService(service) })
 		if errors.Is(err, unix.ESRCH) {
 			return nil
 		}
@@ -170,9 +170,9 @@ func (s *Drains) change(d *director, c *ipvs.Command) error {
 	at := drainKey{v.Addr, v.Proto, c.Real.Addr}
 	switch c.Verb {
 	case "-a":
-		err := d.ask(c, func() error { return d.handle.NewDestination(service, real) })
+		err := d.ask(c.String(), func() error { return d.handle.NewDestination(service, real) })
 		if errors.Is(err, unix.EEXIST) { // it was draining, and is added again
-			err = d.ask(c, func() error { return d.handle.UpdateDestination(service, real) })
+			err = d.ask(c.String(), func() error { return d.handle.UpdateDestination(service, real) })
 		}
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s *Drains) change(d *director, c *ipvs.Command) error {
 		delete(s.all, at)
 		return nil
 	case "-e":
-		return d.ask(c, func() error { return d.handle.UpdateDestination(service, real) })
+		return d.ask(c.String(), func() error { return d.handle.UpdateDestination(service, real) })
 	case "-d":
 		_, err := s.finish(d, at)
 		return err

@@ -34,11 +34,7 @@ func Diff(have, want []Table) []Edit {
 		}
 	}
 	for i := range want {
-		h := old[id(&want[i])]
-		if h == nil {
-			h = &Table{}
-		}
-		add(diffTable(h, &want[i]))
+		add(diffTable(cmp.Or(old[id(&want[i])], &Table{}), &want[i]))
 	}
 	for i := range have {
 		if h := &have[i]; wanted[id(h)] == nil {
@@ -143,14 +139,8 @@ func (r *Rule) References(set string) bool {
 // Sort brings tables into canonical order: IPv4 first, each family in the order in
 // which a packet meets them, and their chains.
 func Sort(list []Table) {
-	family := func(t Table) int {
-		if t.IPv6 {
-			return 6
-		}
-		return 4
-	}
 	slices.SortStableFunc(list, func(a, b Table) int {
-		return cmp.Or(cmp.Compare(family(a), family(b)), cmp.Compare(tableOrder(a.Name), tableOrder(b.Name)))
+		return cmp.Or(ordered.Bools(a.IPv6, b.IPv6), cmp.Compare(tableOrder(a.Name), tableOrder(b.Name)))
 	})
 	for i := range list {
 		// Chain names are unique; a stable sort of thousands is slow.

@@ -68,7 +68,7 @@ func (r *Rule) appendSave(b []byte) []byte {
 func (r *Rule) appendSaveHeader(b []byte) []byte {
 	for place := range 5 {
 		for _, m := range r.Matches {
-			if headerPlace(m) != place {
+			if HeaderPlace(m) != place {
 				continue
 			}
 			if p, ok := m.(Proto); ok {
@@ -81,8 +81,8 @@ func (r *Rule) appendSaveHeader(b []byte) []byte {
 	return b
 }
 
-// headerPlace is the place of a condition in the header; -1: it is of an extension.
-func headerPlace(m Match) int {
+// HeaderPlace is the place of a condition in the header; -1: it is of an extension.
+func HeaderPlace(m Match) int {
 	switch m.(type) {
 	case Src:
 		return 0

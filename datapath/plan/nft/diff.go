@@ -5,26 +5,21 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/ordered"
-	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
 // Edit lists what changes in one nf_tables table, all in one transaction: packets see
 // the table before or after it.
 type Edit struct {
-	Family, Name string
-	Create       bool // the table does not exist yet
-	Remove       bool // with everything in it
-	// Chains hold exactly these rules afterwards; they are created where missing.
-	Chains []Chain
-	// Renew are those of Chains that have to be recreated: another hook or priority.
-	Renew []string
-	// Sets are created, with their elements, after DeleteSets are gone: one of another
-	// type is in both, and the chains that reference it are among Chains.
-	Sets         []Set
-	DeleteSets   []Set // without elements
+	// Table has the chains that hold exactly these rules afterwards, created where
+	// missing; and sets that are created, with their elements, after DeleteSets are gone:
+	// one of another type is in both, and the chains that reference it are among Chains.
+	Table
+	Create       bool     // the table does not exist yet
+	Remove       bool     // with everything in it
+	Renew        []string // those of Chains that have to be recreated: another hook or priority
+	DeleteSets   []Set    // without elements
 	Elements     []SetEdit
 	DeleteChains []string
-	Origin       origin.Ref
 }
 
 // SetEdit lists the changed elements of a set that stays. An element whose data differ
@@ -37,14 +32,10 @@ type SetEdit struct {
 // Create returns the edits that create whole tables.
 func Create(tables []Table) []Edit {
 	edits := make([]Edit, 0, len(tables))
-	for i := range tables {
-		edits = append(edits, create(&tables[i]))
+	for _, t := range tables {
+		edits = append(edits, Edit{Table: t, Create: true})
 	}
 	return edits
-}
-
-func create(t *Table) Edit {
-	return Edit{Family: t.Family, Name: t.Name, Create: true, Chains: t.Chains, Sets: t.Sets, Origin: t.Origin}
 }
 
 // Diff compares tables in canonical order.
@@ -53,9 +44,9 @@ func Diff(have, want []Table) []Edit {
 	for h, w := range ordered.Pairs(have, want, compareTables) {
 		switch {
 		case w == nil:
-			edits = append(edits, Edit{Family: h.Family, Name: h.Name, Remove: true})
+			edits = append(edits, Edit{Table: Table{Family: h.Family, Name: h.Name}, Remove: true})
 		case h == nil:
-			edits = append(edits, create(w))
+			edits = append(edits, Edit{Table: *w, Create: true})
 		default:
 			if e := diffTable(h, w); !e.empty() {
 				edits = append(edits, e)
@@ -70,7 +61,7 @@ func (e *Edit) empty() bool {
 }
 
 func diffTable(have, want *Table) Edit {
-	e := Edit{Family: want.Family, Name: want.Name, Origin: want.Origin}
+	e := Edit{Table: Table{Family: want.Family, Name: want.Name, Origin: want.Origin}}
 	renewed := e.diffSets(have.Sets, want.Sets)
 	name := func(c *Chain) string { return c.Name }
 	old, wanted := ordered.Index(have.Chains, name), ordered.Index(want.Chains, name)

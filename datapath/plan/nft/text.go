@@ -127,11 +127,10 @@ func (c *Chain) appendSpec(b []byte) []byte {
 // the same transaction, everything else command by command.
 func (e *Edit) AppendText(b []byte, annotate bool) []byte {
 	if e.Create {
-		t := Table{Family: e.Family, Name: e.Name, Sets: e.Sets, Chains: e.Chains, Origin: e.Origin}
 		if annotate {
-			b = t.Origin.AppendComment(b)
+			b = e.Origin.AppendComment(b)
 		}
-		return t.appendBlock(b, annotate)
+		return e.appendBlock(b, annotate)
 	}
 	var last origin.Ref
 	for _, c := range e.Commands() {

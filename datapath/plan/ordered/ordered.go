@@ -14,6 +14,17 @@ func Sort[T any](list []T, compare func(a, b T) int) {
 	}
 }
 
+// Bools puts false before true.
+func Bools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
 // Pairs walks through two lists in order: elements that compare equal come together, the
 // others with nil for the one that is missing.
 func Pairs[T any](have, want []T, compare func(a, b T) int) iter.Seq2[*T, *T] {
