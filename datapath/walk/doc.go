@@ -5,7 +5,8 @@
 //
 // Every claim about a lab is answered twice, by a walk and by a probe with real
 // packets. The walker therefore knows only the plan: it evaluates the rules, not what
-// they were meant to do. It may import plan and flow, and nothing else of the project.
+// they were meant to do. It may import plan and flow, and nothing else of the project but
+// its own package network.
 //
 // # The path of a packet
 //
