@@ -14,15 +14,15 @@ import (
 // allow reads a truth table: allow lists the pairs that connect, [from, to], where
 // each of the two may be a list; denied says how all others end. A pod always
 // reaches itself, listed or not.
-func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces []string, sc blocks.Scope) *expect.Allow {
-	a, denied := c.allow, c.denied
+func (l *loader) allow(e *expect.Reach, c *blocks.Content, from []dialer, namespaces []string, sc blocks.Scope) *expect.Allow {
+	a, denied := c.Attr("allow"), c.Attr("denied")
 	if a == nil || l.IsNull(a, sc) {
 		if denied != nil {
 			l.Errorf(denied.NameRange, "Denied without allow", "denied is about the pairs that allow does not list. Add allow = [[pod.a, pod.b]], or write outcome.")
 		}
 		return nil
 	}
-	for _, b := range []*hcl.Attribute{c.outcome, c.answer, c.source, c.sticky, c.ttl, c.mtu} {
+	for _, b := range []*hcl.Attribute{c.Attr("outcome"), c.Attr("answer"), c.Attr("source"), c.Attr("sticky"), c.Attr("ttl"), c.Attr("mtu")} {
 		if b != nil && !l.IsNull(b, sc) {
 			l.Errorf(b.NameRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", b.Name)
 		}

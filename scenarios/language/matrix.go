@@ -18,7 +18,7 @@ type Axis struct {
 }
 
 // AxisNames are the things that a matrix can vary.
-func AxisNames() []string { return new(matrixBody).Schema().AttrNames() }
+func AxisNames() []string { return new(loader).matrixTable().AttrNames() }
 
 // Variation is one combination of a matrix: what it sets each axis to. The zero
 // Variation changes nothing.
@@ -100,20 +100,15 @@ func checkSetting(axis, value string, c *topology.Catalogue) error {
 // evalMatrix reads the matrix block.
 func (l *loader) evalMatrix() {
 	b := l.Single("matrix")
-	if b == nil {
-		return
-	}
-	c := blocks.Read[matrixBody](l.Reader, b, b.Scope)
-	for _, axis := range c.Schema().Attrs {
-		a := *axis.At
-		values := l.Strings(a, b.Scope)
-		if a == nil || l.faulty(a, axis.Name, values) {
-			continue
-		}
-		l.matrix = append(l.matrix, Axis{axis.Name, values})
-	}
-	if c.Given == 0 {
+	if b != nil && l.Read(b, l.matrixTable()).Given == 0 {
 		l.Errorf(b.KindRange, "Empty matrix", "The matrix varies nothing. Write, for example, proxy = [\"iptables\", \"ipvs\"], or remove it.")
+	}
+}
+
+// axis reads one axis of the matrix block.
+func (l *loader) axis(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+	if values := l.Strings(a, sc); !l.faulty(a, a.Name, values) {
+		l.matrix = append(l.matrix, Axis{a.Name, values})
 	}
 }
 

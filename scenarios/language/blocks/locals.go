@@ -24,7 +24,7 @@ type local struct {
 }
 
 func (l *Reader) CollectLocals() {
-	for _, b := range l.BlocksOf("locals") {
+	for b := range l.BlocksOf("locals") {
 		attrs, diags := b.Body.JustAttributes()
 		l.HCL(diags)
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {

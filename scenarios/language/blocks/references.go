@@ -85,7 +85,7 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 			fix = "It exists in a pod with count."
 		}
 		l.Errorf(rootRange, "Unknown reference", "%s is not available here. %s", root, fix)
-	case slices.ContainsFunc(l.top.PlannedBlocks, func(n nested) bool { return n.Name == root }):
+	case slices.ContainsFunc(l.top.PlannedBlocks, func(n Nested) bool { return n.Name == root }):
 		l.notYet(rootRange, "block", root)
 	default:
 		known := append(slices.Clone(ObjectKinds), "var", "local", "network")
