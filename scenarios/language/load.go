@@ -59,7 +59,7 @@ func (s *Scenario) Title() string {
 
 // Path returns the path that opens a file of an origin.
 func (s *Scenario) Path(file string) string {
-	if file == source.StdinName || filepath.IsAbs(file) || filepath.Base(file) != file {
+	if file == source.Stdin || filepath.IsAbs(file) || filepath.Base(file) != file {
 		return file
 	}
 	return filepath.Join(s.Dir, file)

@@ -51,8 +51,8 @@ func sessionAffinityTable(s *topology.ServiceSpec) blocks.Schema {
 // endpointTable is an endpoint of a service without selector.
 func endpointTable(s *topology.EndpointSpec) blocks.Schema {
 	return blocks.Schema{Kind: "endpoint", Blocks: blocks.Named(false, "hints"), Attrs: []blocks.Attribute{
-		{At: blocks.Reported(&s.Address, (*blocks.Reader).Address), Name: "address", Means: "The address of the endpoint."},
-		{At: blocks.Reported(&s.Pod, (*blocks.Reader).PodName), Name: "pod", Means: "The pod that is the endpoint, instead of an address."},
+		{At: blocks.Noted(&s.Address, (*blocks.Reader).Address), Name: "address", Means: "The address of the endpoint."},
+		{At: blocks.Noted(&s.Pod, (*blocks.Reader).PodName), Name: "pod", Means: "The pod that is the endpoint, instead of an address."},
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node of an address that is not a pod's."},
 		{At: &s.Port, Name: "port", Means: "The port; by default the target port of the service."},
 		{At: &s.PortName, Name: "port_name", Means: "The port of the service that it serves, all if none is given."},

@@ -99,8 +99,8 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 	ctx = context.WithoutCancel(ctx)
 	var status int
 	if o.tty {
-		if !command.IsTerminal(os.Stdin) {
-			return command.Usage(errors.New("standard input is not a terminal"), "leave out -t")
+		if err := command.NeedTerminal(); err != nil {
+			return err
 		}
 		status, err = withTerminal(ctx, lab, cmd)
 	} else {

@@ -150,7 +150,7 @@ func (u ui) inMachine(ctx context.Context, f *machineFlags, job vm.Job, boot vm.
 	defer booted()
 	streams := vm.Streams{Out: u.Out, Err: u.Errs, Ready: func(vm.Ready) { booted() }}
 	if job.TTY {
-		end, err := u.atTerminal(&job, &streams)
+		end, err := atTerminal(&job, &streams)
 		if err != nil {
 			return err
 		}

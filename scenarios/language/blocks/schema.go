@@ -53,12 +53,21 @@ func As[T any](to *T, read func(*Reader, *hcl.Attribute, Scope) T) Value {
 	return func(l *Reader, a *hcl.Attribute, sc Scope) { *to = read(l, a, sc) }
 }
 
-// Reported keeps the place of a value that is unusable, so that nothing else is reported
-// about it.
+// Noted keeps the place of a value that is missing or unusable, so that nothing else is
+// reported about it.
+func Noted[T any](to *topology.Opt[T], read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
+	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+		if *to = read(l, a, sc); !to.Set {
+			to.Origin = originOf(a)
+		}
+	}
+}
+
+// Reported is Noted, except that null counts as not written.
 func Reported[T any](to *topology.Opt[T], read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
 	return func(l *Reader, a *hcl.Attribute, sc Scope) {
-		if *to = read(l, a, sc); !to.Set && !l.IsNull(a, sc) {
-			to.Origin = originOf(a)
+		if !l.IsNull(a, sc) {
+			Noted(to, read)(l, a, sc)
 		}
 	}
 }

@@ -12,25 +12,8 @@ import (
 
 // Dialer finds the node, client or pod that a user means, as Lookup does.
 func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
-	var places []expect.Place
-	var names []Called
-	for _, n := range lab.Nodes {
-		places = append(places, expect.Place{Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
-		names = append(names, Called{Kind: "node", Name: n.Name, Netns: n.Netns()})
-	}
-	for _, c := range lab.Clients {
-		places = append(places, expect.Place{Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs})
-		names = append(names, Called{Kind: "client", Name: c.Name, Netns: c.Netns()})
-	}
-	for _, p := range lab.Pods {
-		places = append(places, expect.Place{Name: p.AgentName(), Netns: p.Netns(), Addrs: p.Addrs})
-		names = append(names, Called{Kind: "pod", Name: p.Name, Netns: p.Netns(), Namespace: p.Namespace, Block: p.Block, Key: p.Key})
-	}
-	i, err := Lookup(name, names)
-	if err != nil {
-		return expect.Place{}, err
-	}
-	return places[i], nil
+	c, err := Lookup(name, All(lab))
+	return expect.Place{Name: c.Display(), Netns: c.Netns, Addrs: c.Addrs}, err
 }
 
 // Listener finds what a user wants to dial: "address:port", "name:port" or the name

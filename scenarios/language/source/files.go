@@ -24,13 +24,13 @@ const (
 	MaxDepth = 200
 	// maxOperators bounds one expression: evaluation recurses.
 	maxOperators = 1000
-	// StdinName names standard input in diagnostics.
-	StdinName = "<stdin>"
+	// Stdin names standard input in diagnostics.
+	Stdin = "<stdin>"
 )
 
 func NewCollector(dir string, sources map[string][]byte) *Collector {
 	return &Collector{Sources: sources, Path: func(file string) string {
-		if dir == "" || dir == "." || filepath.IsAbs(file) || file == StdinName || filepath.Base(file) != file {
+		if dir == "" || dir == "." || filepath.IsAbs(file) || file == Stdin || filepath.Base(file) != file {
 			return file
 		}
 		return filepath.Join(dir, file)
@@ -52,7 +52,7 @@ type Input struct {
 func Read(path string, stdin io.Reader) (*Input, *Collector) {
 	in := &Input{Sources: map[string][]byte{}}
 	if path == "-" {
-		in.Name, in.Dir, in.Files = "stdin", ".", []string{StdinName}
+		in.Name, in.Dir, in.Files = "stdin", ".", []string{Stdin}
 		c := NewCollector(in.Dir, in.Sources)
 		if stdin == nil {
 			c.Errorf(hcl.Range{}, "No standard input", "Standard input is empty. Name a file.")
@@ -60,9 +60,9 @@ func Read(path string, stdin io.Reader) (*Input, *Collector) {
 		}
 		src, err := readLimited(stdin)
 		if err != nil {
-			c.Errorf(hcl.Range{Filename: StdinName}, "Cannot read scenario", "%s. Give a smaller one.", err)
+			c.Errorf(hcl.Range{Filename: Stdin}, "Cannot read scenario", "%s. Give a smaller one.", err)
 		}
-		in.Sources[StdinName] = src
+		in.Sources[Stdin] = src
 		return in, c
 	}
 	info, err := os.Stat(path)
