@@ -112,15 +112,9 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 
 // choose picks the port of an object: the one that the expectation names, else its
 // only one.
-func (r *targetReader) choose(name string, ports []names.Port) (uint16, topology.Protocol, bool) {
-	var known []string
-	var fits []names.Port
-	for _, p := range ports {
-		known = append(known, p.Name)
-		if (r.port == "" || p.Name == r.port || strconv.Itoa(int(p.Number)) == r.port) && (r.protocol == "" || r.protocol == p.Protocol) {
-			fits = append(fits, p)
-		}
-	}
+func (r *targetReader) choose(name string, ports []topology.Port) (uint16, topology.Protocol, bool) {
+	known := portNames(ports)
+	fits := names.Fitting(ports, r.port, r.protocol)
 	switch {
 	case len(fits) == 1, len(fits) > 1 && r.port != "":
 		return fits[0].Number, fits[0].Protocol, true
@@ -142,6 +136,13 @@ func (r *targetReader) choose(name string, ports []names.Port) (uint16, topology
 	}
 	r.Errorf(r.portAt, "No such port", "%s has no port %q.%s", name, r.port, blocks.OrKnown(r.port, known))
 	return 0, "", false
+}
+
+func portNames(ports []topology.Port) (out []string) {
+	for _, p := range ports {
+		out = append(out, p.Name)
+	}
+	return out
 }
 
 // text resolves "address:port" and "name:port".
@@ -191,15 +192,11 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		names.SetAddrs(&t, at.Addrs, uint16(n))
 		return t, protocol, true
 	}
-	var known []string
-	for _, p := range at.Ports {
-		if p.Name == port {
-			names.SetAddrs(&t, at.Addrs, p.Number)
-			return t, p.Protocol, true
-		}
-		known = append(known, p.Name)
+	if i := slices.IndexFunc(at.Ports, func(p topology.Port) bool { return p.Name == port }); i >= 0 {
+		names.SetAddrs(&t, at.Addrs, at.Ports[i].Number)
+		return t, at.Ports[i].Protocol, true
 	}
-	r.Errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, known))
+	r.Errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, portNames(at.Ports)))
 	return t, "", false
 }
 

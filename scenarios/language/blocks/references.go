@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -90,7 +91,7 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 	default:
 		known := append(slices.Clone(ObjectKinds), "var", "local", "network")
 		if !named {
-			l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orText(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
+			l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, cmp.Or(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
 			return false
 		}
 		l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, OrKnown(root, known))

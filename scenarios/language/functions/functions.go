@@ -3,6 +3,8 @@ package functions
 import (
 	"fmt"
 	"maps"
+	"math/big"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -196,11 +198,11 @@ func cidrHost() function.Function {
 			if !ok || bits < 32 && (n >= 1<<bits || -n > 1<<bits) {
 				return cty.NilVal, function.NewArgErrorf(1, "%s has no host number %s", p, args[1].AsBigFloat().String())
 			}
-			a := addNumber(p.Addr(), n, 0)
-			if n < 0 {
-				a = addNumber(lastAddr(p), n+1, 0)
+			host := big.NewInt(int64(n))
+			if n < 0 { // from the end
+				host.Add(host, new(big.Int).Lsh(big.NewInt(1), uint(bits)))
 			}
-			return cty.StringVal(a.String()), nil
+			return cty.StringVal(addNumber(p.Addr(), host, 0).String()), nil
 		},
 	})
 }
@@ -224,7 +226,7 @@ func cidrSubnet() function.Function {
 				return cty.NilVal, function.NewArgErrorf(2, "there is no subnet %s of %d bits", args[2].AsBigFloat().String(), more)
 			}
 			bits := p.Bits() + more
-			return cty.StringVal(netip.PrefixFrom(addNumber(p.Addr(), n, p.Addr().BitLen()-bits), bits).String()), nil
+			return cty.StringVal(netip.PrefixFrom(addNumber(p.Addr(), big.NewInt(int64(n)), p.Addr().BitLen()-bits), bits).String()), nil
 		},
 	})
 }
@@ -241,36 +243,15 @@ func cidrNetmask() function.Function {
 			if !p.Addr().Is4() {
 				return cty.NilVal, function.NewArgErrorf(0, "only IPv4 has netmasks")
 			}
-			m := uint32(0xffffffff)
-			if p.Bits() < 32 {
-				m <<= 32 - p.Bits()
-			}
-			return cty.StringVal(netip.AddrFrom4([4]byte{byte(m >> 24), byte(m >> 16), byte(m >> 8), byte(m)}).String()), nil
+			return cty.StringVal(net.IP(net.CIDRMask(p.Bits(), 32)).String()), nil
 		},
 	})
 }
 
 // addNumber adds n, shifted to the left, to an address.
-func addNumber(a netip.Addr, n, shift int) netip.Addr {
-	b := a.AsSlice()
-	carry := n
-	first := len(b) - 1 - shift/8
-	carry <<= shift % 8
-	for i := first; i >= 0 && carry != 0; i-- {
-		carry += int(b[i])
-		b[i] = byte(carry)
-		carry >>= 8
-	}
-	out, _ := netip.AddrFromSlice(b)
-	return out
-}
-
-func lastAddr(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for i := p.Bits(); i < len(b)*8; i++ {
-		b[i/8] |= 1 << (7 - i%8)
-	}
-	out, _ := netip.AddrFromSlice(b)
+func addNumber(a netip.Addr, n *big.Int, shift int) netip.Addr {
+	sum := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), new(big.Int).Lsh(n, uint(shift)))
+	out, _ := netip.AddrFromSlice(sum.FillBytes(make([]byte, a.BitLen()/8)))
 	return out
 }
 
