@@ -91,12 +91,7 @@ func basic(f plan.Feature) bool {
 }
 
 func usable(checks []check) bool {
-	for _, c := range checks {
-		if c.Basic && !c.OK {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(checks, func(c check) bool { return c.Basic && !c.OK })
 }
 
 func (u ui) printChecks(checks []check) error {

@@ -53,7 +53,6 @@ func (l *loader) evalNetwork() {
 			n.VXLAN.Origin = o.Origin()
 		}
 	}
-	l.changed()
 }
 
 // nodePrefix reads one prefix length, or a list of one per family.
@@ -100,7 +99,6 @@ func (l *loader) evalProxy() {
 			}
 		}
 	}
-	l.changed()
 }
 
 // nodePortRange reads a range such as "30000-32767".
@@ -127,7 +125,6 @@ func (l *loader) evalNodes() {
 		i := len(l.spec.Nodes) - 1
 		l.late = append(l.late, func() { l.spec.Nodes[i] = s })
 	}
-	l.changed()
 }
 
 func (l *loader) evalClients() {
@@ -139,7 +136,6 @@ func (l *loader) evalClients() {
 		i := len(l.spec.Clients) - 1
 		l.late = append(l.late, func() { l.spec.Clients[i] = s })
 	}
-	l.changed()
 }
 
 // later reads an attribute that may refer to everything whose address is known.
@@ -156,7 +152,6 @@ func (l *loader) evalNamespaces() {
 		l.spec.Namespaces = append(l.spec.Namespaces, s)
 	}
 	l.DeclareDefault("namespace", topology.DefaultNamespace)
-	l.changed()
 }
 
 // ports reads the port blocks of a pod or client.

@@ -155,26 +155,24 @@ func (l *loader) evaluate(opts Options) {
 	l.evalNetlab(opts)
 	l.evalMatrix()
 	l.varied = opts.Variation
-	l.Enter(blocks.StageNetwork)
-	l.evalNetwork()
-	l.evalProxy()
-	l.evalPolicyOptions()
-	l.vary(opts.Variation)
-	l.Enter(blocks.StageNodes)
-	l.evalNodes()
-	l.Enter(blocks.StageClients)
-	l.evalClients()
-	l.Enter(blocks.StageNamespaces)
-	l.evalNamespaces()
-	l.Enter(blocks.StagePods)
-	l.evalPods()
-	l.Enter(blocks.StageServices)
-	l.evalServices()
-	l.Enter(blocks.StageLate)
-	for _, f := range l.late {
-		f()
+	for _, s := range []struct {
+		stage blocks.Stage
+		eval  []func()
+	}{
+		{blocks.StageNetwork, []func(){l.evalNetwork, l.evalProxy, l.evalPolicyOptions, l.vary}},
+		{blocks.StageNodes, []func(){l.evalNodes}},
+		{blocks.StageClients, []func(){l.evalClients}},
+		{blocks.StageNamespaces, []func(){l.evalNamespaces}},
+		{blocks.StagePods, []func(){l.evalPods}},
+		{blocks.StageServices, []func(){l.evalServices}},
+		{blocks.StageLate, []func(){l.evalLate, l.evalPolicies}},
+	} {
+		l.Enter(s.stage)
+		for _, eval := range s.eval {
+			eval()
+		}
+		l.resolved = nil // it was made from an older spec
 	}
-	l.evalPolicies()
 	l.lab()
 	l.Collector.Problems(l.problems)
 	l.Enter(blocks.StageExpects)
@@ -185,8 +183,11 @@ func (l *loader) evaluate(opts Options) {
 	}
 }
 
-// changed notes that resolved was made from an older spec.
-func (l *loader) changed() { l.resolved = nil }
+func (l *loader) evalLate() {
+	for _, f := range l.late {
+		f()
+	}
+}
 
 // lab is the lab so far. Resolving is allowed at any stage: what has an address keeps
 // it when later things are added.

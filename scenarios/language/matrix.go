@@ -77,24 +77,18 @@ func ParseAxis(text string, catalogue *topology.Catalogue) (Axis, error) {
 		if slices.Contains(a.Values[:i], value) {
 			return Axis{}, fmt.Errorf("%q has %s twice", text, value)
 		}
-		if err := checkSetting(name, value, catalogue); err != nil {
-			return Axis{}, err
+		if known := settings(name, catalogue); !slices.Contains(known, value) {
+			return Axis{}, fmt.Errorf("%s=%s: use %s", name, value, strings.Join(known, ", "))
 		}
 	}
 	return a, nil
 }
 
-// familyNames are the values of the axis ip_families.
-func familyNames() []string { return []string{"ipv4", "ipv6", "dual"} }
-
-func checkSetting(axis, value string, c *topology.Catalogue) error {
-	known := map[string][]string{
-		"network": c.NetworkNames(), "proxy": c.ProxyNames(), "policies": c.StyleNames(), "ip_families": familyNames(),
+// settings are the values that an axis can have.
+func settings(axis string, c *topology.Catalogue) []string {
+	return map[string][]string{
+		"network": c.NetworkNames(), "proxy": c.ProxyNames(), "policies": c.StyleNames(), "ip_families": {"ipv4", "ipv6", "dual"},
 	}[axis]
-	if !slices.Contains(known, value) {
-		return fmt.Errorf("%s=%s: use %s", axis, value, strings.Join(known, ", "))
-	}
-	return nil
 }
 
 // evalMatrix reads the matrix block.
@@ -107,38 +101,29 @@ func (l *loader) evalMatrix() {
 
 // axis reads one axis of the matrix block.
 func (l *loader) axis(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
-	if values := l.Strings(a, sc); !l.faulty(a, a.Name, values) {
+	values := l.Strings(a, sc)
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			l.Errorf(a.Expr.Range(), "Value twice", "%s lists %q twice. Remove one of them.", a.Name, v)
+			return
+		}
+		if known := settings(a.Name, &l.catalogue); !slices.Contains(known, v) {
+			l.Errorf(a.Expr.Range(), "Unknown value in matrix", "%q is not a value of %s. Use any of %s.", v, a.Name, strings.Join(known, ", "))
+			return
+		}
+	}
+	if len(values) > 0 {
 		l.matrix = append(l.matrix, Axis{a.Name, values})
 	}
 }
 
-// faulty reports an axis of the matrix block that cannot be used.
-func (l *loader) faulty(a *hcl.Attribute, name string, values []string) bool {
-	for i, v := range values {
-		if slices.Contains(values[:i], v) {
-			l.Errorf(a.Expr.Range(), "Value twice", "%s lists %q twice. Remove one of them.", name, v)
-			return true
-		}
-		if err := checkSetting(name, v, &l.catalogue); err != nil {
-			l.Errorf(a.Expr.Range(), "Unknown value in matrix", "%q is not a value of %s. Use any of %s.", v, name, strings.TrimPrefix(err.Error(), name+"="+v+": use "))
-			return true
-		}
-	}
-	return len(values) == 0
-}
-
 // vary applies the variation, whatever the file says.
-func (l *loader) vary(v Variation) {
-	set := func(axis string, to *topology.Opt[string]) {
-		if value, ok := v.of(axis); ok {
+func (l *loader) vary() {
+	for axis, to := range map[string]*topology.Opt[string]{
+		"network": &l.spec.Network.Mode, "proxy": &l.spec.Proxy.Mode, "policies": &l.spec.PolicyOptions.Style, "ip_families": &l.spec.Network.Families,
+	} {
+		if value, ok := l.varied.of(axis); ok {
 			to.Value, to.Set = value, true
 		}
-	}
-	set("network", &l.spec.Network.Mode)
-	set("proxy", &l.spec.Proxy.Mode)
-	set("policies", &l.spec.PolicyOptions.Style)
-	set("ip_families", &l.spec.Network.Families)
-	if len(v) > 0 {
-		l.changed()
 	}
 }

@@ -18,7 +18,6 @@ func (l *loader) evalPods() {
 			l.Poisoned["pod."+b.Label] = true
 		}
 	}
-	l.changed()
 }
 
 // evalPod makes the instances of a pod block; false where it is unknown which there are.

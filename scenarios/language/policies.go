@@ -33,7 +33,6 @@ func (l *loader) evalPolicies() {
 		}
 		l.spec.ClusterPolicies = append(l.spec.ClusterPolicies, s)
 	}
-	l.changed()
 }
 
 // evalPolicyOptions reads the policies block.
@@ -41,7 +40,6 @@ func (l *loader) evalPolicyOptions() {
 	if b := l.Single("policies"); b != nil {
 		l.spec.PolicyOptions.Origin = b.Origin()
 		l.Read(b, l.policiesTable(&l.spec.PolicyOptions))
-		l.changed()
 	}
 }
 

@@ -33,7 +33,6 @@ func (l *loader) evalServices() {
 		}
 		l.spec.Services = append(l.spec.Services, s)
 	}
-	l.changed()
 }
 
 // serviceSelector reads the selector: an attribute, or a block as in Kubernetes.

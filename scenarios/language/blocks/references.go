@@ -15,28 +15,14 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// ObjectKinds are the blocks with a label that expressions can refer to.
+// ObjectKinds are the blocks with a label that expressions can refer to, in the order of
+// their stages.
 var ObjectKinds = []string{"node", "client", "namespace", "pod", "service"}
 
-// stageOf is the stage that declares a kind of object.
-func stageOf(kind string) stage {
-	switch kind {
-	case "node":
-		return StageNodes
-	case "client":
-		return StageClients
-	case "namespace":
-		return StageNamespaces
-	case "pod":
-		return StagePods
-	case "service":
-		return StageServices
-	default:
-		return StageNetwork
-	}
-}
+// stageOf is the stage that declares a kind of object; that of the network for all else.
+func stageOf(kind string) Stage { return StageNodes + Stage(slices.Index(ObjectKinds, kind)) }
 
-func (s stage) String() string {
+func (s Stage) String() string {
 	return [...]string{"variables", "the network", "nodes", "clients", "namespaces", "pods", "services", "routes and commands", "expectations"}[s]
 }
 
@@ -165,12 +151,12 @@ func pathText(t hcl.Traversal) string {
 	return b.String()
 }
 
-// stage is a step of evaluation. What a stage declares can be referred to in every
+// Stage is a step of evaluation. What a stage declares can be referred to in every
 // later one.
-type stage int
+type Stage int
 
 const (
-	stageVariables stage = iota
+	StageVariables Stage = iota
 	StageNetwork
 	StageNodes
 	StageClients
