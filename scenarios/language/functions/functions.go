@@ -51,8 +51,8 @@ func New(files Files) map[string]function.Function {
 		"tomap":      stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 		"yamldecode": ctyyaml.YAMLDecodeFunc, "yamlencode": ctyyaml.YAMLEncodeFunc,
 
-		"cidrhost": cidrHost(), "cidrsubnet": cidrSubnet(), "cidrnetmask": cidrNetmask(),
-		"file": fileFunction(files),
+		"cidrhost": ofPrefix(cidrHost, "hostnum"), "cidrsubnet": ofPrefix(cidrSubnet, "newbits", "netnum"), "cidrnetmask": ofPrefix(cidrNetmask),
+		"file": texts(func(args []cty.Value) (string, error) { return files.text(args[0].AsString()) }, stringParam("path")),
 	}
 	work := &budget{maxWork}
 	for name, f := range out {
@@ -160,11 +160,39 @@ func wrapped(f function.Function, check func([]cty.Value) error, after ...func(c
 	})
 }
 
+// texts is a function that returns a string.
+func texts(f func(args []cty.Value) (string, error), params ...function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Params: params,
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			s, err := f(args)
+			return cty.StringVal(s), err
+		},
+	})
+}
+
+// ofPrefix is a function of a prefix, and of numbers.
+func ofPrefix(f func(p netip.Prefix, args []cty.Value) (fmt.Stringer, error), numbers ...string) function.Function {
+	params := []function.Parameter{stringParam("prefix")}
+	for _, name := range numbers {
+		params = append(params, function.Parameter{Name: name, Type: cty.Number})
+	}
+	return texts(func(args []cty.Value) (string, error) {
+		p, err := netip.ParsePrefix(args[0].AsString())
+		if err != nil {
+			return "", function.NewArgErrorf(0, "%q is not a CIDR", args[0].AsString())
+		}
+		out, err := f(p.Masked(), args)
+		if err != nil {
+			return "", err
+		}
+		return out.String(), nil
+	}, params...)
+}
+
 func stringParam(name string) function.Parameter {
 	return function.Parameter{Name: name, Type: cty.String}
-}
-func numberParam(name string) function.Parameter {
-	return function.Parameter{Name: name, Type: cty.Number}
 }
 
 // Whole is a whole number that fits into 31 bits.
@@ -174,78 +202,40 @@ func Whole(v cty.Value) (int, bool) {
 	return int(n), f.IsInt() && n >= -1<<31 && n < 1<<31
 }
 
-func prefixArg(args []cty.Value) (netip.Prefix, error) {
-	p, err := netip.ParsePrefix(args[0].AsString())
-	if err != nil {
-		return p, function.NewArgErrorf(0, "%q is not a CIDR", args[0].AsString())
-	}
-	return p.Masked(), nil
-}
-
 // cidrHost is Terraform's cidrhost: the n-th address of a prefix, from the end when
 // n is negative.
-func cidrHost() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("prefix"), numberParam("hostnum")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p, err := prefixArg(args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			n, ok := Whole(args[1])
-			bits := p.Addr().BitLen() - p.Bits()
-			if !ok || bits < 32 && (n >= 1<<bits || -n > 1<<bits) {
-				return cty.NilVal, function.NewArgErrorf(1, "%s has no host number %s", p, args[1].AsBigFloat().String())
-			}
-			host := big.NewInt(int64(n))
-			if n < 0 { // from the end
-				host.Add(host, new(big.Int).Lsh(big.NewInt(1), uint(bits)))
-			}
-			return cty.StringVal(addNumber(p.Addr(), host, 0).String()), nil
-		},
-	})
+func cidrHost(p netip.Prefix, args []cty.Value) (fmt.Stringer, error) {
+	n, ok := Whole(args[1])
+	bits := p.Addr().BitLen() - p.Bits()
+	if !ok || bits < 32 && (n >= 1<<bits || -n > 1<<bits) {
+		return nil, function.NewArgErrorf(1, "%s has no host number %s", p, args[1].AsBigFloat().String())
+	}
+	host := big.NewInt(int64(n))
+	if n < 0 { // from the end
+		host.Add(host, new(big.Int).Lsh(big.NewInt(1), uint(bits)))
+	}
+	return addNumber(p.Addr(), host, 0), nil
 }
 
 // cidrSubnet is Terraform's cidrsubnet: the n-th subnet of a longer prefix.
-func cidrSubnet() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("prefix"), numberParam("newbits"), numberParam("netnum")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p, err := prefixArg(args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			more, ok := Whole(args[1])
-			if !ok || more < 0 || p.Bits()+more > p.Addr().BitLen() {
-				return cty.NilVal, function.NewArgErrorf(1, "%s cannot be extended by %s bits", p, args[1].AsBigFloat().String())
-			}
-			n, ok := Whole(args[2])
-			if !ok || n < 0 || more < 32 && n >= 1<<more {
-				return cty.NilVal, function.NewArgErrorf(2, "there is no subnet %s of %d bits", args[2].AsBigFloat().String(), more)
-			}
-			bits := p.Bits() + more
-			return cty.StringVal(netip.PrefixFrom(addNumber(p.Addr(), big.NewInt(int64(n)), p.Addr().BitLen()-bits), bits).String()), nil
-		},
-	})
+func cidrSubnet(p netip.Prefix, args []cty.Value) (fmt.Stringer, error) {
+	more, ok := Whole(args[1])
+	if !ok || more < 0 || p.Bits()+more > p.Addr().BitLen() {
+		return nil, function.NewArgErrorf(1, "%s cannot be extended by %s bits", p, args[1].AsBigFloat().String())
+	}
+	n, ok := Whole(args[2])
+	if !ok || n < 0 || more < 32 && n >= 1<<more {
+		return nil, function.NewArgErrorf(2, "there is no subnet %s of %d bits", args[2].AsBigFloat().String(), more)
+	}
+	bits := p.Bits() + more
+	return netip.PrefixFrom(addNumber(p.Addr(), big.NewInt(int64(n)), p.Addr().BitLen()-bits), bits), nil
 }
 
-func cidrNetmask() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("prefix")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p, err := prefixArg(args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			if !p.Addr().Is4() {
-				return cty.NilVal, function.NewArgErrorf(0, "only IPv4 has netmasks")
-			}
-			return cty.StringVal(net.IP(net.CIDRMask(p.Bits(), 32)).String()), nil
-		},
-	})
+func cidrNetmask(p netip.Prefix, _ []cty.Value) (fmt.Stringer, error) {
+	if !p.Addr().Is4() {
+		return nil, function.NewArgErrorf(0, "only IPv4 has netmasks")
+	}
+	return net.IP(net.CIDRMask(p.Bits(), 32)), nil
 }
 
 // addNumber adds n, shifted to the left, to an address.
@@ -260,18 +250,6 @@ func addNumber(a netip.Addr, n *big.Int, shift int) netip.Addr {
 type Files struct {
 	Dir  string
 	Read map[string]bool // the paths of what was read
-}
-
-// fileFunction reads a text file.
-func fileFunction(files Files) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("path")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			src, err := files.text(args[0].AsString())
-			return cty.StringVal(src), err
-		},
-	})
 }
 
 func (r Files) text(path string) (string, error) {
@@ -292,12 +270,12 @@ func (r Files) text(path string) (string, error) {
 
 // templateFile is Terraform's templatefile. Templates cannot call it themselves.
 func templateFile(files Files, fs map[string]function.Function) function.Function {
-	render := func(args []cty.Value) (cty.Value, error) {
-		src, err := files.text(args[0].AsString())
+	render := func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		path := args[0].AsString()
+		src, err := files.text(path)
 		if err != nil {
 			return cty.NilVal, err
 		}
-		path := args[0].AsString()
 		tokens, _ := hclsyntax.LexTemplate([]byte(src), path, hcl.InitialPos)
 		if source.TooDeep(tokens) != nil {
 			return cty.NilVal, function.NewArgErrorf(0, "%s nests too deeply", path)
@@ -307,24 +285,18 @@ func templateFile(files Files, fs map[string]function.Function) function.Functio
 			return cty.NilVal, function.NewArgErrorf(0, "%s", diags.Error())
 		}
 		Instrument(expr)
-		vars := map[string]cty.Value{}
 		if t := args[1].Type(); args[1].IsNull() || !t.IsObjectType() && !t.IsMapType() {
 			return cty.NilVal, function.NewArgErrorf(1, "the variables of a template are a map")
 		}
-		for it := args[1].ElementIterator(); it.Next(); {
-			k, v := it.Element()
-			vars[k.AsString()] = v
-		}
-		v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: fs})
+		v, diags := expr.Value(&hcl.EvalContext{Variables: args[1].AsValueMap(), Functions: fs})
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", diags.Error())
 		}
-		v, err = convert.Convert(v, cty.String)
-		return v, err
+		return convert.Convert(v, cty.String)
 	}
 	return function.New(&function.Spec{
 		Params: []function.Parameter{stringParam("path"), {Name: "vars", Type: cty.DynamicPseudoType}},
 		Type:   function.StaticReturnType(cty.String),
-		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return render(args) },
+		Impl:   render,
 	})
 }
