@@ -56,7 +56,7 @@ goal is missed: on a busy machine, measure again.`,
 				return command.Broken(err, "see what this machine can do: netlab doctor")
 			}
 			if asJSON {
-				return u.Json(rows)
+				return u.JSON(rows)
 			}
 			return u.benchTable(rows)
 		},

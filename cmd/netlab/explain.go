@@ -92,7 +92,7 @@ func (u ui) explain(o explainOptions) error {
 func (u ui) printPrediction(p walk.Prediction, o explainOptions) error {
 	switch {
 	case o.json:
-		return u.Json(p)
+		return u.JSON(p)
 	case o.mermaid:
 		u.Print("%s", p.Mermaid())
 	case o.all:

@@ -177,7 +177,7 @@ func (l *loader) evaluate(opts Options) {
 	l.Collector.Problems(l.problems)
 	l.Enter(blocks.StageExpects)
 	l.evalExpects()
-	l.EvalUnusedLocals()
+	l.EvalLocals()
 	if l.Silent && !slices.ContainsFunc(l.List, func(d source.Diagnostic) bool { return d.Severity == source.Error }) {
 		l.Errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -114,29 +115,28 @@ func (r *Runner) Stop() {
 func (r *Runner) Report() reports.Report {
 	report := reports.Report{Duration: time.Since(r.started)}
 	for _, x := range r.runs {
-		select {
-		case <-x.up:
-			if x.upErr != nil {
-				report.Results = append(report.Results, x.setup)
-			}
-		default:
+		if closed(x.up) && x.upErr != nil {
+			report.Results = append(report.Results, x.setup)
 		}
 		for i, done := range x.done {
-			select {
-			case <-done:
+			if closed(done) {
 				report.Results = append(report.Results, x.results[i])
-			default:
 			}
 		}
-		select {
-		case <-x.down:
-			if x.downErr != nil {
-				report.Results = append(report.Results, x.failure("goes down", x.downErr))
-			}
-		default:
+		if closed(x.down) && x.downErr != nil {
+			report.Results = append(report.Results, x.failure("goes down", x.downErr))
 		}
 	}
 	return report
+}
+
+func closed(event <-chan struct{}) bool {
+	select {
+	case <-event:
+		return true
+	default:
+		return false
+	}
 }
 
 // run takes one lab through its life.
@@ -153,10 +153,7 @@ func (r *Runner) run(ctx context.Context, x *run) {
 		return
 	}
 	r.observe(ctx, x, lab)
-	failed := false
-	for _, result := range x.results {
-		failed = failed || result.Status == reports.Failed || result.Status == reports.Disagreed
-	}
+	failed := slices.ContainsFunc(x.results, func(r reports.Result) bool { return r.Status == reports.Failed || r.Status == reports.Disagreed })
 	if r.options.Finish != nil && ctx.Err() == nil {
 		x.downErr = r.options.Finish(ctx, x.lab, lab, failed)
 		return
@@ -172,15 +169,17 @@ func (r *Runner) run(ctx context.Context, x *run) {
 func (x *run) abort(err error) {
 	for i, e := range x.lab.Scenario.Expects {
 		x.results[i] = x.lab.result(e)
-		var lacks *engine.UnsupportedError
-		if errors.As(err, &lacks) {
-			x.results[i].Status = reports.Skipped
-			x.results[i].Reason = err.Error()
-		} else {
-			x.results[i].Status = reports.Failed
-			x.results[i].Failure = "the lab did not come up"
-		}
+		notRun(&x.results[i], err, "the lab did not come up")
 		close(x.done[i])
+	}
+}
+
+// notRun sets a result to failed, or to skipped where the kernel lacks a feature.
+func notRun(result *reports.Result, err error, failure string) {
+	result.Status, result.Failure = reports.Failed, failure
+	var lacks *engine.UnsupportedError
+	if errors.As(err, &lacks) {
+		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
 	}
 }
 
@@ -232,10 +231,7 @@ func unchanged(ctx context.Context, running *engine.Client, p *plan.Plan, meta e
 
 func (x *run) failure(name string, err error) reports.Result {
 	s := x.lab.Scenario
-	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name, Status: reports.Failed, Failure: err.Error()}
-	var lacks *engine.UnsupportedError
-	if errors.As(err, &lacks) {
-		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
-	}
+	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name}
+	notRun(&result, err, err.Error())
 	return result
 }

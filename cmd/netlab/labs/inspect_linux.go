@@ -38,7 +38,7 @@ func InspectCommand(shared *command.UI) *cobra.Command {
 			}
 			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining}
 			if asJSON {
-				return u.Json(v)
+				return u.JSON(v)
 			}
 			err = u.inspect(v)
 			u.printDraining(v.Draining)

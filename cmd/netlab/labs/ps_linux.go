@@ -24,10 +24,10 @@ func PSCommand(shared *command.UI) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			rows, err := labRows(c.Context())
 			if err != nil {
-				return command.Broken(err, "make sure that you may read "+engine.StateDir())
+				return err
 			}
 			if asJSON {
-				return u.Json(rows)
+				return u.JSON(rows)
 			}
 			return u.labTable(rows)
 		},
@@ -50,7 +50,7 @@ type labRow struct {
 }
 
 func labRows(ctx context.Context) ([]labRow, error) {
-	names, err := engine.List()
+	names, err := Running()
 	if err != nil {
 		return nil, err
 	}

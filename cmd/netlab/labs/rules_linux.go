@@ -65,7 +65,7 @@ func (u ui) rules(c *cobra.Command, o rulesOptions) error {
 		if lines == nil {
 			lines = []ruleLine{}
 		}
-		return u.Json(lines)
+		return u.JSON(lines)
 	}
 	if len(lines) == 0 {
 		u.Say("there are no such rules; only nodes have rules: netlab inspect lists the nodes")

@@ -81,13 +81,12 @@ func (l *Reader) evalLocal(name string, r hcl.Range) bool {
 	return !lo.failed
 }
 
-func (l *Reader) allLocals() bool {
+// EvalLocals evaluates all local values, and so finds the mistakes in those that nothing refers
+// to.
+func (l *Reader) EvalLocals() bool {
 	ok := true
 	for _, name := range slices.Sorted(maps.Keys(l.locals)) {
 		ok = l.evalLocal(name, l.locals[name].attr.NameRange) && ok
 	}
 	return ok
 }
-
-// EvalUnusedLocals finds the mistakes in local values that nothing refers to.
-func (l *Reader) EvalUnusedLocals() { l.allLocals() }

@@ -56,7 +56,7 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 		return !named || l.known("variable", name, nameRange, "Declare it with variable %q {}.")
 	case root == "local":
 		if !named {
-			return l.allLocals()
+			return l.EvalLocals()
 		}
 		return l.evalLocal(name, nameRange)
 	case root == "network":
