@@ -17,6 +17,7 @@ type (
 		Skipped   int          `json:"skipped"`
 		Seconds   float64      `json:"seconds"` // wall time
 		Paper     bool         `json:"paper,omitempty"`
+		NotRun    int          `json:"not_run,omitempty"`
 		Results   []jsonResult `json:"results"`
 	}
 	jsonResult struct {
@@ -36,19 +37,21 @@ type (
 		Warnings []string      `json:"warnings,omitempty"`
 	}
 	jsonRow struct {
-		Who       string       `json:"who"`
-		To        string       `json:"to"`
-		OK        bool         `json:"ok"`
-		Outcomes  []Outcomes   `json:"outcomes"`
-		Sources   []netip.Addr `json:"sources"`
-		Answers   []Answers    `json:"answers"`
-		TTLs      []int        `json:"ttls,omitempty"`
-		Measured  string       `json:"measured,omitempty"`
-		Wanted    string       `json:"wanted"`
-		Observed  string       `json:"observed"`
-		Predicted string       `json:"predicted,omitempty"`
-		Disagrees bool         `json:"disagrees,omitempty"`
-		Rules     []string     `json:"rules,omitempty"`
+		Who         string       `json:"who"`
+		To          string       `json:"to"`
+		OK          bool         `json:"ok"`
+		Connections int          `json:"connections"`
+		Again       int          `json:"dialed_again"`
+		Outcomes    []Outcomes   `json:"outcomes"`
+		Sources     []netip.Addr `json:"sources"`
+		Answers     []Answers    `json:"answers"`
+		TTLs        []int        `json:"ttls,omitempty"`
+		Measured    string       `json:"measured,omitempty"`
+		Wanted      string       `json:"wanted"`
+		Observed    string       `json:"observed"`
+		Predicted   string       `json:"predicted,omitempty"`
+		Disagrees   bool         `json:"disagrees,omitempty"`
+		Rules       []string     `json:"rules,omitempty"`
 	}
 )
 
@@ -56,7 +59,7 @@ type (
 func JSON(r Report) ([]byte, error) {
 	all := jsonReport{
 		Passed: r.Count(Passed), Failed: r.Count(Failed), Disagreed: r.Count(Disagreed), Skipped: r.Count(Skipped),
-		Seconds: jsonSeconds(r.total()), Paper: r.Paper, Results: []jsonResult{},
+		Seconds: jsonSeconds(r.total()), Paper: r.Paper, NotRun: r.NotRun, Results: []jsonResult{},
 	}
 	for _, x := range r.Results {
 		result := jsonResult{
@@ -66,7 +69,7 @@ func JSON(r Report) ([]byte, error) {
 		}
 		for _, row := range x.Rows {
 			result.Rows = append(result.Rows, jsonRow{
-				Who: row.Who, To: row.To, OK: row.OK,
+				Who: row.Who, To: row.To, OK: row.OK, Connections: row.Connections, Again: row.Again,
 				Outcomes: append([]Outcomes{}, row.Outcomes...),
 				Sources:  append([]netip.Addr{}, row.Sources...),
 				Answers:  append([]Answers{}, row.Answers...),

@@ -3,7 +3,6 @@ package language
 import (
 	"slices"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/datapath/flow"
@@ -22,8 +21,8 @@ func (l *loader) allow(e *expect.Reach, c *blocks.Content, from []dialer, namesp
 		}
 		return nil
 	}
-	for _, b := range []*hcl.Attribute{c.Attr("outcome"), c.Attr("answer"), c.Attr("source"), c.Attr("sticky"), c.Attr("ttl"), c.Attr("mtu")} {
-		if b != nil && !l.IsNull(b, sc) {
+	for _, name := range []string{"outcome", "sometimes", "answer", "source", "sticky", "ttl", "mtu"} {
+		if b := c.Attr(name); b != nil && !l.IsNull(b, sc) {
 			l.Errorf(b.NameRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", b.Name)
 		}
 	}

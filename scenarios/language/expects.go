@@ -37,10 +37,10 @@ func (l *loader) evalExpects() {
 func (l *loader) evalExpect(b *blocks.Block, c *blocks.Content) *expect.Reach {
 	e := &expect.Reach{
 		Name: b.Label, Origin: b.Origin(),
-		Outcome: flow.Outcome(l.Word(c.Attr("outcome"), "outcome", b.Scope, string(flow.Connected), outcomes, nil)),
-		Within:  l.Duration(c.Attr("within"), defaultWithin, false, b.Scope),
-		Retry:   l.Duration(c.Attr("retry"), defaultRetry, true, b.Scope),
+		Within: l.Duration(c.Attr("within"), defaultWithin, false, b.Scope),
+		Retry:  l.Duration(c.Attr("retry"), defaultRetry, true, b.Scope),
 	}
+	l.outcome(e, c, b.Scope)
 	if b.Label == "" {
 		l.Errorf(b.LabelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
 	}
@@ -74,6 +74,12 @@ func (l *loader) evalExpect(b *blocks.Block, c *blocks.Content) *expect.Reach {
 	if sb := c.Named("spread"); e.Sticky && len(sb) > 0 {
 		l.Errorf(sb[0].KindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")
 	}
+	if e.Sticky && (e.Mix != nil || e.Sometimes) {
+		l.Errorf(c.Attr("sticky").NameRange, "Sticky, but not always", "A client that always gets the same answer always gets one. Remove sticky, or claim one outcome for all connections.")
+	}
+	if sb := c.Named("spread"); e.Mix != nil && len(sb) > 0 {
+		l.Errorf(sb[0].KindRange, "Two sets of weights", "The weights of outcome and of a spread cannot be claimed together. Remove one, or write another expectation.")
+	}
 	e.Sources = l.sourcePrefixes(c.Attr("source"), from, b.Scope)
 	if sb := l.Option(c, "spread"); sb != nil {
 		e.Spread = l.spread(sb, e, b.Scope)
@@ -95,8 +101,6 @@ func (l *loader) between(a *hcl.Attribute, sc blocks.Scope, what string, least, 
 	}
 	return n.Value
 }
-
-var outcomes = []string{string(flow.Connected), string(flow.Refused), string(flow.Timeout), string(flow.Unreachable), string(flow.Reset), string(flow.DNS)}
 
 // dialer is a node, client or pod that dials, with its object, which is each.from.
 type dialer struct {
@@ -217,19 +221,8 @@ func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expe
 	}
 	w := c.Attr("weights")
 	if v, ok := l.Value(w, sc); ok {
-		if !v.Type().IsObjectType() && !v.Type().IsMapType() {
-			l.WrongType(w, "a map of numbers", `{ web-0 = 2, web-1 = 1 }`, v)
+		if out.Weights = l.weights(w, v, "one of answer", e.Answers, "a map of numbers", `{ web-0 = 2, web-1 = 1 }`); out.Weights == nil {
 			return nil
-		}
-		out.Weights = map[string]float64{}
-		for it := v.ElementIterator(); it.Next(); {
-			k, n := it.Element()
-			name := k.AsString()
-			if n.IsNull() || n.Type() != cty.Number || n.AsBigFloat().Sign() <= 0 || !slices.Contains(e.Answers, name) {
-				l.Errorf(w.Expr.Range(), "Invalid weight", "The weight of %q must be a positive number for one of answer.%s", name, topology.DidYouMean(name, e.Answers))
-				continue
-			}
-			out.Weights[name], _ = n.AsBigFloat().Float64()
 		}
 	}
 	return out

@@ -24,6 +24,8 @@ type Options struct {
 	Parallel int // labs at once; 0: by the number of cores (slow.go)
 	// Thorough also applies every lab twice and compares the kernel with the plan.
 	Thorough bool
+	// Strict fails expectations of which a connection had to be dialed again.
+	Strict bool
 	// Finish is called with every lab whose expectations are judged, while it still runs;
 	// nil: it is taken down.
 	Finish func(ctx context.Context, lab *Lab, running *engine.Client, failed bool) error
@@ -115,15 +117,17 @@ func (r *Runner) Stop() {
 func (r *Runner) Report() reports.Report {
 	report := reports.Report{Duration: time.Since(r.started)}
 	for _, x := range r.runs {
-		if closed(x.up) && x.upErr != nil {
+		if closed(x.up) && x.upErr != nil && x.setup.Status != "" {
 			report.Results = append(report.Results, x.setup)
 		}
 		for i, done := range x.done {
-			if closed(done) {
+			if closed(done) && x.results[i].Status != "" {
 				report.Results = append(report.Results, x.results[i])
+			} else {
+				report.NotRun++
 			}
 		}
-		if closed(x.down) && x.downErr != nil {
+		if closed(x.down) && x.downErr != nil && !errors.Is(x.downErr, context.Canceled) {
 			report.Results = append(report.Results, x.failure("goes down", x.downErr))
 		}
 	}
@@ -144,12 +148,12 @@ func (r *Runner) run(ctx context.Context, x *run) {
 	defer close(x.down)
 	lab, err := r.build(ctx, x)
 	x.upErr = err
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		x.setup = x.failure("comes up", err)
 	}
 	close(x.up)
 	if err != nil {
-		x.abort(err)
+		x.abort(ctx, err)
 		return
 	}
 	r.observe(ctx, x, lab)
@@ -165,11 +169,14 @@ func (r *Runner) run(ctx context.Context, x *run) {
 	x.downErr = lab.Down(ctx)
 }
 
-// abort sets the result of every expectation of a lab that cannot be observed.
-func (x *run) abort(err error) {
+// abort sets the result of every expectation of a lab that cannot be observed. What ctx
+// ended has no result.
+func (x *run) abort(ctx context.Context, err error) {
 	for i, e := range x.lab.Scenario.Expects {
 		x.results[i] = x.lab.result(e)
-		notRun(&x.results[i], err, "the lab did not come up")
+		if ctx.Err() == nil {
+			notRun(&x.results[i], err, "the lab did not come up")
+		}
 		close(x.done[i])
 	}
 }

@@ -45,7 +45,7 @@ reported before it boots. Reports are written to the files that the flags name.`
 				return err
 			}
 			for _, report := range []string{o.JUnit, o.HTML} {
-				if report == "" {
+				if report == "" || report == proof.Stdout {
 					continue
 				}
 				if info, err := os.Stat(filepath.Dir(report)); err != nil || !info.IsDir() {

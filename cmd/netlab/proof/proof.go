@@ -43,6 +43,9 @@ every combination. A file may have a matrix block of its own; the flag replaces 
 			if err != nil {
 				return err
 			}
+			if o.list {
+				return u.list(command.OrHere(args), o)
+			}
 			if o.paper {
 				return u.testOnPaper(c.Context(), command.OrHere(args), o)
 			}
@@ -67,6 +70,9 @@ type Options struct {
 	axes      []language.Axis
 	parallel  int
 	partition string
+	list      bool
+	strict    bool
+	noSkip    bool
 }
 
 func (o *Options) Register(c *cobra.Command) {
@@ -74,12 +80,15 @@ func (o *Options) Register(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.Keep, "keep", false, "leave the labs running")
 	f.StringArrayVar(&o.focus, "focus", nil, "only expectations that match the `REGEXP` (repeatable)")
-	f.StringVar(&o.JUnit, "junit", "", "write a JUnit report to `FILE`")
-	f.StringVar(&o.HTML, "html", "", "write an HTML report to `FILE`")
+	f.StringVar(&o.JUnit, "junit", "", "write a JUnit report to `FILE`; -: print it instead of the table")
+	f.StringVar(&o.HTML, "html", "", "write an HTML report to `FILE`; -: print it instead of the table")
 	f.BoolVar(&o.json, "json", false, "print the results as JSON")
 	f.StringArrayVar(&o.matrix, "matrix", nil, "run every combination of `AXIS=VALUE,…` (network, proxy, policies, ip_families; repeatable)")
 	f.IntVar(&o.parallel, "parallel", 0, "how many labs run at once (0: four per core)")
 	f.StringVar(&o.partition, "partition", "", "only part `i/N` of the scenarios, for parallel CI jobs")
+	f.BoolVar(&o.list, "list", false, "list the expectations, with what they claim, and test nothing")
+	f.BoolVar(&o.strict, "strict", false, "fail an expectation if a connection had to be dialed again, as after a lost packet")
+	f.BoolVar(&o.noSkip, "no-skip", false, "fail if an expectation is skipped")
 	f.BoolVar(&o.Pause, "pause-on-fail", false, "keep a lab whose expectation failed until you press Enter")
 }
 
@@ -104,6 +113,8 @@ func (u ui) testOnPaper(ctx context.Context, args []string, o Options) error {
 		return context.Cause(ctx)
 	case report.Count(reports.Failed) > 0:
 		return command.Told(command.ExitFailed)
+	case o.noSkip && report.Count(reports.Skipped) > 0:
+		return u.skipped(report)
 	case report.Count(reports.Skipped) > 0:
 		u.Say("\nthe skipped claims need packets: netlab test %s", skippedFiles(report))
 	}
@@ -111,6 +122,26 @@ func (u ui) testOnPaper(ctx context.Context, args []string, o Options) error {
 		return command.Told(command.ExitUnsupported)
 	}
 	return nil
+}
+
+// list prints the expectations, a line each.
+func (u ui) list(args []string, o Options) error {
+	labs, err := Labs(u.UI, args, o)
+	if err != nil {
+		return err
+	}
+	for _, lab := range labs {
+		for _, e := range lab.Scenario.Expects {
+			u.Print("%s:%d: %s %s: %s\n", lab.Scenario.Path(e.Origin.File), e.Origin.Line, lab.Scenario.Title(), e.Name, e.Describe())
+		}
+	}
+	return nil
+}
+
+// skipped fails a run for what was skipped.
+func (u ui) skipped(report reports.Report) error {
+	u.Say("netlab: %s skipped, which --no-skip does not allow", command.Plural(report.Count(reports.Skipped), "expectation"))
+	return command.Told(command.ExitFailed)
 }
 
 // skippedFiles are the scenarios with skipped expectations, as arguments.
@@ -139,6 +170,9 @@ func Labs(u *command.UI, args []string, o Options) ([]*suite.Lab, error) {
 		return nil, err
 	}
 	var labs []*suite.Lab
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	invalid := false
 	for _, path := range paths {
 		varied, err := ui{u}.variations(path, o)
@@ -162,7 +196,7 @@ func Labs(u *command.UI, args []string, o Options) ([]*suite.Lab, error) {
 	case invalid:
 		return nil, command.Told(command.ExitInvalid)
 	case len(labs) == 0 && len(focus) > 0:
-		return nil, command.Usage(fmt.Errorf("no expectation matches %s", strings.Join(o.focus, " or ")), "check the names in the scenario")
+		return nil, command.Usage(fmt.Errorf("no expectation matches %s", strings.Join(o.focus, " or ")), "list what there is: netlab test --list "+strings.Join(args, " "))
 	}
 	return labs, nil
 }
@@ -225,22 +259,27 @@ func warnAboutSilence(labs []*suite.Lab, report *reports.Report) {
 }
 
 func (u ui) printReport(report reports.Report, o Options) error {
-	if o.JUnit != "" {
-		if err := writeReport(o.JUnit, "JUnit", report, reports.JUnit); err != nil {
-			return err
+	printed := ""
+	for _, form := range []struct {
+		flag, path string
+		render     func(reports.Report) ([]byte, error)
+	}{{"--junit", o.JUnit, reports.JUnit}, {"--html", o.HTML, reports.HTML}, {"--json", stdoutIf(o.json), reports.JSON}} {
+		if form.path == "" {
+			continue
 		}
-	}
-	if o.HTML != "" {
-		if err := writeReport(o.HTML, "HTML", report, reports.HTML); err != nil {
-			return err
-		}
-	}
-	if o.json {
-		data, err := reports.JSON(report)
-		if err == nil {
+		data, err := form.render(report)
+		if err == nil && form.path == Stdout {
+			printed = form.flag
 			_, err = u.Out.Write(data)
+		} else if err == nil {
+			err = os.WriteFile(form.path, data, 0o666)
 		}
-		return err
+		if err != nil {
+			return command.Broken(fmt.Errorf("%s: %w", form.flag, err), "name a file that can be written: "+form.flag+" FILE")
+		}
+	}
+	if printed != "" {
+		return nil
 	}
 	render := reports.Matrix
 	if slices.ContainsFunc(report.Results, func(r reports.Result) bool { return r.Variation != "" }) {
@@ -250,14 +289,26 @@ func (u ui) printReport(report reports.Report, o Options) error {
 	return nil
 }
 
-// writeReport renders a report of some kind into a file.
-func writeReport(path, kind string, report reports.Report, render func(reports.Report) ([]byte, error)) error {
-	data, err := render(report)
-	if err == nil {
-		err = os.WriteFile(path, data, 0o666)
+// Stdout is the name of standard output as a file.
+const Stdout = "-"
+
+func stdoutIf(yes bool) string {
+	if yes {
+		return Stdout
 	}
-	if err != nil {
-		return command.Broken(fmt.Errorf("%s report: %w", kind, err), "name a file that can be written: --"+strings.ToLower(kind)+" FILE")
+	return ""
+}
+
+// check finds flags that contradict each other.
+func (o Options) check() error {
+	var printed []string
+	for flag, yes := range map[string]bool{"--junit -": o.JUnit == Stdout, "--html -": o.HTML == Stdout, "--json": o.json} {
+		if yes {
+			printed = append(printed, flag)
+		}
+	}
+	if slices.Sort(printed); len(printed) > 1 {
+		return command.Usage(fmt.Errorf("%s cannot both be printed", strings.Join(printed, " and ")), "write one of them to a file")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	if err != nil {
 		return err
 	}
-	options := suite.Options{Parallel: o.parallel, Meta: func(lab *suite.Lab) engine.Meta {
+	options := suite.Options{Parallel: o.parallel, Strict: o.strict, Meta: func(lab *suite.Lab) engine.Meta {
 		return labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
 	}}
 	if o.Keep || o.Pause {
@@ -46,6 +46,8 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 		return command.Told(command.ExitBroken)
 	case report.Count(reports.Failed)+report.Count(reports.Disagreed) > 0 || !passed:
 		return command.Told(command.ExitFailed)
+	case o.noSkip && report.Count(reports.Skipped) > 0:
+		return u.skipped(report)
 	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
 		u.Say("netlab: nothing could be tested on this machine; its kernel lacks what the labs need\n  use a virtual machine: netlab vm test %s", skippedFiles(report))
 		return command.Told(command.ExitUnsupported)
