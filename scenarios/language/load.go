@@ -3,7 +3,6 @@ package language
 import (
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -58,12 +57,7 @@ func (s *Scenario) Title() string {
 }
 
 // Path returns the path that opens a file of an origin.
-func (s *Scenario) Path(file string) string {
-	if file == source.Stdin || filepath.IsAbs(file) || filepath.Base(file) != file {
-		return file
-	}
-	return filepath.Join(s.Dir, file)
-}
+func (s *Scenario) Path(file string) string { return source.Path(s.Dir, file) }
 
 // Load reads a scenario: a file, a folder of files, or standard input for "-". It
 // reports all problems together; with errors, the scenario is as complete as possible

@@ -63,7 +63,7 @@ func (l *loader) bound(e *expect.Reach, c *blocks.Content, kind, example string,
 		s, _ := blocks.AsText(v)
 		x, ok := parse(s)
 		if !ok {
-			l.Errorf(a.Expr.Range(), "Invalid "+kind, "%s must be a %s above 0, not %s. Write %s = %s.", a.Name, kind, blocks.QuoteOr(v), a.Name, example)
+			l.Invalid(a, kind, "be a "+kind+" above 0", example, v)
 		}
 		return x
 	}

@@ -78,7 +78,13 @@ type targetReader struct {
 	namespaces []string
 }
 
-// Read resolves one element. The protocol is "" if the target does not tell.
+// reject reports a target that cannot be dialed.
+func (r *targetReader) reject(at hcl.Range, summary, format string, args ...any) (t expect.Target, protocol topology.Protocol, ok bool) {
+	r.Errorf(at, summary, format, args...)
+	return t, "", false
+}
+
+// read resolves one element. The protocol is "" if the target does not tell.
 func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Protocol, ok bool) {
 	if s, ok := blocks.AsText(v); ok {
 		return r.text(s)
@@ -90,16 +96,13 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 		r.Silent = true // not resolved, and reported
 		return t, "", false
 	case !ok:
-		r.Errorf(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", blocks.QuoteOr(v))
-		return t, "", false
+		return r.reject(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", blocks.QuoteOr(v))
 	case len(at.Addrs) == 0 && r.dns:
 		return expect.Target{Name: name, NotFound: true}, "", true
 	case len(at.Addrs) == 0 && at.Alias != "":
-		r.Errorf(r.at, "Name does not resolve", "%s is an alias of %q, which is not a name of this lab. Set outcome = \"dns\" if that is what you expect.", name, at.Alias)
-		return t, "", false
+		return r.reject(r.at, "Name does not resolve", "%s is an alias of %q, which is not a name of this lab. Set outcome = \"dns\" if that is what you expect.", name, at.Alias)
 	case len(at.Addrs) == 0:
-		r.Errorf(r.at, "Name does not resolve", "%s is headless and has no ready endpoint, so its name has no address. Set outcome = \"dns\" if that is what you expect.", name)
-		return t, "", false
+		return r.reject(r.at, "Name does not resolve", "%s is headless and has no ready endpoint, so its name has no address. Set outcome = \"dns\" if that is what you expect.", name)
 	}
 	number, protocol, ok := r.choose(name, ports)
 	if !ok {
@@ -153,8 +156,7 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		host, port = strings.Trim(s, "[]"), r.port
 	}
 	if port == "" {
-		r.Errorf(r.at, "No port to dial", "%q has no port. Write %q.", s, host+":80")
-		return t, "", false
+		return r.reject(r.at, "No port to dial", "%q has no port. Write %q.", s, host+":80")
 	}
 	if !found {
 		t.Name = s + ":" + port
@@ -170,13 +172,11 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 				if len(other.Addrs) == 0 {
 					home = r.namespaces[0]
 				}
-				r.Errorf(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, r.namespaces[0], ns, host+"."+home)
-				return t, "", false
+				return r.reject(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, r.namespaces[0], ns, host+"."+home)
 			}
 		}
 		if !known && !r.dns {
-			r.Errorf(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.DidYouMean(host))
-			return t, "", false
+			return r.reject(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.DidYouMean(host))
 		}
 		if !known || len(at.Addrs) == 0 {
 			t.NotFound = true
@@ -196,8 +196,7 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		names.SetAddrs(&t, at.Addrs, at.Ports[i].Number)
 		return t, at.Ports[i].Protocol, true
 	}
-	r.Errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, portNames(at.Ports)))
-	return t, "", false
+	return r.reject(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, portNames(at.Ports)))
 }
 
 // namespacesOf are the namespaces in which dialers look up plain names, at least one:

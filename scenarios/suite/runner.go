@@ -52,7 +52,6 @@ type run struct {
 	lab     *Lab
 	up      chan struct{}
 	upErr   error
-	upTook  time.Duration
 	done    []chan struct{} // per expectation
 	results []reports.Result
 	down    chan struct{}
@@ -191,7 +190,6 @@ func notRun(result *reports.Result, err error, failure string) {
 }
 
 func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
-	started := time.Now()
 	name := ""
 	if r.options.Name != nil {
 		name = r.options.Name(x.lab)
@@ -205,7 +203,6 @@ func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
 		meta = r.options.Meta(x.lab)
 	}
 	_, err = lab.Apply(ctx, x.lab.Plan, meta, false)
-	x.upTook = time.Since(started)
 	if err == nil && r.options.Thorough {
 		err = unchanged(ctx, lab, x.lab.Plan, meta)
 	}

@@ -56,6 +56,16 @@ func (l *Reader) wrong(a *hcl.Attribute, want, example string) func(cty.Value) {
 	return func(v cty.Value) { l.WrongType(a, want, example, v) }
 }
 
+// Invalid reports a value of the right type that cannot be understood.
+func (l *Reader) Invalid(a *hcl.Attribute, what, must, example string, v cty.Value) {
+	l.Errorf(a.Expr.Range(), "Invalid "+what, "%s must %s, not %s. Write %s = %s.", a.Name, must, QuoteOr(v), a.Name, example)
+}
+
+// invalid is Invalid for values still to come.
+func (l *Reader) invalid(a *hcl.Attribute, what, must, example string) func(cty.Value) {
+	return func(v cty.Value) { l.Invalid(a, what, must, example, v) }
+}
+
 // simpleText is a string, number or bool as text.
 func simpleText(v cty.Value) (string, bool) {
 	if v.IsNull() || !v.Type().IsPrimitiveType() {
@@ -263,15 +273,11 @@ func (l *Reader) PodName(a *hcl.Attribute, sc Scope) topology.Opt[string] {
 
 // Address reads an IP address, or that of an object.
 func (l *Reader) Address(a *hcl.Attribute, sc Scope) topology.Opt[netip.Addr] {
-	return convertTo(l, a, sc, addressOf, func(v cty.Value) {
-		l.Errorf(a.Expr.Range(), "Invalid address", "%s must be an IP address, not %s. Write %s = \"192.168.0.50\".", a.Name, QuoteOr(v), a.Name)
-	})
+	return convertTo(l, a, sc, addressOf, l.invalid(a, "address", "be an IP address", `"192.168.0.50"`))
 }
 
 func (l *Reader) addresses(a *hcl.Attribute, sc Scope) topology.Opt[[]netip.Addr] {
-	return eachObject(l, a, sc, addressOf, func(v cty.Value) {
-		l.Errorf(a.Expr.Range(), "Invalid address", "%s must hold IP addresses, not %s. Write %s = [\"192.0.2.10\"].", a.Name, QuoteOr(v), a.Name)
-	})
+	return eachObject(l, a, sc, addressOf, l.invalid(a, "address", "hold IP addresses", `["192.0.2.10"]`))
 }
 
 func addressOf(v cty.Value) (netip.Addr, bool) {
@@ -302,7 +308,7 @@ func (l *Reader) prefixes(a *hcl.Attribute, sc Scope) (out topology.Opt[[]netip.
 	for _, e := range Elements(v) {
 		p, ok := AsPrefix(e)
 		if !ok {
-			l.Errorf(a.Expr.Range(), "Invalid CIDR", "%s must be a CIDR or a list of two, not %s. Write %s = \"10.0.0.0/16\".", a.Name, QuoteOr(e), a.Name)
+			l.Invalid(a, "CIDR", "be a CIDR or a list of two", `"10.0.0.0/16"`, e)
 			return out
 		}
 		list = append(list, p)
@@ -402,9 +408,7 @@ func durationOf(v cty.Value) (time.Duration, bool) {
 }
 
 func (l *Reader) delay(a *hcl.Attribute, sc Scope) topology.Opt[time.Duration] {
-	return convertTo(l, a, sc, durationOf, func(v cty.Value) {
-		l.Errorf(a.Expr.Range(), "Invalid duration", "%s must be a duration, not %s. Write %s = \"20ms\".", a.Name, QuoteOr(v), a.Name)
-	})
+	return convertTo(l, a, sc, durationOf, l.invalid(a, "duration", "be a duration", `"20ms"`))
 }
 
 // maxDuration bounds how long an expectation may wait.
@@ -415,9 +419,7 @@ func (l *Reader) Duration(a *hcl.Attribute, def time.Duration, zero bool, sc Sco
 	return convertTo(l, a, sc, func(v cty.Value) (time.Duration, bool) {
 		d, ok := durationOf(v)
 		return d, ok && d >= 0 && (d > 0 || zero) && d <= maxDuration
-	}, func(v cty.Value) {
-		l.Errorf(a.Expr.Range(), "Invalid duration", "%s must be a duration up to %s, not %s. Write %s = \"500ms\".", a.Name, "10m", QuoteOr(v), a.Name)
-	}).Or(def)
+	}, l.invalid(a, "duration", "be a duration up to 10m", `"500ms"`)).Or(def)
 }
 
 // Seconds reads a whole number of seconds, or a duration such as "3h".
@@ -431,7 +433,7 @@ func (l *Reader) Seconds(a *hcl.Attribute, sc Scope) (out topology.Opt[int]) {
 	case !ok:
 		return l.Number(a, sc) // which keeps its place if it is unusable
 	case d%time.Second != 0:
-		l.Errorf(a.Expr.Range(), "Invalid duration", "%s must be whole seconds, not %s. Write %s = 10.", a.Name, QuoteOr(v), a.Name)
+		l.Invalid(a, "duration", "be whole seconds", "10", v)
 		return out
 	}
 	return Written(int(d/time.Second), a)
@@ -485,9 +487,7 @@ func NameOr(v cty.Value) string {
 }
 
 func (l *Reader) share(a *hcl.Attribute, sc Scope) topology.Opt[float64] {
-	return convertTo(l, a, sc, shareOf, func(v cty.Value) {
-		l.Errorf(a.Expr.Range(), "Invalid "+a.Name, "%s must be a share of the packets, not %s. Write %s = \"1%%\" or %s = 0.01.", a.Name, QuoteOr(v), a.Name, a.Name)
-	})
+	return convertTo(l, a, sc, shareOf, l.invalid(a, a.Name, "be a share of the packets", `"1%" or `+a.Name+" = 0.01"))
 }
 
 // shareOf reads "1%" or 0.01.
@@ -506,9 +506,7 @@ func (l *Reader) rate(a *hcl.Attribute, sc Scope) topology.Opt[uint64] {
 	return convertTo(l, a, sc, func(v cty.Value) (uint64, bool) {
 		s, _ := AsText(v)
 		return BitRate(s)
-	}, func(v cty.Value) {
-		l.Errorf(a.Expr.Range(), "Invalid "+a.Name, "%s must be a bit rate in the notation of tc, not %s. Write %s = \"10mbit\".", a.Name, QuoteOr(v), a.Name)
-	})
+	}, l.invalid(a, a.Name, "be a bit rate in the notation of tc", `"10mbit"`))
 }
 
 // BitRate reads a rate as tc does: a number with bit, kbit, mbit or gbit, in powers of

@@ -28,13 +28,18 @@ const (
 	Stdin = "<stdin>"
 )
 
+// NewCollector collects diagnostics about files of a folder, which they name by their base
+// name.
 func NewCollector(dir string, sources map[string][]byte) *Collector {
-	return &Collector{Sources: sources, Path: func(file string) string {
-		if dir == "" || dir == "." || filepath.IsAbs(file) || file == Stdin || filepath.Base(file) != file {
-			return file
-		}
-		return filepath.Join(dir, file)
-	}}
+	return &Collector{Sources: sources, Path: func(file string) string { return Path(dir, file) }}
+}
+
+// Path opens a file that is named as in ranges, by its base name if it is in the folder.
+func Path(dir, file string) string {
+	if dir == "" || file == Stdin || filepath.IsAbs(file) || filepath.Base(file) != file {
+		return file
+	}
+	return filepath.Join(dir, file)
 }
 
 // Input is the source of a scenario: the files with its blocks, and those that
