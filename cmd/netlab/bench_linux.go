@@ -14,8 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath/bench"
 )
 
-func benchCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func benchCommand(u ui) *cobra.Command {
 	var rounds int
 	var asJSON bool
 	var only string

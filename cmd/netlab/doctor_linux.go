@@ -14,8 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-func doctorCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func doctorCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "doctor",

@@ -14,8 +14,7 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-func explainCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func explainCommand(u ui) *cobra.Command {
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain FROM TO",

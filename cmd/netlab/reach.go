@@ -21,8 +21,7 @@ import (
 	"github.com/netlab/netlab/topology/meaning"
 )
 
-func reachCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func reachCommand(u ui) *cobra.Command {
 	var o reachOptions
 	c := &cobra.Command{
 		Use:   "reach [LAB or FILE]",

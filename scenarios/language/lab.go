@@ -151,7 +151,7 @@ func (l *loader) evalNamespaces() {
 		l.Read(b, namespaceTable(&s))
 		l.spec.Namespaces = append(l.spec.Namespaces, s)
 	}
-	l.DeclareDefault("namespace", topology.DefaultNamespace)
+	l.Declare("namespace", topology.DefaultNamespace, hcl.Range{}) // unless a block does
 }
 
 // ports reads the port blocks of a pod or client.

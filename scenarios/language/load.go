@@ -39,11 +39,10 @@ type Scenario struct {
 	Files   []string
 	Spec    *topology.Spec
 	Lab     *topology.Lab
-	Expects []*expect.Reach      // in the order of the files
-	Reads   []string             // paths of the files that its expressions read, sorted
-	Sources map[string][]byte    // file, as origins name it, to its text
-	Inputs  map[string]cty.Value // the variables and their values
-	Matrix  []Axis               // of the matrix block, if there is one
+	Expects []*expect.Reach   // in the order of the files
+	Reads   []string          // paths of the files that its expressions read, sorted
+	Sources map[string][]byte // file, as origins name it, to its text
+	Matrix  []Axis            // of the matrix block, if there is one
 	// Variation is what was loaded instead of what the file says.
 	Variation Variation
 }
@@ -90,7 +89,7 @@ func load(in *source.Input, c *source.Collector, opts Options) (*Scenario, sourc
 	}
 	l.evaluate(opts)
 	s.Name = l.spec.Name
-	s.Lab, s.Expects, s.Inputs, s.Matrix = l.lab(), l.expects, l.variables, l.matrix
+	s.Lab, s.Expects, s.Matrix = l.lab(), l.expects, l.matrix
 	s.Reads = slices.Sorted(maps.Keys(l.files.Read))
 	return s, c.Sorted()
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func DownCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func downCommand(u ui) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use: "down [LAB or FILE]",

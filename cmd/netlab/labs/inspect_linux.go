@@ -16,8 +16,7 @@ import (
 	"github.com/netlab/netlab/scenarios/language/names"
 )
 
-func InspectCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func inspectCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "inspect [LAB]",

@@ -8,10 +8,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
+
+// Commands are the verbs of this package, by name.
+func Commands(shared *command.UI) map[string]*cobra.Command {
+	u := ui{shared}
+	return map[string]*cobra.Command{
+		"up": upCommand(u), "down": downCommand(u), "ps": psCommand(u), "inspect": inspectCommand(u),
+		"exec": execCommand(u), "shell": shellCommand(u), "status": statusCommand(u), "rules": rulesCommand(u),
+	}
+}
 
 // Running lists the labs that run.
 func Running() ([]string, error) {

@@ -11,12 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func PSCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func psCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:  "ps",

@@ -12,8 +12,7 @@ import (
 	"github.com/netlab/netlab/scenarios/language/names"
 )
 
-func RulesCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func rulesCommand(u ui) *cobra.Command {
 	var o rulesOptions
 	c := &cobra.Command{
 		Use: "rules [TARGET]",

@@ -8,8 +8,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-func StatusCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func statusCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status [LAB]",

@@ -18,8 +18,7 @@ import (
 	"github.com/netlab/netlab/scenarios/language/source"
 )
 
-func UpCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func upCommand(u ui) *cobra.Command {
 	var flags command.ScenarioFlags
 	var name string
 	var dry bool

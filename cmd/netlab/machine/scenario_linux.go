@@ -3,10 +3,7 @@ package machine
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -48,8 +45,8 @@ reported before it boots. Reports are written to the files that the flags name.`
 				if report == "" || report == proof.Stdout {
 					continue
 				}
-				if info, err := os.Stat(filepath.Dir(report)); err != nil || !info.IsDir() {
-					return command.Usage(fmt.Errorf("no folder %s for a report", filepath.Dir(report)), "name a file in a folder that exists")
+				if err := folderFor(report, "a report", ""); err != nil {
+					return err
 				}
 				w.boot.Collect = append(w.boot.Collect, report)
 			}

@@ -148,7 +148,7 @@ func (l *Reader) BlocksOf(kind string) iter.Seq[*Block] {
 		}
 		for _, b := range all {
 			if b.Scope != nil {
-				l.declare(kind, b.Label, b.LabelRange)
+				l.Declare(kind, b.Label, b.LabelRange)
 			}
 			if !yield(b) {
 				return
@@ -342,15 +342,15 @@ func (l *Reader) DeclareAll() {
 		l.Declared[kind] = map[string]hcl.Range{}
 		for _, b := range blocks {
 			if b.Type != "dynamic" && len(b.Labels) > 0 {
-				l.declare(kind, b.Labels[0], b.LabelRanges[0])
+				l.Declare(kind, b.Labels[0], b.LabelRanges[0])
 			}
 		}
 	}
 }
 
-// declare records a name; a second declaration of a variable, pod or local is an
+// Declare records a name; a second declaration of a variable, pod or local is an
 // error here. Package topology checks nodes and the like.
-func (l *Reader) declare(kind, name string, r hcl.Range) {
+func (l *Reader) Declare(kind, name string, r hcl.Range) {
 	first, ok := l.Declared[kind][name]
 	if !ok {
 		if l.Declared[kind] == nil {
@@ -361,12 +361,5 @@ func (l *Reader) declare(kind, name string, r hcl.Range) {
 	}
 	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
 		l.Errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, source.OriginOf(first).SeenFrom(source.OriginOf(r)))
-	}
-}
-
-// DeclareDefault declares a name that exists whether or not a block declares it.
-func (l *Reader) DeclareDefault(kind, name string) {
-	if _, ok := l.Declared[kind][name]; !ok {
-		l.declare(kind, name, hcl.Range{})
 	}
 }
