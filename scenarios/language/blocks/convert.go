@@ -251,14 +251,6 @@ func nameOf(kind string) func(cty.Value) (string, bool) {
 	}
 }
 
-func (l *Reader) name(a *hcl.Attribute, kind string, sc Scope) topology.Opt[string] {
-	return convertTo(l, a, sc, nameOf(kind), l.wrong(a, "a "+kind, kind+".NAME"))
-}
-
-func (l *Reader) names(a *hcl.Attribute, kind string, sc Scope) topology.Opt[[]string] {
-	return eachObject(l, a, sc, nameOf(kind), l.wrong(a, "a list of "+kind+"s", "["+kind+".NAME]"))
-}
-
 // PodName reads a reference to a pod as namespace/name.
 func (l *Reader) PodName(a *hcl.Attribute, sc Scope) topology.Opt[string] {
 	return convertTo(l, a, sc, func(v cty.Value) (string, bool) {
@@ -274,10 +266,6 @@ func (l *Reader) PodName(a *hcl.Attribute, sc Scope) topology.Opt[string] {
 // Address reads an IP address, or that of an object.
 func (l *Reader) Address(a *hcl.Attribute, sc Scope) topology.Opt[netip.Addr] {
 	return convertTo(l, a, sc, addressOf, l.invalid(a, "address", "be an IP address", `"192.168.0.50"`))
-}
-
-func (l *Reader) addresses(a *hcl.Attribute, sc Scope) topology.Opt[[]netip.Addr] {
-	return eachObject(l, a, sc, addressOf, l.invalid(a, "address", "hold IP addresses", `["192.0.2.10"]`))
 }
 
 func addressOf(v cty.Value) (netip.Addr, bool) {
@@ -407,10 +395,6 @@ func durationOf(v cty.Value) (time.Duration, bool) {
 	return d, err == nil
 }
 
-func (l *Reader) delay(a *hcl.Attribute, sc Scope) topology.Opt[time.Duration] {
-	return convertTo(l, a, sc, durationOf, l.invalid(a, "duration", "be a duration", `"20ms"`))
-}
-
 // maxDuration bounds how long an expectation may wait.
 const maxDuration = 10 * time.Minute
 
@@ -486,10 +470,6 @@ func NameOr(v cty.Value) string {
 	return QuoteOr(v)
 }
 
-func (l *Reader) share(a *hcl.Attribute, sc Scope) topology.Opt[float64] {
-	return convertTo(l, a, sc, shareOf, l.invalid(a, a.Name, "be a share of the packets", `"1%" or `+a.Name+" = 0.01"))
-}
-
 // shareOf reads "1%" or 0.01.
 func shareOf(v cty.Value) (float64, bool) {
 	if v.Type() == cty.Number {
@@ -502,11 +482,10 @@ func shareOf(v cty.Value) (float64, bool) {
 	return f / 100, found && err == nil
 }
 
-func (l *Reader) rate(a *hcl.Attribute, sc Scope) topology.Opt[uint64] {
-	return convertTo(l, a, sc, func(v cty.Value) (uint64, bool) {
-		s, _ := AsText(v)
-		return BitRate(s)
-	}, l.invalid(a, a.Name, "be a bit rate in the notation of tc", `"10mbit"`))
+// rateOf is a bit rate such as "10mbit".
+func rateOf(v cty.Value) (uint64, bool) {
+	s, _ := AsText(v)
+	return BitRate(s)
 }
 
 // BitRate reads a rate as tc does: a number with bit, kbit, mbit or gbit, in powers of

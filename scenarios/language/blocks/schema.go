@@ -40,12 +40,16 @@ var Raw = Value(func(*Reader, *hcl.Attribute, Scope) {})
 
 // NameOf is the name of an object: text, or a reference to one of the kind.
 func NameOf(kind string, to *topology.Opt[string]) Value {
-	return func(l *Reader, a *hcl.Attribute, sc Scope) { *to = l.name(a, kind, sc) }
+	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+		*to = convertTo(l, a, sc, nameOf(kind), l.wrong(a, "a "+kind, kind+".NAME"))
+	}
 }
 
 // NamesOf is a list of objects of a kind, or one.
 func NamesOf(kind string, to *topology.Opt[[]string]) Value {
-	return func(l *Reader, a *hcl.Attribute, sc Scope) { *to = l.names(a, kind, sc) }
+	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+		*to = eachObject(l, a, sc, nameOf(kind), l.wrong(a, "a list of "+kind+"s", "["+kind+".NAME]"))
+	}
 }
 
 // As reads a value in a way of its own.
@@ -86,19 +90,19 @@ func (l *Reader) Store(at any, a *hcl.Attribute, sc Scope) {
 	case *topology.Opt[bool]:
 		*to = l.Boolean(a, sc)
 	case *topology.Opt[time.Duration]:
-		*to = l.delay(a, sc)
+		*to = convertTo(l, a, sc, durationOf, l.invalid(a, "duration", "be a duration", `"20ms"`))
 	case *topology.Opt[netip.Addr]:
 		*to = l.Address(a, sc)
 	case *topology.Opt[[]netip.Addr]:
-		*to = l.addresses(a, sc)
+		*to = eachObject(l, a, sc, addressOf, l.invalid(a, "address", "hold IP addresses", `["192.0.2.10"]`))
 	case *topology.Opt[[]netip.Prefix]:
 		*to = l.prefixes(a, sc)
 	case *topology.Opt[[]string]:
 		*to = l.Texts(a, sc)
 	case *topology.Opt[float64]:
-		*to = l.share(a, sc)
+		*to = convertTo(l, a, sc, shareOf, l.invalid(a, a.Name, "be a share of the packets", `"1%" or `+a.Name+" = 0.01"))
 	case *topology.Opt[uint64]:
-		*to = l.rate(a, sc)
+		*to = convertTo(l, a, sc, rateOf, l.invalid(a, a.Name, "be a bit rate in the notation of tc", `"10mbit"`))
 	case *[]string:
 		*to = l.Strings(a, sc)
 	case *map[string]string:
