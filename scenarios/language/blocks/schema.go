@@ -19,8 +19,8 @@ type Schema struct {
 	PlannedBlocks []Nested
 }
 
-// Attribute describes one attribute of a block. The schema of a block is the only place that
-// has its name: evaluation reads what is stored at At.
+// Attribute describes one attribute of a block. The schema is the only place that has its
+// name, unless it is Raw.
 type Attribute struct {
 	// At is where the value goes: a pointer, whose type says what the value must be (see
 	// Store), or a Value. Nil: planned, that is, answered with "not supported yet".
