@@ -54,6 +54,7 @@ func New(files Files) map[string]function.Function {
 		"cidrhost": ofPrefix(cidrHost, "hostnum"), "cidrsubnet": ofPrefix(cidrSubnet, "newbits", "netnum"), "cidrnetmask": ofPrefix(cidrNetmask),
 		"file": texts(func(args []cty.Value) (string, error) { return files.text(args[0].AsString()) }, stringParam("path")),
 	}
+	maps.Copy(out, pure())
 	work := &budget{maxWork}
 	for name, f := range out {
 		out[name] = work.counted(f)
