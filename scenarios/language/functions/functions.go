@@ -180,16 +180,24 @@ func ofPrefix(f func(p netip.Prefix, args []cty.Value) (fmt.Stringer, error), nu
 		params = append(params, function.Parameter{Name: name, Type: cty.Number})
 	}
 	return texts(func(args []cty.Value) (string, error) {
-		p, err := netip.ParsePrefix(args[0].AsString())
+		p, err := prefixArg(args)
 		if err != nil {
-			return "", function.NewArgErrorf(0, "%q is not a CIDR", args[0].AsString())
+			return "", err
 		}
-		out, err := f(p.Masked(), args)
+		out, err := f(p, args)
 		if err != nil {
 			return "", err
 		}
 		return out.String(), nil
 	}, params...)
+}
+
+func prefixArg(args []cty.Value) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(args[0].AsString())
+	if err != nil {
+		return p, function.NewArgErrorf(0, "%q is not a CIDR", args[0].AsString())
+	}
+	return p.Masked(), nil
 }
 
 func stringParam(name string) function.Parameter {
@@ -211,11 +219,10 @@ func cidrHost(p netip.Prefix, args []cty.Value) (fmt.Stringer, error) {
 	if !ok || bits < 32 && (n >= 1<<bits || -n > 1<<bits) {
 		return nil, function.NewArgErrorf(1, "%s has no host number %s", p, args[1].AsBigFloat().String())
 	}
-	host := big.NewInt(int64(n))
-	if n < 0 { // from the end
-		host.Add(host, new(big.Int).Lsh(big.NewInt(1), uint(bits)))
+	if n < 0 {
+		return addNumber(lastAddr(p), n+1, 0), nil
 	}
-	return addNumber(p.Addr(), host, 0), nil
+	return addNumber(p.Addr(), n, 0), nil
 }
 
 // cidrSubnet is Terraform's cidrsubnet: the n-th subnet of a longer prefix.
@@ -229,7 +236,7 @@ func cidrSubnet(p netip.Prefix, args []cty.Value) (fmt.Stringer, error) {
 		return nil, function.NewArgErrorf(2, "there is no subnet %s of %d bits", args[2].AsBigFloat().String(), more)
 	}
 	bits := p.Bits() + more
-	return netip.PrefixFrom(addNumber(p.Addr(), big.NewInt(int64(n)), p.Addr().BitLen()-bits), bits), nil
+	return netip.PrefixFrom(addNumber(p.Addr(), n, p.Addr().BitLen()-bits), bits), nil
 }
 
 func cidrNetmask(p netip.Prefix, _ []cty.Value) (fmt.Stringer, error) {
@@ -239,12 +246,23 @@ func cidrNetmask(p netip.Prefix, _ []cty.Value) (fmt.Stringer, error) {
 	return net.IP(net.CIDRMask(p.Bits(), 32)), nil
 }
 
-// addNumber adds n, shifted to the left, to an address.
-func addNumber(a netip.Addr, n *big.Int, shift int) netip.Addr {
-	sum := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), new(big.Int).Lsh(n, uint(shift)))
+// addNumber adds n, shifted to the left, to an address. After the last address comes the first.
+func addNumber(a netip.Addr, n, shift int) netip.Addr {
+	return addBig(a, new(big.Int).Lsh(big.NewInt(int64(n)), uint(shift)))
+}
+
+func addBig(a netip.Addr, n *big.Int) netip.Addr {
+	sum := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), n)
+	sum.Mod(sum, power(a.BitLen()))
 	out, _ := netip.AddrFromSlice(sum.FillBytes(make([]byte, a.BitLen()/8)))
 	return out
 }
+
+func lastAddr(p netip.Prefix) netip.Addr {
+	return addBig(addBig(p.Masked().Addr(), power(p.Addr().BitLen()-p.Bits())), big.NewInt(-1))
+}
+
+func power(bits int) *big.Int { return new(big.Int).Lsh(big.NewInt(1), uint(bits)) }
 
 // Files reads the files that expressions name; a relative path starts in the
 // scenario's folder.
