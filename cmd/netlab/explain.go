@@ -10,6 +10,7 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
@@ -93,11 +94,11 @@ func (u ui) printPrediction(p walk.Prediction, o explainOptions) error {
 	case o.json:
 		return u.JSON(p)
 	case o.mermaid:
-		u.Print("%s", p.Mermaid())
+		u.Print("%s", render.Mermaid(p))
 	case o.all:
-		u.Print("%s", p.Text(walk.Full))
+		u.Print("%s", render.Text(p, render.Full))
 	default:
-		u.Print("%s", p.Text(walk.Brief))
+		u.Print("%s", render.Text(p, render.Brief))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/resolve"
 )
@@ -169,7 +170,7 @@ func explain(n int) (time.Duration, error) {
 	}
 	last := lab.Services[len(lab.Services)-1]
 	started := time.Now()
-	text := walk.New(p).Walk(flowTo(lab.Nodes[0].Netns(), netip.AddrPortFrom(last.ClusterIPs[0], 80))).Text(walk.Brief)
+	text := render.Text(walk.New(p).Walk(flowTo(lab.Nodes[0].Netns(), netip.AddrPortFrom(last.ClusterIPs[0], 80))), render.Brief)
 	if len(text) == 0 {
 		return 0, fmt.Errorf("nothing explained")
 	}

@@ -14,6 +14,6 @@
 // The subpackages do one thing each: socket speaks netlink; sets, nftables and virtual
 // carry out the commands of ipset, nf_tables and IPVS and read the result back; procfs
 // accesses sysctls. Start reading at kernel.go and run.go; network.go and message.go
-// hold the rtnetlink messages, read.go reads back, cut.go and conntrack.go select the
+// hold the rtnetlink messages, read.go reads back, conntrack.go selects the
 // conntrack entries to delete, features.go probes features.
 package kernel

@@ -3,43 +3,31 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strings"
 
+	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 )
 
-// Draining is a real server of weight 0 that is deleted once it has no connections
-// left.
+// Draining is a draining real server of a namespace.
 type Draining struct {
-	Netns   string
-	Virtual netip.AddrPort
-	Proto   string
-	Real    netip.AddrPort
-	// Active and Inactive are its connections at the last check; inactive ones are
-	// closing.
-	Active, Inactive int
+	Netns string
+	virtual.Draining
 }
 
 // Draining lists the real servers that are draining, sorted.
 func (k *Kernel) Draining() []Draining {
 	var list []Draining
 	for name, s := range k.spaces {
-		s.drains.Each(func(virtual netip.AddrPort, proto string, real netip.AddrPort, active, inactive int) {
-			list = append(list, Draining{name, virtual, proto, real, active, inactive})
-		})
+		for _, d := range s.drains.All() {
+			list = append(list, Draining{name, d})
+		}
 	}
 	slices.SortFunc(list, func(a, b Draining) int {
-		if c := strings.Compare(a.Netns, b.Netns); c != 0 {
-			return c
-		}
-		if c := a.Virtual.Compare(b.Virtual); c != 0 {
-			return c
-		}
-		return a.Real.Compare(b.Real)
+		return cmp.Or(cmp.Compare(a.Netns, b.Netns), a.Virtual.Compare(b.Virtual), a.Real.Compare(b.Real))
 	})
 	return list
 }

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/coreos/go-iptables/iptables"
@@ -17,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
@@ -24,6 +27,7 @@ import (
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
 // Missing probes features and returns those that are missing, with the reason. Each is
@@ -35,6 +39,9 @@ func Missing(ctx context.Context, features []plan.Feature) map[plan.Feature]erro
 	tries := attempts()
 	for _, f := range features {
 		try, ok := tries[f]
+		if table, rule, of := strings.Cut(f.About().Rule, " "); of {
+			try, ok = restores(false, table, rule), true
+		}
 		if !ok {
 			continue
 		}
@@ -71,42 +78,26 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureDummy:     device(&netlink.Dummy{LinkAttrs: named("try0")}),
 		plan.FeatureWireGuard: device(&netlink.Wireguard{LinkAttrs: named("try0")}),
 		// With an address: the module itself creates a tunnel without one.
-		plan.FeatureIPIP:             device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
-		plan.FeatureTun:              tun,
-		plan.FeatureNetem:            shaped(plan.Qdisc{Delay: time.Millisecond}),
-		plan.FeatureTBF:              shaped(plan.Qdisc{Rate: 1_000_000}),
-		plan.FeatureBrNetfilter:      setting("net.bridge.bridge-nf-call-iptables"),
-		plan.FeatureConntrack:        conntrack,
-		plan.FeatureSCTP:             sctp,
-		plan.FeatureIPSet:            trySet,
-		plan.FeatureIPVS:             virtualServer,
-		plan.FeatureNFT:              nftTried("inet"),
-		plan.FeatureNFTRanges:        nftTried("ranges"),
-		plan.FeatureNFTCT:            nftTried("ct"),
-		plan.FeatureNFTFib:           nftTried("fib"),
-		plan.FeatureNFTNumgen:        nftTried("numgen"),
-		plan.FeatureNFTNAT:           nftTried("nat"),
-		plan.FeatureNFTReject:        nftTried("reject"),
-		plan.FeatureIPTables:         iptablesProgram,
-		plan.FeatureIP6Tables:        restores(true, "filter", "-A INPUT -j ACCEPT"),
-		plan.FeatureIPTablesLegacy:   iptablesLegacy,
-		plan.FeatureMatchComment:     restores(false, "filter", "-A INPUT -m comment --comment try"),
-		plan.FeatureMatchMark:        restores(false, "filter", "-A INPUT -m mark --mark 0x1/0x1"),
-		plan.FeatureMatchConntrack:   restores(false, "filter", "-A INPUT -m conntrack --ctstate NEW"),
-		plan.FeatureMatchAddrType:    restores(false, "filter", "-A INPUT -m addrtype --dst-type LOCAL"),
-		plan.FeatureMatchStatistic:   restores(false, "filter", "-A INPUT -m statistic --mode random --probability 0.5"),
-		plan.FeatureMatchRecent:      restores(false, "filter", "-A INPUT -m recent --name try --rcheck --seconds 1 --reap"),
-		plan.FeatureMatchSCTP:        restores(false, "filter", "-A INPUT -p sctp -m sctp --dport 1"),
-		plan.FeatureMatchSet:         matchSet,
-		plan.FeatureMatchMultiPort:   restores(false, "filter", "-A INPUT -p tcp -m tcp -m multiport --dports 80,443"),
-		plan.FeatureMatchPhysdev:     restores(false, "filter", "-A FORWARD -m physdev --physdev-is-bridged"),
-		plan.FeatureMatchLimit:       restores(false, "filter", "-A INPUT -m limit --limit 10/min"),
-		plan.FeatureMatchIPVS:        restores(false, "filter", "-A INPUT -m ipvs --vproto tcp --vaddr 192.0.2.1 --vport 80"),
-		plan.FeatureTargetNFLog:      restores(false, "filter", "-A INPUT -j NFLOG --nflog-group 100"),
-		plan.FeatureTargetMark:       restores(false, "mangle", "-A INPUT -j MARK --or-mark 0x1"),
-		plan.FeatureTargetDNAT:       restores(false, "nat", "-A PREROUTING -p tcp -m tcp -j DNAT --to-destination 192.0.2.1:80"),
-		plan.FeatureTargetMasquerade: restores(false, "nat", "-A POSTROUTING -j MASQUERADE --random-fully"),
-		plan.FeatureTargetReject:     restores(false, "filter", "-A INPUT -j REJECT"),
+		plan.FeatureIPIP:           device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
+		plan.FeatureTun:            tun,
+		plan.FeatureNetem:          shaped(plan.Qdisc{Delay: time.Millisecond}),
+		plan.FeatureTBF:            shaped(plan.Qdisc{Rate: 1_000_000}),
+		plan.FeatureBrNetfilter:    setting("net.bridge.bridge-nf-call-iptables"),
+		plan.FeatureConntrack:      conntrack,
+		plan.FeatureSCTP:           sctp,
+		plan.FeatureIPSet:          trySet,
+		plan.FeatureIPVS:           virtualServer,
+		plan.FeatureNFT:            nftTried("inet"),
+		plan.FeatureNFTRanges:      nftTried("ranges"),
+		plan.FeatureNFTCT:          nftTried("ct"),
+		plan.FeatureNFTFib:         nftTried("fib"),
+		plan.FeatureNFTNumgen:      nftTried("numgen"),
+		plan.FeatureNFTNAT:         nftTried("nat"),
+		plan.FeatureNFTReject:      nftTried("reject"),
+		plan.FeatureIPTables:       iptablesProgram,
+		plan.FeatureIP6Tables:      restores(true, "filter", "-A INPUT -j ACCEPT"),
+		plan.FeatureIPTablesLegacy: iptablesLegacy,
+		plan.FeatureMatchSet:       matchSet,
 	}
 }
 
@@ -116,7 +107,6 @@ func named(name string) netlink.LinkAttrs {
 	return a
 }
 
-// device tries to create a link.
 func device(link netlink.Link) attempt {
 	return func(context.Context, *netns.NS) error {
 		handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
@@ -172,7 +162,6 @@ func setting(key string) attempt {
 	}
 }
 
-// conntrack tries to list the connections that the kernel tracks.
 func conntrack(context.Context, *netns.NS) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 	if err != nil {
@@ -191,12 +180,10 @@ func sctp(context.Context, *netns.NS) error {
 	return unix.Close(fd)
 }
 
-// trySet tries to create a set.
 func trySet(context.Context, *netns.NS) error {
 	return sets.Run(socket.NewMemory(), plan.SetCommands{{Verb: "create", Set: &ipset.Set{Name: "try", Type: ipset.HashIP}}})
 }
 
-// matchSet tries a rule that matches a set.
 func matchSet(ctx context.Context, ns *netns.NS) error {
 	if err := trySet(ctx, ns); err != nil {
 		return err
@@ -236,9 +223,51 @@ func iptablesLegacy(ctx context.Context, ns *netns.NS) error {
 	return err
 }
 
-// restores tries to load one rule.
 func restores(ipv6 bool, table, rule string) attempt {
 	return func(ctx context.Context, ns *netns.NS) error {
 		return restore(ctx, ns, restoration{ipv6: ipv6, text: "*" + table + "\n" + rule + "\nCOMMIT\n"})
 	}
+}
+
+// nftTried tries a table with a base chain and one more object or rule in it.
+func nftTried(what string) attempt {
+	return func(ctx context.Context, ns *netns.NS) error {
+		chain := nft.Chain{Name: "try", Type: "filter", Hook: "input", Policy: "accept"}
+		table := nft.Table{Family: "inet", Name: "try"}
+		rule := func(exprs ...nft.Expr) { chain.Rules = []nft.Rule{{Exprs: exprs}} }
+		switch what {
+		case "ranges":
+			table.Sets = []nft.Set{{Name: "try", Interval: true, Key: []nft.Type{nft.Proto, nft.Port},
+				Elements: []nft.Element{{Key: []nft.Value{nft.Protocol("tcp"), nft.Range(80, 90)}}}}}
+		case "ct":
+			rule(nft.CTState{States: []string{"established"}})
+		case "fib":
+			rule(nft.Match{Field: nft.FibSrcType, Value: nft.Number(nft.Local)})
+		case "numgen":
+			rule(nft.Match{Field: nft.Random(2), Value: nft.Number(0)})
+		case "reject":
+			rule(nft.Reject{With: "icmpx port-unreachable"})
+		case "nat":
+			after := nft.Chain{Name: "after", Type: "nat", Hook: "postrouting", Priority: 100, Policy: "accept",
+				Rules: []nft.Rule{{Exprs: []nft.Expr{nft.Masquerade{FullyRandom: true}}}}}
+			table.Chains = append(table.Chains, after)
+			chain.Type, chain.Hook, chain.Priority = "nat", "prerouting", -100
+			rule(nft.DNAT{To: nft.Addr(netip.AddrFrom4([4]byte{192, 0, 2, 1}))})
+		}
+		table.Chains = append(table.Chains, chain)
+		return nftables.Apply(ctx, ns.Do, nft.Create([]nft.Table{table}))
+	}
+}
+
+// tryUserNamespace starts a program that does nothing in a new user namespace. The
+// namespace counts as working only with the privilege to create network namespaces in
+// it, which some systems withhold.
+func tryUserNamespace() error {
+	cmd := exec.Command("/bin/true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	return cmd.Run()
 }

@@ -16,29 +16,20 @@ import (
 // with every change of any nf_tables rule in it (NFT_MSG_GETGEN). It is 0 without
 // nf_tables.
 func generation() uint32 {
-	g, _ := queryGeneration()
-	return g
-}
-
-// queryGeneration is generation with the error if there is none.
-func queryGeneration() (uint32, error) {
 	const subsystem = unix.NFNL_SUBSYS_NFTABLES << 8
 	req := nl.NewNetlinkRequest(subsystem|unix.NFT_MSG_GETGEN, 0)
 	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
 	msgs, err := req.Execute(unix.NETLINK_NETFILTER, subsystem|unix.NFT_MSG_NEWGEN)
 	if err != nil || len(msgs) == 0 || len(msgs[0]) < nl.SizeofNfgenmsg {
-		return 0, err
+		return 0
 	}
-	attrs, err := nl.ParseRouteAttr(msgs[0][nl.SizeofNfgenmsg:])
-	if err != nil {
-		return 0, err
-	}
+	attrs, _ := nl.ParseRouteAttr(msgs[0][nl.SizeofNfgenmsg:])
 	for _, a := range attrs {
 		if a.Attr.Type == unix.NFTA_GEN_ID && len(a.Value) >= 4 {
-			return binary.BigEndian.Uint32(a.Value), nil
+			return binary.BigEndian.Uint32(a.Value)
 		}
 	}
-	return 0, nil
+	return 0
 }
 
 // ruleset is what is known about the rules of a namespace without listing them, which

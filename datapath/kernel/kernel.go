@@ -5,8 +5,8 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 
 	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/kernel/socket"
@@ -82,14 +82,7 @@ func (k *Kernel) Namespace(name string) (*netns.NS, error) {
 }
 
 // Names returns the names of all namespaces, sorted.
-func (k *Kernel) Names() []string {
-	names := make([]string, 0, len(k.spaces))
-	for name := range k.spaces {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func (k *Kernel) Names() []string { return slices.Sorted(maps.Keys(k.spaces)) }
 
 // Applied is the plan of the last Apply or Update.
 func (k *Kernel) Applied() *plan.Plan { return k.applied }
@@ -140,7 +133,6 @@ func (k *Kernel) succeed(want *plan.Plan) {
 	k.noteRules(nil)
 }
 
-// renewsLinks reports whether links of a namespace that stays are changed or created.
 func renewsLinks(c plan.Changes) bool {
 	return slices.ContainsFunc(c.Edit, func(e plan.Edit) bool {
 		return len(e.Add.Links)+len(e.Change.Links) > 0
@@ -153,7 +145,6 @@ func (k *Kernel) settle() {
 	k.proc.Close()
 }
 
-// hangUp closes the sockets of namespaces.
 func (k *Kernel) hangUp() {
 	for _, s := range k.spaces {
 		if s.sock != nil {

@@ -24,7 +24,6 @@ func request(kind, flags int) *nl.NetlinkRequest {
 	return nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
 }
 
-// written is a request as a message.
 func written(req *nl.NetlinkRequest) socket.Message { return socket.Message{Data: req.Serialize()} }
 
 // end is one end of a veth as a message needs it.
@@ -39,81 +38,75 @@ type end struct {
 // namespace behind fd, to be set up there (the kernel refuses to do so before the pair
 // is joined).
 func vethAdd(near, far end, fd int) socket.Message {
-	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
-	linkHeader(req, near, true)
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("veth"))
-	peer := info.AddRtAttr(nl.IFLA_INFO_DATA, nil).AddRtAttr(vethPeer, nil)
-	header := nl.NewIfInfomsgChild(peer, unix.AF_UNSPEC)
-	header.Index = int32(far.index)
-	for _, a := range linkAttrs(far) {
-		peer.AddRtAttr(int(a.Type), a.Data)
-	}
-	peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(fd)))
-	req.AddData(info)
-	return written(req)
+	return linkAdd(near, "veth", func(data *nl.RtAttr) {
+		peer := data.AddRtAttr(vethPeer, nil)
+		header := nl.NewIfInfomsgChild(peer, unix.AF_UNSPEC)
+		header.Index = int32(far.index)
+		for _, a := range linkAttrs(far) {
+			peer.AddRtAttr(int(a.Type), a.Data)
+		}
+		peer.AddRtAttr(unix.IFLA_NET_NS_FD, nl.Uint32Attr(uint32(fd)))
+	})
 }
 
 // dummyAdd creates a dummy and sets it up. The kernel creates it without ARP.
-func dummyAdd(e end) socket.Message {
-	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
-	linkHeader(req, e, true)
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("dummy"))
-	req.AddData(info)
-	return written(req)
-}
+func dummyAdd(e end) socket.Message { return linkAdd(e, "dummy", nil) }
 
 // bridgeAdd creates a bridge and sets it up. Its MTU is set by a separate message
 // (linkChange): once the last port leaves, the kernel only keeps an MTU that was set,
 // not one given at creation.
 func bridgeAdd(e end) socket.Message {
-	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	e.link.MTU = 0
-	linkHeader(req, e, true)
-	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("bridge"))
-	req.AddData(info)
-	return written(req)
+	return linkAdd(e, "bridge", nil)
 }
 
 // vxlanAdd creates a vxlan device over the device with index dev, and sets it up.
 func vxlanAdd(e end, dev int) socket.Message {
-	req := request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
-	linkHeader(req, e, true)
 	v := e.link.VXLAN
+	return linkAdd(e, "vxlan", func(data *nl.RtAttr) {
+		data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(uint32(v.ID)))
+		if dev != 0 {
+			data.AddRtAttr(nl.IFLA_VXLAN_LINK, nl.Uint32Attr(uint32(dev)))
+		}
+		if v.Local.Is4() {
+			data.AddRtAttr(nl.IFLA_VXLAN_LOCAL, v.Local.AsSlice())
+		} else if v.Local.Is6() {
+			data.AddRtAttr(nl.IFLA_VXLAN_LOCAL6, v.Local.AsSlice())
+		}
+		data.AddRtAttr(nl.IFLA_VXLAN_PORT, binary.BigEndian.AppendUint16(nil, uint16(v.Port)))
+		data.AddRtAttr(nl.IFLA_VXLAN_LEARNING, flag(v.Learning))
+	})
+}
+
+func flag(on bool) []byte {
+	if on {
+		return []byte{1}
+	}
+	return []byte{0}
+}
+
+// linkAdd creates a link of some kind and sets it up; data adds what only that kind has.
+func linkAdd(e end, kind string, data func(*nl.RtAttr)) socket.Message {
+	req := linkRequest(unix.NLM_F_CREATE|unix.NLM_F_EXCL, e.index)
+	for _, a := range linkAttrs(e) {
+		req.AddData(a)
+	}
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
-	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte("vxlan"))
-	data := info.AddRtAttr(nl.IFLA_INFO_DATA, nil)
-	data.AddRtAttr(nl.IFLA_VXLAN_ID, nl.Uint32Attr(uint32(v.ID)))
-	if dev != 0 {
-		data.AddRtAttr(nl.IFLA_VXLAN_LINK, nl.Uint32Attr(uint32(dev)))
+	info.AddRtAttr(nl.IFLA_INFO_KIND, []byte(kind))
+	if data != nil {
+		data(info.AddRtAttr(nl.IFLA_INFO_DATA, nil))
 	}
-	if v.Local.Is4() {
-		data.AddRtAttr(nl.IFLA_VXLAN_LOCAL, v.Local.AsSlice())
-	} else if v.Local.Is6() {
-		data.AddRtAttr(nl.IFLA_VXLAN_LOCAL6, v.Local.AsSlice())
-	}
-	data.AddRtAttr(nl.IFLA_VXLAN_PORT, binary.BigEndian.AppendUint16(nil, uint16(v.Port)))
-	learning := byte(0)
-	if v.Learning {
-		learning = 1
-	}
-	data.AddRtAttr(nl.IFLA_VXLAN_LEARNING, []byte{learning})
 	req.AddData(info)
 	return written(req)
 }
 
-func linkHeader(req *nl.NetlinkRequest, e end, up bool) {
+func linkRequest(flags, index int) *nl.NetlinkRequest {
+	req := request(unix.RTM_NEWLINK, flags)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
-	header.Index = int32(e.index)
-	if up {
-		header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
-	}
+	header.Index = int32(index)
+	header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
 	req.AddData(header)
-	for _, a := range linkAttrs(e) {
-		req.AddData(a)
-	}
+	return req
 }
 
 // linkAttrs are the attributes of every kind of link. One queue each: the default is
@@ -124,60 +117,46 @@ func linkAttrs(e end) []*nl.RtAttr {
 		nl.NewRtAttr(unix.IFLA_NUM_TX_QUEUES, nl.Uint32Attr(1)),
 		nl.NewRtAttr(unix.IFLA_NUM_RX_QUEUES, nl.Uint32Attr(1)),
 	}
-	if e.link.MTU != 0 {
-		attrs = append(attrs, nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(uint32(e.link.MTU))))
-	}
-	if e.link.MAC != [6]byte{} {
-		attrs = append(attrs, nl.NewRtAttr(unix.IFLA_ADDRESS, e.link.MAC[:]))
-	}
+	attrs = e.appendOwn(attrs)
 	if e.master != 0 {
 		attrs = append(attrs, nl.NewRtAttr(unix.IFLA_MASTER, nl.Uint32Attr(uint32(e.master))))
 	}
 	return attrs
 }
 
-// hairpinSet turns hairpin mode of a bridge port on or off.
+// appendOwn appends the MTU and the MAC, where the link has its own.
+func (e end) appendOwn(attrs []*nl.RtAttr) []*nl.RtAttr {
+	if e.link.MTU != 0 {
+		attrs = append(attrs, nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(uint32(e.link.MTU))))
+	}
+	if e.link.MAC != [6]byte{} {
+		attrs = append(attrs, nl.NewRtAttr(unix.IFLA_ADDRESS, e.link.MAC[:]))
+	}
+	return attrs
+}
+
 func hairpinSet(name string, on bool) socket.Message {
 	req := request(unix.RTM_NEWLINK, 0)
 	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
-	mode := byte(0)
-	if on {
-		mode = 1
-	}
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
 	info.AddRtAttr(nl.IFLA_INFO_SLAVE_KIND, []byte("bridge"))
-	info.AddRtAttr(nl.IFLA_INFO_SLAVE_DATA, nil).AddRtAttr(brportMode, []byte{mode})
+	info.AddRtAttr(nl.IFLA_INFO_SLAVE_DATA, nil).AddRtAttr(brportMode, flag(on))
 	req.AddData(info)
 	return written(req)
 }
 
-// linkUp sets the link with the index up.
-func linkUp(index int) socket.Message {
-	req := request(unix.RTM_NEWLINK, 0)
-	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
-	header.Index = int32(index)
-	header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
-	req.AddData(header)
-	return written(req)
-}
+func linkUp(index int) socket.Message { return written(linkRequest(0, index)) }
 
 // linkChange sets MTU, MAC and master of an existing link, and sets it up. Without an
 // index, the link is found by name.
 func linkChange(e end) socket.Message {
-	req := request(unix.RTM_NEWLINK, 0)
-	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
-	header.Index = int32(e.index)
-	header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
-	req.AddData(header)
+	req := linkRequest(0, e.index)
 	if e.index == 0 {
 		req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(e.link.Name)))
 	}
-	if e.link.MTU != 0 {
-		req.AddData(nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(uint32(e.link.MTU))))
-	}
-	if e.link.MAC != [6]byte{} {
-		req.AddData(nl.NewRtAttr(unix.IFLA_ADDRESS, e.link.MAC[:]))
+	for _, a := range e.appendOwn(nil) {
+		req.AddData(a)
 	}
 	req.AddData(nl.NewRtAttr(unix.IFLA_MASTER, nl.Uint32Attr(uint32(e.master))))
 	return written(req)

@@ -33,7 +33,6 @@ func (r *runner) network(s *plan.Step) error {
 	return r.item(s)
 }
 
-// device creates a link other than a veth.
 func (r *runner) device(s *plan.Step, l *plan.Link) error {
 	e := end{link: *l, index: r.here.planned(l.Name)}
 	switch l.Type {
@@ -215,7 +214,6 @@ func (s *space) open(k *Kernel) error {
 	})
 }
 
-// indexOf finds the index of a link of the namespace.
 func (s *space) indexOf(name string) (int, error) {
 	if i, ok := s.index[name]; ok {
 		return i, nil

@@ -36,20 +36,19 @@ const (
 func qdiscAdd(q *plan.Qdisc, index int) []socket.Message {
 	var msgs []socket.Message
 	handle, parent := uint32(outerQdisc), uint32(netlink.HANDLE_ROOT)
-	if q.Impairs() {
+	add := func(kind string, options *nl.RtAttr) {
 		req := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 		req.AddData(qdiscHeader(index, handle, parent))
-		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("netem")))
-		req.AddData(netemOptions(q))
+		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated(kind)))
+		req.AddData(options)
 		msgs = append(msgs, written(req))
 		handle, parent = innerQdisc, netemClass
 	}
+	if q.Impairs() {
+		add("netem", netemOptions(q))
+	}
 	if q.Rate > 0 {
-		req := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
-		req.AddData(qdiscHeader(index, handle, parent))
-		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("tbf")))
-		req.AddData(tbfOptions(q))
-		msgs = append(msgs, written(req))
+		add("tbf", tbfOptions(q))
 	}
 	return msgs
 }

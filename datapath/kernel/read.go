@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"sort"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -16,9 +15,11 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/sets"
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Read returns the current state of the namespaces, as a plan. It reads only the
@@ -36,10 +37,7 @@ type scope struct {
 // read is Read limited to a scope.
 func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
-	wanted := make(map[string]*plan.Netns, len(want.Netns))
-	for i := range want.Netns {
-		wanted[want.Netns[i].Name] = &want.Netns[i]
-	}
+	wanted := ordered.Index(want.Netns, nameOf)
 	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, name := range k.Names() {
@@ -68,6 +66,8 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.P
 	have.Sort()
 	return have, nil
 }
+
+func nameOf(n *plan.Netns) string { return n.Name }
 
 // links finds a link of a plan by its namespace and name.
 type links map[plan.Peer]*plan.Link
@@ -105,10 +105,7 @@ func (r *reader) planned(have *plan.Plan) {
 	if len(r.known) == 0 {
 		return
 	}
-	applied := make(map[string]*plan.Netns, len(r.k.applied.Netns))
-	for i := range r.k.applied.Netns {
-		applied[r.k.applied.Netns[i].Name] = &r.k.applied.Netns[i]
-	}
+	applied := ordered.Index(r.k.applied.Netns, nameOf)
 	for i := range have.Netns {
 		if n := &have.Netns[i]; r.known[n.Name] && applied[n.Name] != nil {
 			n.Tables, n.NFT = applied[n.Name].Tables, applied[n.Name].NFT
@@ -119,6 +116,9 @@ func (r *reader) planned(have *plan.Plan) {
 func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Netns, error) {
 	s := r.k.spaces[name]
 	n := plan.Netns{Name: name, Kind: s.kind}
+	if want == nil {
+		want = &plan.Netns{}
+	}
 	if err := h.Enter(s.ns); err != nil {
 		return n, err
 	}
@@ -144,8 +144,10 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
 		r.known[name] = true
-	} else if err := readNFTOf(s, want, &n); err != nil {
-		return n, err
+	} else if s.nft || s.kind == plan.Node || len(want.NFT) > 0 {
+		if n.NFT, err = nftables.Read(); err != nil {
+			return n, err
+		}
 	}
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)
@@ -181,9 +183,7 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 		copy(link.MAC[:], a.HardwareAddr)
 		link.Hairpin = hairpins[a.Index]
 		if l, ok := l.(*netlink.Vxlan); ok {
-			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning}
-			link.VXLAN.Local, _ = netip.AddrFromSlice(l.SrcAddr)
-			link.VXLAN.Local = link.VXLAN.Local.Unmap()
+			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning, Local: addrOf(l.SrcAddr)}
 		}
 		n.Links = append(n.Links, link)
 	}
@@ -191,7 +191,7 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 }
 
 func wants(n *plan.Netns, link string) bool {
-	return n != nil && slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
+	return slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
 }
 
 // hairpinPorts lists the bridge ports of the calling thread's namespace that have
@@ -206,23 +206,19 @@ func hairpinPorts() (map[int]bool, error) {
 	ports := map[int]bool{}
 	for _, m := range msgs {
 		header := nl.DeserializeIfInfomsg(m)
-		attrs, err := nl.ParseRouteAttr(m[header.Len():])
-		if err != nil {
-			return nil, err
-		}
-		for _, attr := range attrs {
-			if attr.Attr.Type&nl.NLA_TYPE_MASK != unix.IFLA_PROTINFO {
-				continue
+		err := socket.EachAttr(m[header.Len():], func(kind uint16, value []byte) error {
+			if kind != unix.IFLA_PROTINFO {
+				return nil
 			}
-			infos, err := nl.ParseRouteAttr(attr.Value)
-			if err != nil {
-				return nil, err
-			}
-			for _, info := range infos {
-				if info.Attr.Type == brportMode && info.Value[0] == 1 {
+			return socket.EachAttr(value, func(kind uint16, value []byte) error {
+				if kind == brportMode && value[0] == 1 {
 					ports[int(header.Index)] = true
 				}
-			}
+				return nil
+			})
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return ports, nil
@@ -289,7 +285,7 @@ func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 		case r.Table != unix.RT_TABLE_MAIN || r.Type != unix.RTN_UNICAST:
 			continue
 		}
-		route := plan.Route{Dev: names[r.LinkIndex], OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
+		route := plan.Route{Dev: names[r.LinkIndex], Via: addrOf(r.Gw), OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
 		if r.Dst == nil {
 			route.To = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 			if r.Family == unix.AF_INET6 {
@@ -298,16 +294,12 @@ func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 		} else {
 			route.To = prefix(r.Dst)
 		}
-		if via, ok := netip.AddrFromSlice(r.Gw); ok {
-			route.Via = via.Unmap()
-		}
 		for i, hop := range r.MultiPath {
-			via, _ := netip.AddrFromSlice(hop.Gw)
 			if i > 0 {
-				route.More = append(route.More, via.Unmap())
+				route.More = append(route.More, addrOf(hop.Gw))
 				continue
 			}
-			route.Via, route.Dev = via.Unmap(), names[hop.LinkIndex]
+			route.Via, route.Dev = addrOf(hop.Gw), names[hop.LinkIndex]
 			route.OnLink = hop.Flags&int(netlink.FLAG_ONLINK) != 0
 		}
 		n.Routes = append(n.Routes, route)
@@ -316,42 +308,30 @@ func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 }
 
 func neighs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	list, err := handle.NeighList(0, netlink.FAMILY_ALL)
-	if err != nil {
-		return fmt.Errorf("neighbours: %w", err)
-	}
-	for _, e := range list {
-		addr, ok := netip.AddrFromSlice(e.IP)
-		if e.State&unix.NUD_PERMANENT == 0 || !ok || len(e.HardwareAddr) != 6 {
-			continue
-		}
-		neigh := plan.Neigh{Link: names[e.LinkIndex], Addr: addr.Unmap()}
-		copy(neigh.MAC[:], e.HardwareAddr)
-		n.Neighs = append(n.Neighs, neigh)
-	}
-	return nil
+	return permanent(handle, netlink.FAMILY_ALL, "neighbours", func(e *netlink.Neigh, mac plan.MAC) {
+		n.Neighs = append(n.Neighs, plan.Neigh{Link: names[e.LinkIndex], Addr: addrOf(e.IP), MAC: mac})
+	})
 }
 
 func fdb(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	tunnels := false
-	for _, l := range n.Links {
-		tunnels = tunnels || l.Type == plan.VXLAN
-	}
-	if !tunnels {
+	if !slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.VXLAN }) {
 		return nil
 	}
-	list, err := handle.NeighList(0, unix.AF_BRIDGE)
+	return permanent(handle, unix.AF_BRIDGE, "forwarding entries", func(e *netlink.Neigh, mac plan.MAC) {
+		n.FDB = append(n.FDB, plan.FDB{Link: names[e.LinkIndex], Dst: addrOf(e.IP), MAC: mac})
+	})
+}
+
+// permanent calls do for each permanent entry of a family that has an address and a MAC.
+func permanent(handle *netlink.Handle, family int, what string, do func(e *netlink.Neigh, mac plan.MAC)) error {
+	list, err := handle.NeighList(0, family)
 	if err != nil {
-		return fmt.Errorf("forwarding entries: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	for _, e := range list {
-		dst, ok := netip.AddrFromSlice(e.IP)
-		if !ok || e.State&unix.NUD_PERMANENT == 0 || len(e.HardwareAddr) != 6 {
-			continue
+	for i := range list {
+		if e := &list[i]; e.State&unix.NUD_PERMANENT != 0 && addrOf(e.IP).IsValid() && len(e.HardwareAddr) == 6 {
+			do(e, plan.MAC(e.HardwareAddr))
 		}
-		f := plan.FDB{Link: names[e.LinkIndex], Dst: dst.Unmap()}
-		copy(f.MAC[:], e.HardwareAddr)
-		n.FDB = append(n.FDB, f)
 	}
 	return nil
 }
@@ -359,9 +339,6 @@ func fdb(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 // filters reads what affects packets beyond routing and rules: qdiscs, sets and virtual
 // servers, where there could be any.
 func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
-	if want == nil {
-		want = &plan.Netns{}
-	}
 	if s.qdiscs || len(want.Qdiscs) > 0 {
 		if err := qdiscs(handle, names, n); err != nil {
 			return err
@@ -380,19 +357,7 @@ func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space,
 	return nil
 }
 
-// readNFTOf lists the tables of a namespace if there could be any. The calling thread
-// is in it.
-func readNFTOf(s *space, want, n *plan.Netns) (err error) {
-	if s.nft || s.kind == plan.Node || want != nil && len(want.NFT) > 0 {
-		n.NFT, err = nftables.Read()
-	}
-	return err
-}
-
 func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
-	if want == nil {
-		return nil
-	}
 	for _, s := range want.Sysctls {
 		value, err := r.k.proc.Get(s.Key)
 		if err != nil {
@@ -400,12 +365,16 @@ func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
 		}
 		n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: s.Key, Value: value})
 	}
-	sort.Slice(n.Sysctls, func(i, j int) bool { return n.Sysctls[i].Key < n.Sysctls[j].Key })
 	return nil
 }
 
 func prefix(n *net.IPNet) netip.Prefix {
-	a, _ := netip.AddrFromSlice(n.IP)
 	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(a.Unmap(), bits)
+	return netip.PrefixFrom(addrOf(n.IP), bits)
+}
+
+// addrOf is an address of the library; the zero Addr if it has none.
+func addrOf(ip net.IP) netip.Addr {
+	a, _ := netip.AddrFromSlice(ip)
+	return a.Unmap()
 }

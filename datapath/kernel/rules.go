@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
@@ -116,7 +118,6 @@ type restoration struct {
 	text  string
 }
 
-// restore runs iptables-restore in ns.
 func restore(ctx context.Context, ns *netns.NS, r restoration) error {
 	args := []string{"--wait=10"}
 	if r.spare {
@@ -134,12 +135,6 @@ func restore(ctx context.Context, ns *netns.NS, r restoration) error {
 	return err
 }
 
-// save returns what iptables-save prints in ns.
-func save(ctx context.Context, ns *netns.NS, ipv6 bool) ([]byte, error) {
-	return run(ns, exec.CommandContext(ctx, program(ipv6, "save")))
-}
-
-// run runs a program in ns and returns its output.
 func run(ns *netns.NS, cmd *exec.Cmd) ([]byte, error) {
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
@@ -170,4 +165,64 @@ func offending(complaint, text string) string {
 		return ""
 	}
 	return lines[n-1]
+}
+
+// readRules fills in the tables of the nodes, except known ones. Only nodes can have
+// rules: the plan has none elsewhere, and a process per pod would be too expensive.
+func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[string]bool) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range have.Netns {
+		n := &have.Netns[i]
+		if n.Kind != plan.Node || known[n.Name] {
+			continue
+		}
+		group.Go(func() error {
+			families := []bool{false}
+			if n.IPv6 {
+				families = append(families, true)
+			}
+			for _, ipv6 := range families {
+				text, err := run(k.spaces[n.Name].ns, exec.CommandContext(ctx, program(ipv6, "save")))
+				if err != nil {
+					return fmt.Errorf("%s: %w", n.Name, err)
+				}
+				n.Tables = append(n.Tables, parseSave(text, ipv6)...)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// parseSave parses the output of iptables-save. Rules stay text: they are compared with
+// the saved form of the plan's rules.
+func parseSave(text []byte, ipv6 bool) []iptables.Table {
+	var tables []iptables.Table
+	var t *iptables.Table
+	var chains map[string]int
+	scan := bufio.NewScanner(bytes.NewReader(text))
+	scan.Buffer(nil, 1<<20)
+	for scan.Scan() {
+		line := scan.Text()
+		switch {
+		case strings.HasPrefix(line, "*"):
+			tables = append(tables, iptables.Table{IPv6: ipv6, Name: line[1:]})
+			t, chains = &tables[len(tables)-1], map[string]int{}
+		case strings.HasPrefix(line, ":"):
+			name, rest, _ := strings.Cut(line[1:], " ")
+			policy, _, _ := strings.Cut(rest, " ")
+			if policy == "-" {
+				policy = ""
+			}
+			chains[name] = len(t.Chains)
+			t.Chains = append(t.Chains, iptables.Chain{Name: name, Policy: policy})
+		case strings.HasPrefix(line, "-A "):
+			name, rule, _ := strings.Cut(line[3:], " ")
+			if i, ok := chains[name]; ok {
+				t.Chains[i].Rules = append(t.Chains[i].Rules, iptables.Rule{Raw: rule})
+			}
+		}
+	}
+	return tables
 }

@@ -105,7 +105,6 @@ func (r *runner) leave() error {
 	return nil
 }
 
-// flush sends the queued messages.
 func (r *runner) flush() error {
 	if len(r.batch) == 0 {
 		return nil
@@ -137,12 +136,9 @@ func (r *runner) do(s *plan.Step) error {
 			return err
 		}
 		return r.network(s)
-	case *plan.Netns, *plan.Removal, plan.RulesInForce:
-	default:
-		// All others do not go through the queue.
-		if err := r.flush(); err != nil {
-			return err
-		}
+	}
+	if err := r.flush(); err != nil { // all others do not go through the queue
+		return err
 	}
 	if err := r.other(s); err != nil {
 		return err
@@ -255,7 +251,6 @@ func (k *Kernel) note(s *plan.Step) {
 	}
 }
 
-// remove releases one namespace.
 func (k *Kernel) remove(name string) {
 	s, ok := k.spaces[name]
 	if !ok {

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"context"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -53,13 +54,9 @@ func (k *Kernel) differing(want *plan.Plan) map[string]bool {
 
 // within reports whether the changes stay inside namespaces.
 func within(c plan.Changes) bool {
-	for i := range c.Edit {
-		e := &c.Edit[i]
-		if len(e.Add.Links)+len(e.Change.Links)+len(e.Delete.Links) > 0 {
-			return false
-		}
-	}
-	return len(c.Create)+len(c.Remove) == 0
+	return len(c.Create)+len(c.Remove) == 0 && !slices.ContainsFunc(c.Edit, func(e plan.Edit) bool {
+		return len(e.Add.Links)+len(e.Change.Links)+len(e.Delete.Links) > 0
+	})
 }
 
 // update reads and changes only the given namespaces. It reports not done, with nothing

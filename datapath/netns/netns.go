@@ -17,13 +17,6 @@ type NS struct {
 	fd atomic.Int64 // -1 once closed
 }
 
-// newNS takes over fd.
-func newNS(fd int) *NS {
-	ns := &NS{}
-	ns.fd.Store(int64(fd))
-	return ns
-}
-
 // Current opens the network namespace of the calling thread.
 func Current() (*NS, error) {
 	// thread-self also works if /proc belongs to another PID namespace.
@@ -31,7 +24,9 @@ func Current() (*NS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open current network namespace: %w", err)
 	}
-	return newNS(int(h)), nil
+	ns := &NS{}
+	ns.fd.Store(int64(h))
+	return ns, nil
 }
 
 // FD is the descriptor, or -1 after Close.

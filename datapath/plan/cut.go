@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -24,19 +26,20 @@ import (
 // The kernel holds nothing from which a cut could be read back, so plans are compared
 // without it.
 type Cut struct {
-	Pod     netip.Addr
-	Ingress bool // connections to the pod; otherwise from it
-	Allow   []CutAllow
-	Origin  Origin
+	Pod     netip.Addr `json:"pod"`
+	Ingress bool       `json:"ingress"` // connections to the pod; otherwise from it
+	Allow   []CutAllow `json:"allow"`
+	Origin  Origin     `json:"origin,omitzero"`
 }
 
 // CutAllow is what one clause of a policy allows.
 type CutAllow struct {
-	Peer  []netip.Prefix // of the far end; nil: any. Empty but not nil: none
-	Proto string         // tcp, udp, sctp or icmp (of either family); empty: any
+	Peer  []netip.Prefix `json:"peers,omitempty"`    // of the far end; nil: any. Empty but not nil: none
+	Proto string         `json:"protocol,omitempty"` // tcp, udp, sctp or icmp (of either family); empty: any
 	// First and Last are the allowed destination ports, inclusive; 0 and 0: any. A
 	// protocol without ports has none.
-	First, Last uint16
+	First uint16 `json:"firstPort,omitempty"`
+	Last  uint16 `json:"lastPort,omitempty"`
 }
 
 // Covers reports whether a connection with peer at the far end, to a port of a protocol
@@ -48,25 +51,12 @@ func (a *CutAllow) Covers(peer netip.Addr, proto string, port uint16) bool {
 	if (a.First != 0 || a.Last != 0) && (port == 0 || port < a.First || port > a.Last) {
 		return false
 	}
-	if a.Peer == nil {
-		return true
-	}
-	for _, p := range a.Peer {
-		if p.Contains(peer) {
-			return true
-		}
-	}
-	return false
+	return a.Peer == nil || slices.ContainsFunc(a.Peer, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
 
 // Allows reports whether any clause covers the connection.
 func (c *Cut) Allows(peer netip.Addr, proto string, port uint16) bool {
-	for i := range c.Allow {
-		if c.Allow[i].Covers(peer, proto, port) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Allow, func(a CutAllow) bool { return a.Covers(peer, proto, port) })
 }
 
 func (c *Cut) words() string {
@@ -74,22 +64,13 @@ func (c *Cut) words() string {
 	if c.Ingress {
 		direction = "to"
 	}
-	clauses := make([]string, 0, len(c.Allow))
-	for i := range c.Allow {
-		clauses = append(clauses, c.Allow[i].words())
-	}
-	allowed := strings.Join(clauses, "; ")
-	if allowed == "" {
-		allowed = "nothing"
-	}
-	return fmt.Sprintf("%s %s: allow %s", direction, c.Pod, allowed)
+	allowed := strings.Join(texts(c.Allow), "; ")
+	return fmt.Sprintf("%s %s: allow %s", direction, c.Pod, cmp.Or(allowed, "nothing"))
 }
 
-func (a *CutAllow) words() string {
-	s := "any"
-	if a.Proto != "" {
-		s = a.Proto
-	}
+// String is the clause in words.
+func (a CutAllow) String() string {
+	s := cmp.Or(a.Proto, "any")
 	switch {
 	case a.First == 0 && a.Last == 0:
 	case a.First == a.Last:
@@ -100,12 +81,13 @@ func (a *CutAllow) words() string {
 	if a.Peer == nil {
 		return s
 	}
-	peers := make([]string, 0, len(a.Peer))
-	for _, p := range a.Peer {
-		peers = append(peers, p.String())
+	return s + " with " + cmp.Or(strings.Join(texts(a.Peer), ","), "no peer")
+}
+
+func texts[T fmt.Stringer](list []T) []string {
+	out := make([]string, 0, len(list))
+	for _, x := range list {
+		out = append(out, x.String())
 	}
-	if len(peers) == 0 {
-		return s + " with no peer"
-	}
-	return s + " with " + strings.Join(peers, ",")
+	return out
 }

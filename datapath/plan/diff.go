@@ -2,13 +2,13 @@ package plan
 
 import (
 	"net/netip"
-	"reflect"
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Diff returns the changes from have to want. Origins are not compared. Both plans are
@@ -18,11 +18,7 @@ import (
 // in both Delete and Add, together with everything in want that depends on it.
 func Diff(have, want *Plan) Changes {
 	var c Changes
-	old := make(map[string]*Netns, len(have.Netns))
-	for i := range have.Netns {
-		old[have.Netns[i].Name] = &have.Netns[i]
-	}
-	kept := make(map[string]bool, len(old))
+	old, wanted := ordered.Index(have.Netns, netnsName), ordered.Index(want.Netns, netnsName)
 	for i := range want.Netns {
 		w := &want.Netns[i]
 		h := old[w.Name]
@@ -30,18 +26,19 @@ func Diff(have, want *Plan) Changes {
 			c.Create = append(c.Create, *w)
 			continue
 		}
-		kept[w.Name] = true
 		if e, changed := diffNetns(h, w); changed {
 			c.Edit = append(c.Edit, e)
 		}
 	}
 	for i := range have.Netns {
-		if name := have.Netns[i].Name; !kept[name] {
+		if name := have.Netns[i].Name; wanted[name] == nil {
 			c.Remove = append(c.Remove, name)
 		}
 	}
 	return c
 }
+
+func netnsName(n *Netns) string { return n.Name }
 
 func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	e = Edit{Netns: want.Name, Kind: want.Kind}
@@ -50,10 +47,10 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	// What depends on a recreated link disappears with the old one.
 	have = without(have, replaced)
 
-	diffList(have.Addrs, want.Addrs, addrKey, sameAddr, &e.Add.Addrs, &e.Change.Addrs, &e.Delete.Addrs)
+	diffList(have.Addrs, want.Addrs, func(a Addr) Addr { a.Origin = Origin{}; return a }, nil, &e.Add.Addrs, &e.Change.Addrs, &e.Delete.Addrs)
 	diffList(have.Routes, want.Routes, routeKey, sameRoute, &e.Add.Routes, &e.Change.Routes, &e.Delete.Routes)
-	diffList(have.Neighs, want.Neighs, neighKey, sameNeigh, &e.Add.Neighs, &e.Change.Neighs, &e.Delete.Neighs)
-	diffList(have.FDB, want.FDB, fdbKey, sameFDB, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
+	diffList(have.Neighs, want.Neighs, func(n Neigh) Neigh { n.MAC, n.Origin = MAC{}, Origin{}; return n }, sameNeigh, &e.Add.Neighs, &e.Change.Neighs, &e.Delete.Neighs)
+	diffList(have.FDB, want.FDB, func(f FDB) FDB { f.Origin = Origin{}; return f }, nil, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
 	diffList(have.Sysctls, want.Sysctls, func(s Sysctl) string { return s.Key },
 		func(a, b Sysctl) bool { return a == b }, &e.Add.Sysctls, &e.Change.Sysctls, &e.Delete.Sysctls)
 	diffList(have.Qdiscs, want.Qdiscs, func(q Qdisc) string { return q.Link }, sameQdisc,
@@ -102,18 +99,12 @@ func (e *Edit) filters() bool {
 }
 
 func (e *Edit) empty() bool {
-	return len(e.Tables) == 0 && len(e.NFT) == 0 && len(e.Sets) == 0 && len(e.Virtual) == 0 && e.Add.empty() && e.Change.empty() && e.Delete.empty()
+	return len(e.Tables)+len(e.NFT)+len(e.Sets)+len(e.Virtual) == 0 && e.Add.sizes() == sizes{} && e.Change.sizes() == sizes{} && e.Delete.sizes() == sizes{}
 }
 
-// empty reports whether nothing is listed in n, tables aside.
-func (n *Netns) empty() bool {
-	return len(n.Links) == 0 && len(n.Addrs) == 0 && len(n.Routes) == 0 && len(n.Neighs) == 0 &&
-		len(n.FDB) == 0 && len(n.Sysctls) == 0 && len(n.Qdiscs) == 0 && len(n.Sets) == 0 && len(n.Virtual) == 0 && len(n.Agents) == 0 && len(n.Execs) == 0
-}
-
-// diffList compares two lists by key. Items of want keep its order, deleted ones that
+// diffList compares two lists by key; same may be nil if the key is all there is. Items of want keep its order, deleted ones that
 // of have.
-func diffList[T any, K comparable](have, want []T, key func(T) K, same func(a, b T) bool, add, change, del *[]T) {
+func diffList[L ~[]T, T any, K comparable](have, want L, key func(T) K, same func(a, b T) bool, add, change, del *L) {
 	if len(have) == 0 {
 		*add = append(*add, want...)
 		return
@@ -130,7 +121,7 @@ func diffList[T any, K comparable](have, want []T, key func(T) K, same func(a, b
 		switch {
 		case !ok:
 			*add = append(*add, w)
-		case !same(h, w):
+		case same != nil && !same(h, w):
 			*change = append(*change, w)
 		}
 	}
@@ -185,13 +176,6 @@ func reject[T any](list []T, unwanted func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), unwanted)
 }
 
-type addrID struct {
-	link   string
-	prefix netip.Prefix
-}
-
-func addrKey(a Addr) addrID { return addrID{a.Link, a.Prefix} }
-
 type routeID struct {
 	to    netip.Prefix
 	local bool
@@ -201,35 +185,18 @@ type routeID struct {
 // so a route that moves to another link is changed, not added.
 func routeKey(r Route) routeID { return routeID{r.To.Masked(), r.Local} }
 
-type neighID struct {
-	link string
-	addr netip.Addr
-}
-
-func neighKey(n Neigh) neighID { return neighID{n.Link, n.Addr} }
-
-type fdbID struct {
-	link string
-	mac  [6]byte
-	dst  netip.Addr
-}
-
-func fdbKey(f FDB) fdbID { return fdbID{f.Link, f.MAC, f.Dst} }
-
 func sameLink(a, b Link) bool { a.Origin = b.Origin; return a == b }
-func sameAddr(a, b Addr) bool { return true }
 func sameRoute(a, b Route) bool {
 	return a.Via == b.Via && slices.Equal(a.More, b.More) && a.Dev == b.Dev && a.OnLink == b.OnLink
 }
 func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
-func sameFDB(a, b FDB) bool     { return true }
 
 func sameAgent(a, b Agent) bool {
 	return a.Node == b.Node && a.Health == b.Health && slices.Equal(a.Listen, b.Listen)
 }
 
 func sameExec(a, b Exec) bool {
-	return reflect.DeepEqual(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
+	return slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
 }
 
 // idle fills in the chains that are emptied while sets are recreated, and has them
@@ -254,21 +221,19 @@ func (e *Edit) idle(have, want []iptables.Table) {
 
 // reload adds the wanted version of a chain to the edit, unless it is already there.
 func (e *Edit) reload(want []iptables.Table, of iptables.Table, chain string) {
-	i := slices.IndexFunc(want, func(t iptables.Table) bool { return t.IPv6 == of.IPv6 && t.Name == of.Name })
-	if i < 0 {
-		return
-	}
+	same := func(ipv6 bool, name string) bool { return ipv6 == of.IPv6 && name == of.Name }
 	named := func(c iptables.Chain) bool { return c.Name == chain }
-	j := slices.IndexFunc(want[i].Chains, named)
-	if j < 0 {
+	i := slices.IndexFunc(want, func(t iptables.Table) bool { return same(t.IPv6, t.Name) })
+	if i < 0 || !slices.ContainsFunc(want[i].Chains, named) {
 		return
 	}
-	k := slices.IndexFunc(e.Tables, func(t iptables.Edit) bool { return t.IPv6 == of.IPv6 && t.Name == of.Name })
+	k := slices.IndexFunc(e.Tables, func(t iptables.Edit) bool { return same(t.IPv6, t.Name) })
 	if k < 0 {
+		k = len(e.Tables)
 		e.Tables = append(e.Tables, iptables.Edit{IPv6: of.IPv6, Name: of.Name})
-		k = len(e.Tables) - 1
 	}
 	if !slices.ContainsFunc(e.Tables[k].Set, named) {
+		j := slices.IndexFunc(want[i].Chains, named)
 		e.Tables[k].Set = append(e.Tables[k].Set, want[i].Chains[j])
 	}
 }

@@ -28,7 +28,7 @@ func pair() *Plan {
 		Addrs:   []Addr{{"cni0", prefix("10.244.1.1/24"), node}},
 		Routes:  []Route{{To: prefix("10.244.2.0/24"), Via: addr("10.244.2.0"), Dev: "flannel.1", OnLink: true, Origin: node}},
 		Neighs:  []Neigh{{"flannel.1", addr("10.244.2.0"), [6]byte{2, 0, 0, 0, 0, 2}, node}},
-		FDB:     []FDB{{"flannel.1", [6]byte{2, 0, 0, 0, 0, 2}, addr("192.168.0.2"), node}},
+		FDB:     []FDB{{"flannel.1", addr("192.168.0.2"), [6]byte{2, 0, 0, 0, 0, 2}, node}},
 		Sysctls: []Sysctl{{"net.ipv4.ip_forward", "1"}},
 		Tables: []iptables.Table{{Name: "nat", Chains: []iptables.Chain{
 			{Name: "PREROUTING", Policy: "ACCEPT", Rules: []iptables.Rule{{Target: iptables.Jump{Chain: "KUBE-SERVICES"}}}},

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Drift lists where the kernel deviates from the plan, one line per item: what is
@@ -14,7 +16,7 @@ import (
 //
 //	node.node1: nat KUBE-SVC-2IRACUALRELARSND: rule missing: -j … (web.hcl:40 service default/web)
 func Drift(have, want *Plan) []string {
-	d := &drift{have: byName(have), want: byName(want)}
+	d := &drift{have: ordered.Index(have.Netns, netnsName), want: ordered.Index(want.Netns, netnsName)}
 	c := Diff(have, want)
 	for i := range c.Create {
 		n := &c.Create[i]
@@ -32,14 +34,6 @@ func Drift(have, want *Plan) []string {
 type drift struct {
 	have, want map[string]*Netns
 	lines      []string
-}
-
-func byName(p *Plan) map[string]*Netns {
-	m := make(map[string]*Netns, len(p.Netns))
-	for i := range p.Netns {
-		m[p.Netns[i].Name] = &p.Netns[i]
-	}
-	return m
 }
 
 func (d *drift) note(netns string, o Origin, format string, args ...any) {
@@ -74,7 +68,8 @@ func (d *drift) edit(e *Edit) {
 	d.items(e.Netns, "changed", &e.Change)
 	d.items(e.Netns, "not in the plan", &e.Delete)
 	for i := range e.Sets {
-		d.members(e.Netns, &e.Sets[i])
+		s := &e.Sets[i]
+		noteElements(d, e.Netns, s.Origin, "set "+s.Name, "member", s.Add, s.Delete, func(x *ipset.Entry) string { return s.Type.Words(*x) })
 	}
 	for i := range e.Tables {
 		d.table(e.Netns, &e.Tables[i])
@@ -90,17 +85,18 @@ func (d *drift) edit(e *Edit) {
 // membersShown bounds the members of one set that Drift names.
 const membersShown = 10
 
-func (d *drift) members(netns string, e *ipset.Edit) {
+// noteElements notes what is missing in a set, and what the plan does not have.
+func noteElements[T any](d *drift, netns string, o Origin, set, noun string, add, del []T, words func(*T) string) {
 	for _, part := range []struct {
-		what    string
-		entries []ipset.Entry
-	}{{"missing", e.Add}, {"not in the plan", e.Delete}} {
-		for i, x := range part.entries {
+		what string
+		list []T
+	}{{"missing", add}, {"not in the plan", del}} {
+		for i := range part.list {
 			if i == membersShown {
-				d.note(netns, e.Origin, "set %s: %s more %s", e.Name, count(len(part.entries)-i, "member"), part.what)
+				d.note(netns, o, "%s: %s more %s", set, count(len(part.list)-i, noun), part.what)
 				break
 			}
-			d.note(netns, e.Origin, "set %s: member %s %s", e.Name, e.Type.Words(x), part.what)
+			d.note(netns, o, "%s: %s %s %s", set, noun, words(&part.list[i]), part.what)
 		}
 	}
 }
@@ -138,7 +134,7 @@ func linkChange(have *Netns, want Link) string {
 		}
 		differ("state", state(h.Down), state(want.Down))
 		differ("mtu", h.MTU, want.MTU)
-		differ("address", mac(h.MAC), mac(want.MAC))
+		differ("address", h.MAC, want.MAC)
 		differ("master", orNone(h.Master), orNone(want.Master))
 		differ("hairpin", h.Hairpin, want.Hairpin)
 	}
@@ -160,57 +156,51 @@ func orNone(s string) string {
 }
 
 func (d *drift) items(netns, what string, n *Netns) {
-	for _, a := range n.Addrs {
-		d.note(netns, a.Origin, "address %s dev %s %s", a.Prefix, a.Link, what)
-	}
-	for _, r := range n.Routes {
-		d.note(netns, r.Origin, "route %s %s", r.words(), what)
-	}
-	for _, x := range n.Neighs {
-		d.note(netns, x.Origin, "neighbour %s lladdr %s dev %s %s", x.Addr, mac(x.MAC), x.Link, what)
-	}
-	for _, f := range n.FDB {
-		d.note(netns, f.Origin, "FDB entry %s dev %s dst %s %s", mac(f.MAC), f.Link, f.Dst, what)
-	}
-	for _, s := range n.Sysctls {
-		d.note(netns, Origin{}, "sysctl %s=%s %s", s.Key, s.Value, what)
-	}
-	for i := range n.Qdiscs {
-		d.note(netns, n.Qdiscs[i].Origin, "qdisc %s %s", n.Qdiscs[i].words(), what)
-	}
-	for i := range n.Sets {
-		d.note(netns, n.Sets[i].Origin, "set %s (%s) %s", n.Sets[i].Name, n.Sets[i].Kind(), what)
-	}
-	for i := range n.Virtual {
-		d.note(netns, n.Virtual[i].Origin, "virtual server %s %s", n.Virtual[i].Words(), what)
-	}
-	for _, a := range n.Agents {
-		d.note(netns, a.Origin, "agent %s %s", a.words(), what)
-	}
-	for _, x := range n.Execs {
-		d.note(netns, x.Origin, "program %s %s", x.Name, what)
+	noteEach(d, netns, what, n.Addrs, func(a *Addr) (Origin, string) { return a.Origin, fmt.Sprintf("address %s dev %s", a.Prefix, a.Link) })
+	noteEach(d, netns, what, n.Routes, func(r *Route) (Origin, string) { return r.Origin, "route " + r.words() })
+	noteEach(d, netns, what, n.Neighs, func(x *Neigh) (Origin, string) {
+		return x.Origin, fmt.Sprintf("neighbour %s lladdr %s dev %s", x.Addr, x.MAC, x.Link)
+	})
+	noteEach(d, netns, what, n.FDB, func(f *FDB) (Origin, string) {
+		return f.Origin, fmt.Sprintf("FDB entry %s dev %s dst %s", f.MAC, f.Link, f.Dst)
+	})
+	noteEach(d, netns, what, n.Sysctls, func(s *Sysctl) (Origin, string) { return Origin{}, fmt.Sprintf("sysctl %s=%s", s.Key, s.Value) })
+	noteEach(d, netns, what, n.Qdiscs, func(q *Qdisc) (Origin, string) { return q.Origin, "qdisc " + q.words() })
+	noteEach(d, netns, what, n.Sets, func(s *ipset.Set) (Origin, string) { return s.Origin, fmt.Sprintf("set %s (%s)", s.Name, s.Kind()) })
+	noteEach(d, netns, what, n.Virtual, func(v *ipvs.Server) (Origin, string) { return v.Origin, "virtual server " + v.Words() })
+	noteEach(d, netns, what, n.Agents, func(a *Agent) (Origin, string) { return a.Origin, "agent " + a.words() })
+	noteEach(d, netns, what, n.Execs, func(x *Exec) (Origin, string) { return x.Origin, "program " + x.Name })
+}
+
+// noteEach notes what is wrong with each of some items, which describe tells.
+func noteEach[T any](d *drift, netns, what string, list []T, describe func(*T) (Origin, string)) {
+	for i := range list {
+		o, item := describe(&list[i])
+		d.note(netns, o, "%s %s", item, what)
 	}
 }
 
 func (d *drift) table(netns string, e *iptables.Edit) {
-	have := chainOf(d.have[netns], e)
-	want := chainOf(d.want[netns], e)
+	chains := func(n *Netns) map[string]*iptables.Chain {
+		for _, t := range n.Tables {
+			if t.IPv6 == e.IPv6 && t.Name == e.Name {
+				return ordered.Index(t.Chains, func(c *iptables.Chain) string { return c.Name })
+			}
+		}
+		return nil
+	}
+	have, want := chains(d.have[netns]), chains(d.want[netns])
 	for _, c := range e.Set {
 		place := tableName(e) + " " + c.Name
-		h, w := have[c.Name], want[c.Name]
-		if h == nil && c.Policy == "" {
+		if have[c.Name] == nil && c.Policy == "" {
 			d.note(netns, Origin{}, "%s: chain missing", place)
 		}
-		if h == nil {
-			h = &iptables.Chain{Policy: c.Policy}
-		}
-		if w == nil {
-			w = &iptables.Chain{Policy: c.Policy}
-		}
+		empty := &iptables.Chain{Policy: c.Policy}
+		h, w := cmp.Or(have[c.Name], empty), cmp.Or(want[c.Name], empty)
 		if h.Policy != w.Policy {
 			d.note(netns, Origin{}, "%s: policy is %s, want %s", place, h.Policy, w.Policy)
 		}
-		d.rules(netns, place, h.Rules, w.Rules)
+		noteRules(d, netns, place, h.Rules, w.Rules, func(r *iptables.Rule) (string, Origin) { return r.Save(), r.Origin })
 	}
 	for _, name := range e.Delete {
 		d.note(netns, Origin{}, "%s %s: chain not in the plan", tableName(e), name)
@@ -224,48 +214,37 @@ func tableName(e *iptables.Edit) string {
 	return e.Name
 }
 
-func chainOf(n *Netns, e *iptables.Edit) map[string]*iptables.Chain {
-	m := map[string]*iptables.Chain{}
-	for i := range n.Tables {
-		t := &n.Tables[i]
-		if t.IPv6 != e.IPv6 || t.Name != e.Name {
-			continue
-		}
-		for j := range t.Chains {
-			m[t.Chains[j].Name] = &t.Chains[j]
-		}
-	}
-	return m
-}
-
-// rules compares two rule lists as multisets; when they hold the same rules, only
+// noteRules compares two lists of rules as multisets; when they hold the same rules, only
 // the order differs.
-func (d *drift) rules(netns, place string, have, want []iptables.Rule) {
+func noteRules[R any](d *drift, netns, place string, have, want []R, written func(*R) (string, Origin)) {
 	there := map[string]int{}
 	for i := range have {
-		there[have[i].Save()]++
+		text, _ := written(&have[i])
+		there[text]++
 	}
 	before := len(d.lines)
 	for i := range want {
-		text := want[i].Save()
+		text, o := written(&want[i])
 		if there[text] > 0 {
 			there[text]--
 			continue
 		}
-		d.note(netns, want[i].Origin, "%s: rule missing: %s", place, text)
+		d.note(netns, o, "%s: rule missing: %s", place, text)
 	}
 	for i := range have {
-		if text := have[i].Save(); there[text] > 0 {
+		if text, _ := written(&have[i]); there[text] > 0 {
 			there[text]--
 			d.note(netns, Origin{}, "%s: rule not in the plan: %s", place, text)
 		}
 	}
-	if len(d.lines) == before && len(want) > 0 && len(have) > 0 {
-		for i := range min(len(have), len(want)) {
-			if !iptables.SameRule(have[i], want[i]) {
-				d.note(netns, want[i].Origin, "%s: rules out of order from number %d: %s", place, i+1, want[i].Save())
-				return
-			}
+	if len(d.lines) > before {
+		return
+	}
+	for i := range min(len(have), len(want)) {
+		is, _ := written(&have[i])
+		if text, o := written(&want[i]); is != text {
+			d.note(netns, o, "%s: rules out of order from number %d: %s", place, i+1, text)
+			return
 		}
 	}
 }
@@ -288,9 +267,18 @@ func (d *drift) nft(netns string, e *nft.Edit) {
 		d.note(netns, Origin{}, "%s: %s %s (%s) not in the plan", place, e.DeleteSets[i].Word(), e.DeleteSets[i].Name, e.DeleteSets[i].Spec())
 	}
 	for i := range e.Elements {
-		d.nftElements(netns, place, &e.Elements[i])
+		x := &e.Elements[i]
+		noteElements(d, netns, x.Set.Origin, place+": "+x.Set.Word()+" "+x.Set.Name, "element", x.Add, x.Delete, x.Set.Words)
 	}
-	have, want := nftChains(d.have[netns], e), nftChains(d.want[netns], e)
+	chains := func(n *Netns) map[string]*nft.Chain {
+		for _, t := range n.NFT {
+			if t.Family == e.Family && t.Name == e.Name {
+				return ordered.Index(t.Chains, func(c *nft.Chain) string { return c.Name })
+			}
+		}
+		return nil
+	}
+	have, want := chains(d.have[netns]), chains(d.want[netns])
 	for i := range e.Chains {
 		w := &e.Chains[i]
 		h := have[w.Name]
@@ -300,74 +288,10 @@ func (d *drift) nft(netns string, e *nft.Edit) {
 		} else if h.IsBase() && h.Spec() != w.Spec() {
 			d.note(netns, Origin{}, "%s %s: is %s want %s", place, w.Name, h.Spec(), w.Spec())
 		}
-		if full := want[w.Name]; full != nil {
-			w = full
-		}
-		d.nftRules(netns, place+" "+w.Name, h.Rules, w.Rules)
+		w = cmp.Or(want[w.Name], w)
+		noteRules(d, netns, place+" "+w.Name, h.Rules, w.Rules, func(r *nft.Rule) (string, Origin) { return r.Words(), r.Origin })
 	}
 	for _, name := range e.DeleteChains {
 		d.note(netns, Origin{}, "%s %s: chain not in the plan", place, name)
-	}
-}
-
-func nftChains(n *Netns, e *nft.Edit) map[string]*nft.Chain {
-	m := map[string]*nft.Chain{}
-	for i := range n.NFT {
-		t := &n.NFT[i]
-		if t.Family != e.Family || t.Name != e.Name {
-			continue
-		}
-		for j := range t.Chains {
-			m[t.Chains[j].Name] = &t.Chains[j]
-		}
-	}
-	return m
-}
-
-func (d *drift) nftElements(netns, place string, x *nft.SetEdit) {
-	for _, part := range []struct {
-		what string
-		list []nft.Element
-	}{{"missing", x.Add}, {"not in the plan", x.Delete}} {
-		for i := range part.list {
-			if i == membersShown {
-				d.note(netns, x.Set.Origin, "%s: %s %s: %s more %s", place, x.Set.Word(), x.Set.Name, count(len(part.list)-i, "element"), part.what)
-				break
-			}
-			d.note(netns, x.Set.Origin, "%s: %s %s: element %s %s", place, x.Set.Word(), x.Set.Name, x.Set.Words(&part.list[i]), part.what)
-		}
-	}
-}
-
-// nftRules compares two lists of rules as multisets; when they hold the same rules, only
-// the order differs.
-func (d *drift) nftRules(netns, place string, have, want []nft.Rule) {
-	there := map[string]int{}
-	for i := range have {
-		there[have[i].Words()]++
-	}
-	before := len(d.lines)
-	for i := range want {
-		words := want[i].Words()
-		if there[words] > 0 {
-			there[words]--
-			continue
-		}
-		d.note(netns, want[i].Origin, "%s: rule missing: %s", place, words)
-	}
-	for i := range have {
-		if words := have[i].Words(); there[words] > 0 {
-			there[words]--
-			d.note(netns, Origin{}, "%s: rule not in the plan: %s", place, words)
-		}
-	}
-	if len(d.lines) > before {
-		return
-	}
-	for i := range min(len(have), len(want)) {
-		if have[i].Words() != want[i].Words() {
-			d.note(netns, want[i].Origin, "%s: rules out of order from number %d: %s", place, i+1, want[i].Words())
-			return
-		}
 	}
 }

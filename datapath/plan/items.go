@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 
@@ -77,12 +76,11 @@ func (l *Link) attrs() string {
 		s += fmt.Sprintf(" mtu %d", l.MTU)
 	}
 	if l.MAC != ([6]byte{}) {
-		s += " address " + mac(l.MAC)
+		s += " address " + l.MAC.String()
 	}
 	return s
 }
 
-// typeAttrs are the attributes of the link's type.
 func (l *Link) typeAttrs() string {
 	if l.Type != VXLAN {
 		return ""
@@ -141,16 +139,16 @@ func (x *Neigh) write(w *textWriter, s *Step) {
 		return
 	}
 	w.from(x.Origin)
-	w.linef("ip -n %s neigh %s %s lladdr %s dev %s nud permanent", s.Netns, s.Verb.ip(), x.Addr, mac(x.MAC), x.Link)
+	w.linef("ip -n %s neigh %s %s lladdr %s dev %s nud permanent", s.Netns, s.Verb.ip(), x.Addr, x.MAC, x.Link)
 }
 
 func (f *FDB) write(w *textWriter, s *Step) {
 	if s.Verb == Delete {
-		w.linef("bridge -n %s fdb delete %s dev %s dst %s self permanent", s.Netns, mac(f.MAC), f.Link, f.Dst)
+		w.linef("bridge -n %s fdb delete %s dev %s dst %s self permanent", s.Netns, f.MAC, f.Link, f.Dst)
 		return
 	}
 	w.from(f.Origin)
-	w.linef("bridge -n %s fdb append %s dev %s dst %s self permanent", s.Netns, mac(f.MAC), f.Link, f.Dst)
+	w.linef("bridge -n %s fdb append %s dev %s dst %s self permanent", s.Netns, f.MAC, f.Link, f.Dst)
 }
 
 func (r *Route) write(w *textWriter, s *Step) {
@@ -228,7 +226,7 @@ func (edits TableEdits) write(w *textWriter, s *Step) {
 }
 
 func (list SetCommands) write(w *textWriter, _ *Step) {
-	w.input("ipset restore", func() {
+	w.feed("ip netns exec %s ipset restore <<'EOF'", func() {
 		for i := range list {
 			if c := &list[i]; c.Verb == "create" || c.Verb == "add" {
 				w.from(c.Set.Origin)
@@ -239,7 +237,8 @@ func (list SetCommands) write(w *textWriter, _ *Step) {
 }
 
 func (list VirtualCommands) write(w *textWriter, _ *Step) {
-	w.inputUncommented("ipvsadm -R", func() {
+	// ipvsadm takes no comments.
+	w.feed("sed '/^#/d' <<'EOF' | ip netns exec %s ipvsadm -R", func() {
 		for i := range list {
 			if list[i].Verb != "-D" {
 				w.from(list[i].Server.Origin)
@@ -250,7 +249,7 @@ func (list VirtualCommands) write(w *textWriter, _ *Step) {
 }
 
 func (edits NFTEdits) write(w *textWriter, _ *Step) {
-	w.input("nft -f -", func() {
+	w.feed("ip netns exec %s nft -f - <<'EOF'", func() {
 		for i := range edits {
 			w.b = edits[i].AppendText(w.b, !w.bare)
 		}
@@ -314,17 +313,9 @@ func (r Route) words() string {
 }
 
 func (s *UDPService) words() string {
-	var to, from []string
-	for _, a := range s.To {
-		to = append(to, a.String())
-	}
+	to := texts(s.To)
 	if s.NodePort != 0 {
 		to = append(to, fmt.Sprintf("node port %d", s.NodePort))
 	}
-	for _, a := range s.Endpoints {
-		from = append(from, a.String())
-	}
-	return strings.Join(to, ", ") + " is served by " + strings.Join(from, ", ")
+	return strings.Join(to, ", ") + " is served by " + strings.Join(texts(s.Endpoints), ", ")
 }
-
-func mac(m [6]byte) string { return net.HardwareAddr(m[:]).String() }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"net"
 	"net/netip"
 	"strings"
 	"time"
@@ -36,25 +37,25 @@ type Plan struct {
 // Netns is the desired state of one network namespace. Its lists are in
 // canonical order (see Sort); Links in the order in which they must be created.
 type Netns struct {
-	Name    string // underlay, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
-	Kind    Kind
-	IPv6    bool // off: the namespace has IPv6 disabled
-	Links   []Link
-	Addrs   []Addr
-	Routes  []Route
-	Neighs  []Neigh
-	FDB     []FDB
-	Sysctls []Sysctl
-	Qdiscs  []Qdisc
-	Sets    []ipset.Set
-	Tables  []iptables.Table
-	NFT     []nft.Table
-	Virtual []ipvs.Server
-	UDP     []UDPService
-	Cut     []Cut // in the order of pod and direction
-	Agents  []Agent
-	Execs   []Exec
-	Origin  Origin
+	Name    string           `json:"name"` // underlay, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
+	Kind    Kind             `json:"kind"`
+	IPv6    bool             `json:"ipv6"` // off: the namespace has IPv6 disabled
+	Origin  Origin           `json:"origin,omitzero"`
+	Links   []Link           `json:"links,omitempty"`
+	Addrs   []Addr           `json:"addresses,omitempty"`
+	Routes  []Route          `json:"routes,omitempty"`
+	Neighs  []Neigh          `json:"neighbours,omitempty"`
+	FDB     []FDB            `json:"fdb,omitempty"`
+	Sysctls Sysctls          `json:"sysctls,omitempty"`
+	Qdiscs  []Qdisc          `json:"qdiscs,omitempty"`
+	Sets    []ipset.Set      `json:"sets,omitempty"`
+	Tables  []iptables.Table `json:"tables,omitempty"`
+	NFT     []nft.Table      `json:"nftables,omitempty"`
+	Virtual []ipvs.Server    `json:"virtualServers,omitempty"`
+	UDP     []UDPService     `json:"udp,omitempty"`
+	Cut     []Cut            `json:"cut,omitempty"` // in the order of pod and direction
+	Agents  []Agent          `json:"agents,omitempty"`
+	Execs   []Exec           `json:"programs,omitempty"`
 }
 
 // LinkType is a kind of network device, as ip link names it.
@@ -72,76 +73,84 @@ const (
 // Link is a network device. The loopback device is not listed: it is up in
 // every namespace. Every link of a plan is up and has one queue.
 type Link struct {
-	Name    string
-	Type    LinkType
-	MTU     int
-	MAC     [6]byte
-	Master  string // name of the bridge in the same namespace; empty: none
-	Hairpin bool   // bridge port may send frames back out of the port they arrived on
-	Down    bool   // only in links read from the kernel: those of a plan are up
+	Name    string   `json:"name"`
+	Type    LinkType `json:"type"`
+	MTU     int      `json:"mtu"`
+	MAC     MAC      `json:"mac,omitzero"`
+	Master  string   `json:"master,omitempty"`  // name of the bridge in the same namespace; empty: none
+	Hairpin bool     `json:"hairpin,omitempty"` // bridge port may send frames back out of the port they arrived on
+	Down    bool     `json:"-"`                 // only in links read from the kernel: those of a plan are up
 	// Peer is the other end of a veth. Both ends are listed, each in its own namespace,
 	// and refer to each other.
-	Peer   Peer
-	VXLAN  VXLANAttrs
-	Origin Origin
+	Peer   Peer       `json:"peer,omitzero"`
+	VXLAN  VXLANAttrs `json:"vxlan,omitzero"`
+	Origin Origin     `json:"origin,omitzero"`
 }
+
+// MAC is an Ethernet address.
+type MAC [6]byte
+
+func (m MAC) String() string { return net.HardwareAddr(m[:]).String() }
+
+// MarshalText returns the address as String does.
+func (m MAC) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // Peer names the other end of a veth pair.
 type Peer struct {
-	Netns string
-	Link  string
+	Netns string `json:"netns"`
+	Link  string `json:"link"`
 }
 
 // VXLANAttrs are the attributes of a vxlan link.
 type VXLANAttrs struct {
-	ID       int
-	Port     int // UDP destination port
-	Local    netip.Addr
-	Dev      string
-	Learning bool
+	ID       int        `json:"id"`
+	Port     int        `json:"port"` // UDP destination port
+	Local    netip.Addr `json:"local"`
+	Dev      string     `json:"dev"`
+	Learning bool       `json:"learning"`
 }
 
 // Addr is an address on a link. An address with the full prefix length is written
 // without broadcast. IPv6 addresses are added without duplicate address detection, so
 // that they are usable immediately: the plan has no duplicates.
 type Addr struct {
-	Link   string
-	Prefix netip.Prefix // address and prefix length, not masked
-	Origin Origin
+	Link   string       `json:"dev"`
+	Prefix netip.Prefix `json:"address"` // address and prefix length, not masked
+	Origin Origin       `json:"origin,omitzero"`
 }
 
 // Route is a route of the main table, at most one per destination. Routes that the
 // kernel adds with an address are not listed.
 type Route struct {
-	To  netip.Prefix // 0.0.0.0/0: default
-	Via netip.Addr   // invalid: none
+	Dev string       `json:"dev,omitempty"`
+	To  netip.Prefix `json:"to"`           // 0.0.0.0/0: default
+	Via netip.Addr   `json:"via,omitzero"` // invalid: none
 	// More are further next hops on the same link: connections are spread evenly
 	// over Via and them.
-	More   []netip.Addr
-	Dev    string
-	OnLink bool
+	More   []netip.Addr `json:"more,omitempty"`
+	OnLink bool         `json:"onlink,omitempty"`
 	// Local makes the destination a local address of the namespace without assigning it
 	// to a device (ip route add local … dev lo, in the table local). Dev is lo.
-	Local bool
+	Local bool `json:"local,omitempty"`
 	// Scope link when Via is invalid, else global.
-	Origin Origin
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Neigh is a permanent neighbour entry.
 type Neigh struct {
-	Link   string
-	Addr   netip.Addr
-	MAC    [6]byte
-	Origin Origin
+	Link   string     `json:"dev"`
+	Addr   netip.Addr `json:"address"`
+	MAC    MAC        `json:"mac"`
+	Origin Origin     `json:"origin,omitzero"`
 }
 
 // FDB is a permanent forwarding entry of a vxlan link: frames for MAC go to the
 // VTEP at Dst.
 type FDB struct {
-	Link   string
-	MAC    [6]byte
-	Dst    netip.Addr
-	Origin Origin
+	Link   string     `json:"dev"`
+	Dst    netip.Addr `json:"to"`
+	MAC    MAC        `json:"mac"`
+	Origin Origin     `json:"origin,omitzero"`
 }
 
 // Qdisc is what a link does to outgoing packets: netem for delay, jitter and loss
@@ -168,21 +177,21 @@ func (s Sysctl) OfIPVS() bool { return strings.HasPrefix(s.Key, "net.ipv4.vs.") 
 // Agent is a set of sockets in a namespace that answer on all its addresses, with their
 // own name and the client address that they saw.
 type Agent struct {
-	Name   string // web-0, laptop; outside the namespace default: db/web-0
-	Node   string // the node that it runs on; empty for clients
-	Listen []Listen
+	Name   string   `json:"name"`           // web-0, laptop; outside the namespace default: db/web-0
+	Node   string   `json:"node,omitempty"` // the node that it runs on; empty for clients
+	Listen []Listen `json:"listen"`
 	// Health makes the agent answer as a health check node port does, over HTTP on
 	// its only socket.
-	Health Health
-	Origin Origin
+	Health Health `json:"health,omitzero"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Health is the answer of a health check node port: 200 when LocalEndpoints is not 0,
 // else 503 (kubernetes pkg/proxy/healthcheck). The zero Health means an ordinary agent.
 type Health struct {
-	Namespace      string
-	Service        string
-	LocalEndpoints int
+	Namespace      string `json:"namespace"`
+	Service        string `json:"service"`
+	LocalEndpoints int    `json:"localEndpoints"`
 }
 
 // Listen is one listening socket of an agent.
@@ -201,19 +210,19 @@ type Listen struct {
 // The kernel holds nothing from which it could be read back, so plans are compared
 // without it.
 type UDPService struct {
-	IPv6     bool
-	To       []netip.AddrPort // cluster IP, load balancer and external addresses
-	NodePort uint16           // 0: none
+	IPv6     bool             `json:"-"`
+	To       []netip.AddrPort `json:"to"`                 // cluster IP, load balancer and external addresses
+	NodePort uint16           `json:"nodePort,omitempty"` // 0: none
 	// Endpoints are all serving ones, regardless of traffic policies and topology.
 	// There is at least one.
-	Endpoints []netip.AddrPort
-	Origin    Origin
+	Endpoints []netip.AddrPort `json:"endpoints"`
+	Origin    Origin           `json:"origin,omitzero"`
 }
 
 // Exec is a program that runs in the namespace as long as the lab does.
 type Exec struct {
-	Name   string
-	Argv   []string
-	Env    []string // KEY=value, sorted
-	Origin Origin
+	Name   string   `json:"name"`
+	Argv   []string `json:"argv"`
+	Env    []string `json:"env,omitempty"` // KEY=value, sorted
+	Origin Origin   `json:"origin,omitzero"`
 }

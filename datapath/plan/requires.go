@@ -8,7 +8,14 @@ import (
 
 // Requires returns the features that the plan needs, in the order of AllFeatures.
 // It depends on the plan alone, never on the machine.
-func Requires(p *Plan) []Feature { return inOrder(needs(p)) }
+func Requires(p *Plan) []Feature {
+	set := needed{}
+	for i := range p.Netns {
+		set.add(FeatureNetNS)
+		p.Netns[i].requires(set)
+	}
+	return inOrder(set)
+}
 
 // Requires returns the features that the changes need, as Requires does for a plan:
 // those of what is new.
@@ -22,7 +29,7 @@ func (c Changes) Requires() []Feature {
 		n.Qdiscs = append(append([]Qdisc{}, e.Add.Qdiscs...), e.Change.Qdiscs...)
 		n.Sets = append(append([]ipset.Set{}, e.Add.Sets...), e.Change.Sets...)
 		for _, s := range e.Sets {
-			n.Sets = append(n.Sets, ipset.Set{Name: s.Name, Type: s.Type, Origin: s.Origin})
+			n.Sets = append(n.Sets, s.Set)
 		}
 		for _, v := range e.Virtual {
 			n.Virtual = append(n.Virtual[:len(n.Virtual):len(n.Virtual)], v.Server)
@@ -33,7 +40,11 @@ func (c Changes) Requires() []Feature {
 		}
 		n.NFT = nil
 		for i := range e.NFT {
-			n.NFT = append(n.NFT, changedNFT(&e.NFT[i]))
+			t := e.NFT[i].Table
+			for _, x := range e.NFT[i].Elements {
+				t.Sets = append(t.Sets[:len(t.Sets):len(t.Sets)], x.Set)
+			}
+			n.NFT = append(n.NFT, t)
 		}
 		p.Netns = append(p.Netns, n)
 	}
@@ -44,15 +55,6 @@ func (c Changes) Requires() []Feature {
 type needed map[Feature]bool
 
 func (n needed) add(f Feature) { n[f] = true }
-
-func needs(p *Plan) needed {
-	set := needed{}
-	for i := range p.Netns {
-		set.add(FeatureNetNS)
-		p.Netns[i].requires(set)
-	}
-	return set
-}
 
 func (n *Netns) requires(set needed) {
 	for _, l := range n.Links {
@@ -200,7 +202,8 @@ func requiresNFT(set needed, x nft.Expr) {
 		set.add(FeatureConntrack)
 		set.add(FeatureNFTCT)
 	}
-	for _, f := range nft.FieldsOf(x) {
+	fields, _ := nft.LookedUp(x)
+	for _, f := range fields {
 		switch {
 		case f == nft.FibSrcType || f == nft.FibDstType:
 			set.add(FeatureNFTFib)
@@ -210,14 +213,4 @@ func requiresNFT(set needed, x nft.Expr) {
 			set.add(FeatureNFTNumgen)
 		}
 	}
-}
-
-// changedNFT is the part of the table that the edit creates, for what it needs of the
-// kernel.
-func changedNFT(e *nft.Edit) nft.Table {
-	t := nft.Table{Family: e.Family, Name: e.Name, Sets: e.Sets, Chains: e.Chains, Origin: e.Origin}
-	for i := range e.Elements {
-		t.Sets = append(t.Sets[:len(t.Sets):len(t.Sets)], e.Elements[i].Set)
-	}
-	return t
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Sort brings the plan into canonical order: the underlay, then nodes, clients and
@@ -32,7 +33,7 @@ func (n *Netns) Sort() {
 		return cmp.Or(n.compareLinks(a.Link, b.Link), comparePrefix(a.Prefix, b.Prefix))
 	})
 	slices.SortStableFunc(n.Routes, func(a, b Route) int {
-		return cmp.Or(compareBool(a.Local, b.Local), comparePrefix(a.To, b.To), cmp.Compare(a.Dev, b.Dev))
+		return cmp.Or(ordered.Bools(a.Local, b.Local), comparePrefix(a.To, b.To), cmp.Compare(a.Dev, b.Dev))
 	})
 	slices.SortStableFunc(n.Neighs, func(a, b Neigh) int {
 		return cmp.Or(n.compareLinks(a.Link, b.Link), a.Addr.Compare(b.Addr))
@@ -47,7 +48,7 @@ func (n *Netns) Sort() {
 	nft.Sort(n.NFT)
 	ipvs.Sort(n.Virtual)
 	slices.SortStableFunc(n.Cut, func(a, b Cut) int {
-		return cmp.Or(a.Pod.Compare(b.Pod), compareBool(a.Ingress, b.Ingress))
+		return cmp.Or(a.Pod.Compare(b.Pod), ordered.Bools(a.Ingress, b.Ingress))
 	})
 	slices.SortStableFunc(n.Agents, func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(n.Execs, func(a, b Exec) int { return cmp.Compare(a.Name, b.Name) })
@@ -66,15 +67,4 @@ func (n *Netns) compareLinks(a, b string) int {
 
 func comparePrefix(a, b netip.Prefix) int {
 	return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
 }

@@ -18,7 +18,7 @@ func (p *Plan) Steps() []Step { return Diff(&Plan{}, p).Steps() }
 func (c Changes) Steps() []Step {
 	l := newStepList(c)
 	for i := range c.Edit {
-		l.at(c.Edit[i].Netns)
+		l.netns = c.Edit[i].Netns
 		for _, x := range c.Edit[i].replaced() {
 			if !l.goesAlong(x) {
 				l.add(Delete, x)
@@ -41,7 +41,7 @@ func (c Changes) Steps() []Step {
 		l.remove(&c.Edit[i])
 	}
 	for _, name := range c.Remove {
-		l.at(name)
+		l.netns = name
 		l.add(Delete, &Removal{Ends: l.follow[name]})
 	}
 	steps := append(l.steps, l.last...)
@@ -99,39 +99,33 @@ func (l *stepList) register(netns string, links []Link, reached map[string]bool)
 	}
 }
 
-func (l *stepList) at(netns string) { l.netns = netns }
-
 func (l *stepList) add(v Verb, item Item) {
 	l.steps = append(l.steps, Step{Netns: l.netns, Verb: v, Item: item})
 }
 
 // create creates a namespace with everything in it.
 func (l *stepList) create(n *Netns) {
-	l.at(n.Name)
+	l.netns = n.Name
 	sysctls := placesOf(n.Sysctls)
 	l.add(Add, n)
-	l.sysctls(sysctls.netns)
+	addList(l, Change, sysctls.netns)
 	l.addLinks(n.Links)
 	l.addItems(n, &Netns{})
-	l.sysctls(sysctls.link)
+	addList(l, Change, sysctls.link)
 	l.occupants(Add, n)
-	l.sets(ipset.Create(nil, n.Sets))
-	if edits := iptables.Create(n.Tables); len(edits) > 0 {
-		l.add(Add, TableEdits(edits))
-	}
-	if edits := nft.Create(n.NFT); len(edits) > 0 {
-		l.add(Add, NFTEdits(edits))
-	}
-	l.virtual(ipvs.Create(nil, n.Virtual))
-	l.sysctls(sysctls.ipvs)
+	addList(l, Change, SetCommands(ipset.Create(nil, n.Sets)))
+	addList(l, Add, TableEdits(iptables.Create(n.Tables)))
+	addList(l, Add, NFTEdits(nft.Create(n.NFT)))
+	addList(l, Change, VirtualCommands(ipvs.Create(nil, n.Virtual)))
+	addList(l, Change, sysctls.ipvs)
 	l.conntrack(n.UDP, n.Cut)
 }
 
 // edit adds and changes items of a namespace that stays.
 func (l *stepList) edit(e *Edit) {
-	l.at(e.Netns)
+	l.netns = e.Netns
 	sysctls := placesOf(e.Add.Sysctls, e.Change.Sysctls)
-	l.sysctls(sysctls.netns)
+	addList(l, Change, sysctls.netns)
 	l.addLinks(e.Add.Links)
 	for i := range e.Change.Links {
 		x := &e.Change.Links[i]
@@ -140,7 +134,7 @@ func (l *stepList) edit(e *Edit) {
 		l.add(Change, &LinkChange{Link: x, Release: release})
 	}
 	l.addItems(&e.Add, &e.Change)
-	l.sysctls(sysctls.link)
+	addList(l, Change, sysctls.link)
 	l.occupants(Delete, &e.Delete)
 	l.occupants(Change, &e.Change)
 	l.occupants(Add, &e.Add)
@@ -153,23 +147,19 @@ func (l *stepList) edit(e *Edit) {
 	for i := range e.Sets {
 		sets = e.Sets[i].Commands(sets, "add", e.Sets[i].Add)
 	}
-	l.sets(sets)
-	if len(e.Tables) > 0 {
-		l.add(Change, TableEdits(e.Tables))
-	}
-	if len(e.NFT) > 0 {
-		l.add(Change, NFTEdits(e.NFT))
-	}
+	addList(l, Change, SetCommands(sets))
+	addList(l, Change, TableEdits(e.Tables))
+	addList(l, Change, NFTEdits(e.NFT))
 }
 
 // finish does what has to wait for the rules of the edit to be in force.
 func (l *stepList) finish(e *Edit) {
-	l.at(e.Netns)
+	l.netns = e.Netns
 	var sets []ipset.Command
 	for i := range e.Sets {
 		sets = e.Sets[i].Commands(sets, "del", e.Sets[i].Delete)
 	}
-	l.sets(ipset.Destroy(sets, e.Delete.Sets))
+	addList(l, Change, SetCommands(ipset.Destroy(sets, e.Delete.Sets)))
 	virtual := ipvs.Create(nil, e.Add.Virtual)
 	for i := range e.Virtual {
 		virtual = e.Virtual[i].Commands(virtual)
@@ -177,15 +167,15 @@ func (l *stepList) finish(e *Edit) {
 	for i := range e.Delete.Virtual {
 		virtual = append(virtual, ipvs.Command{Verb: "-D", Server: &e.Delete.Virtual[i], Real: nil})
 	}
-	l.virtual(virtual)
-	l.sysctls(placesOf(e.Add.Sysctls, e.Change.Sysctls).ipvs)
+	addList(l, Change, VirtualCommands(virtual))
+	addList(l, Change, placesOf(e.Add.Sysctls, e.Change.Sysctls).ipvs)
 	l.conntrack(e.UDP, e.Cut)
 }
 
 // remove removes what an edit deletes, in reverse order of creation. Deleting a link
 // also removes what depends on it.
 func (l *stepList) remove(e *Edit) {
-	l.at(e.Netns)
+	l.netns = e.Netns
 	d := &e.Delete
 	gone := make(map[string]bool, len(d.Links))
 	for i := range d.Links {
@@ -261,13 +251,21 @@ func (l *stepList) addItems(add, change *Netns) {
 	addEach(l, Change, change.Qdiscs)
 }
 
-// addEach adds a step for each item of a list.
 func addEach[T any, P interface {
 	*T
 	Item
 }](l *stepList, v Verb, list []T) {
 	for i := range list {
 		l.add(v, P(&list[i]))
+	}
+}
+
+func addList[L interface {
+	~[]E
+	Item
+}, E any](l *stepList, v Verb, list L) {
+	if len(list) > 0 {
+		l.add(v, list)
 	}
 }
 
@@ -292,27 +290,9 @@ func placesOf(lists ...[]Sysctl) (p places) {
 	return p
 }
 
-func (l *stepList) sysctls(list Sysctls) {
-	if len(list) > 0 {
-		l.add(Change, list)
-	}
-}
-
 func (l *stepList) occupants(v Verb, n *Netns) {
 	if len(n.Agents)+len(n.Execs) > 0 {
 		l.add(v, &Occupants{IPv6: n.IPv6, Agents: n.Agents, Execs: n.Execs})
-	}
-}
-
-func (l *stepList) sets(list SetCommands) {
-	if len(list) > 0 {
-		l.add(Change, list)
-	}
-}
-
-func (l *stepList) virtual(list VirtualCommands) {
-	if len(list) > 0 {
-		l.add(Change, list)
 	}
 }
 

@@ -24,43 +24,44 @@ func (c Changes) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
+// nouns name what is counted, in the order in which it is listed.
+var nouns = [...]string{"link", "address", "route", "neighbour", "FDB entry", "sysctl", "qdisc", "set", "chain", "virtual server", "agent", "program"}
+
+// sizes are the numbers of these.
+type sizes [len(nouns)]int
+
+// sizes counts what is listed in n, tables aside.
+func (n *Netns) sizes() sizes {
+	return sizes{len(n.Links), len(n.Addrs), len(n.Routes), len(n.Neighs), len(n.FDB), len(n.Sysctls), len(n.Qdiscs),
+		len(n.Sets), 0, len(n.Virtual), len(n.Agents), len(n.Execs)}
+}
+
 // edited counts the objects that the edits touch.
 func (c Changes) edited() string {
-	var links, addrs, routes, neighs, fdb, sysctls, qdiscs, sets, chains, virtual, agents, execs int
+	var all sizes
+	sets, chains, virtual := &all[7], &all[8], &all[9]
 	for i := range c.Edit {
 		e := &c.Edit[i]
 		for _, n := range []*Netns{&e.Add, &e.Change, &e.Delete} {
-			links += len(n.Links)
-			addrs += len(n.Addrs)
-			routes += len(n.Routes)
-			neighs += len(n.Neighs)
-			fdb += len(n.FDB)
-			sysctls += len(n.Sysctls)
-			qdiscs += len(n.Qdiscs)
-			sets += len(n.Sets)
-			virtual += len(n.Virtual)
-			agents += len(n.Agents)
-			execs += len(n.Execs)
+			for kind, size := range n.sizes() {
+				all[kind] += size
+			}
 		}
-		sets += len(e.Sets)
-		virtual += len(e.Virtual)
+		*sets += len(e.Sets)
+		*virtual += len(e.Virtual)
 		for _, t := range e.Tables {
-			chains += len(t.Set) + len(t.Delete)
+			*chains += len(t.Set) + len(t.Delete)
 		}
 		for j := range e.NFT {
 			x := &e.NFT[j]
-			chains += len(x.Chains) + len(x.DeleteChains)
-			sets += len(x.Sets) + len(x.DeleteSets) + len(x.Elements)
+			*chains += len(x.Chains) + len(x.DeleteChains)
+			*sets += len(x.Sets) + len(x.DeleteSets) + len(x.Elements)
 		}
 	}
 	var parts []string
-	for _, x := range []struct {
-		n    int
-		noun string
-	}{{links, "link"}, {addrs, "address"}, {routes, "route"}, {neighs, "neighbour"}, {fdb, "FDB entry"},
-		{sysctls, "sysctl"}, {qdiscs, "qdisc"}, {sets, "set"}, {chains, "chain"}, {virtual, "virtual server"}, {agents, "agent"}, {execs, "program"}} {
-		if x.n > 0 {
-			parts = append(parts, count(x.n, x.noun))
+	for kind, size := range all {
+		if size > 0 {
+			parts = append(parts, count(size, nouns[kind]))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -79,7 +79,6 @@ func (w *textWriter) enter(s *Step) {
 	w.netns = netns
 }
 
-// linef writes one line.
 func (w *textWriter) linef(format string, args ...any) {
 	w.b = append(fmt.Appendf(w.b, format, args...), '\n')
 }
@@ -92,21 +91,12 @@ func (w *textWriter) from(o Origin) {
 	}
 }
 
-// input writes a command that runs in the namespace with what body writes as a
-// here-document. If body writes nothing, neither does input.
-func (w *textWriter) input(program string, body func()) {
-	w.feed("ip netns exec "+w.netns+" "+program+" <<'EOF'", body)
-}
-
-// inputUncommented is for programs that take no comments.
-func (w *textWriter) inputUncommented(program string, body func()) {
-	w.feed("sed '/^#/d' <<'EOF' | ip netns exec "+w.netns+" "+program, body)
-}
-
+// feed writes a command that runs in the namespace, with what body writes as a
+// here-document. If body writes nothing, neither does feed.
 func (w *textWriter) feed(command string, body func()) {
 	before, origin := len(w.b), w.origin
 	w.origin = Origin{}
-	w.linef("%s", command)
+	w.linef(command, w.netns)
 	start := len(w.b)
 	if body(); len(w.b) == start {
 		w.b, w.origin = w.b[:before], origin
@@ -115,13 +105,9 @@ func (w *textWriter) feed(command string, body func()) {
 	w.b, w.origin = append(w.b, "EOF\n"...), Origin{}
 }
 
-// quoteShell quotes s for a POSIX shell if necessary.
 func quoteShell(s string) string {
-	plain := func(r rune) bool {
-		return r == '=' || r == '/' || r == '.' || r == ',' || r == ':' || r == '%' || r == '+' || r == '@' ||
-			r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	if s != "" && strings.TrimFunc(s, plain) == "" {
+	const plain = "=/.,:%+@-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if s != "" && strings.Trim(s, plain) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

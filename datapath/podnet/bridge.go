@@ -74,7 +74,7 @@ func podOrigin(p *topology.Pod) plan.Origin { return origin("pod "+p.AgentName()
 func bridgedPod(pod *topology.Pod, mtu int) plan.Netns {
 	o := podOrigin(pod)
 	out := plan.Netns{Name: pod.Netns(), Kind: plan.Pod, IPv6: hasIPv6(pod.Node.PodCIDRs), Origin: o}
-	out.Links = append(out.Links, plan.Link{Name: Uplink, Type: plan.Veth, MTU: mtu, MAC: pod.MAC,
+	out.Links = append(out.Links, plan.Link{Name: Uplink, Type: plan.Veth, MTU: mtu, MAC: plan.MAC(pod.MAC),
 		Peer: plan.Peer{Netns: pod.Node.Netns(), Link: pod.HostLink}, Origin: o})
 	for _, cidr := range pod.Node.PodCIDRs {
 		for _, a := range pod.Addrs {

@@ -83,7 +83,7 @@ func client(lab *topology.Lab, c *topology.Client, ports portNames) plan.Netns {
 
 // uplink plugs a host into the underlay.
 func uplink(out *plan.Netns, lab *topology.Lab, addrs []netip.Addr, mac topology.MAC, ports portNames, o plan.Origin) {
-	out.Links = append(out.Links, plan.Link{Name: Uplink, Type: plan.Veth, MTU: lab.Network.MTU, MAC: mac,
+	out.Links = append(out.Links, plan.Link{Name: Uplink, Type: plan.Veth, MTU: lab.Network.MTU, MAC: plan.MAC(mac),
 		Peer: plan.Peer{Netns: UnderlayNetns, Link: ports[out.Name]}, Origin: o})
 	for _, a := range addrs {
 		out.Addrs = append(out.Addrs, plan.Addr{Link: Uplink, Prefix: onLink(lab, a), Origin: o})

@@ -19,6 +19,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
@@ -132,7 +133,7 @@ func disagreement(p walk.Prediction, observations []flow.Observation) string {
 	if wrong == nil {
 		return ""
 	}
-	return strings.Join(wrong, "\n") + "\n" + p.Text(walk.Brief)
+	return strings.Join(wrong, "\n") + "\n" + render.Text(p, render.Brief)
 }
 
 // start builds the lab of a plan.
@@ -220,7 +221,7 @@ func TestKernelKeepsAClient(t *testing.T) {
 		prediction := world.WalkFrom(state, f)
 		at := slices.IndexFunc(prediction.Branches, func(b walk.Branch) bool { return seen.Result().Agrees(b.Result) })
 		if at < 0 {
-			t.Fatalf("connection %d: observed %s\n%s", i+1, seen.Result(), prediction.Text(walk.Brief))
+			t.Fatalf("connection %d: observed %s\n%s", i+1, seen.Result(), render.Text(prediction, render.Brief))
 		}
 		state = prediction.Branches[at].State
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -293,7 +294,7 @@ func TestPredictions(t *testing.T) {
 			for _, c := range m.cells {
 				p := w.Walk(l.flow(t, c.from, c.to))
 				if got := l.ends(p); !like(got, c.want) {
-					t.Errorf("%s to %s:\n got %s\nwant %s\n%s", c.from, c.to, got, c.want, p.Text(walk.Brief))
+					t.Errorf("%s to %s:\n got %s\nwant %s\n%s", c.from, c.to, got, c.want, render.Text(p, render.Brief))
 				}
 				sum := 0.0
 				for _, b := range p.Branches {

@@ -2,10 +2,12 @@ package walk
 
 import (
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // tables takes a packet through some tables of a hook, and reports why it stops there;
@@ -64,97 +66,117 @@ func (r *run) nat(v *visit) *fate {
 
 // table takes a packet through the built-in chain of a table.
 func (r *run) table(v *visit, name string) verdict {
-	v.table = name
-	t := v.h.tables[tableKey{v.p.ipv6(), name}]
+	t := v.h.Table(v.p.ipv6(), name)
 	if t == nil {
 		return verdict{action: accept}
 	}
-	c := t.chain(v.hook)
+	c := t.Chain(v.hook)
 	if c == nil {
 		return verdict{action: accept}
 	}
-	out := r.rules(v, c, 0)
-	if out.action != next && out.action != back {
-		return out
+	return r.base(v, rulesOf{c}, name, c.Policy)
+}
+
+// chain is a chain of iptables or nf_tables.
+type chain interface {
+	name() string
+	candidates(p *packet) iter.Seq[int] // rules that the packet can match
+	// try executes a rule. Not hit: the rule does not concern the packet, or fails.
+	try(v *visit, i int) (out verdict, hit bool)
+	written(i int) (string, plan.Origin) // a rule
+	target(name string) chain            // that rules may jump to, or nil
+}
+
+// rulesOf is a chain of iptables.
+type rulesOf struct{ *network.Chain }
+
+func (c rulesOf) name() string { return c.Name }
+
+func (c rulesOf) candidates(p *packet) iter.Seq[int] { return c.Candidates(p.dst, p.quoted == nil) }
+
+func (c rulesOf) try(v *visit, i int) (verdict, bool) {
+	hit, err := v.all(&c.Rules[i])
+	if err != nil {
+		return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d: %v", c.Name, i+1, err)}, false
 	}
-	if c.Policy == "DROP" {
-		r.step(v.p, v.step(Policy, c, Step{Text: "policy DROP", Verdict: "DROP"}))
-		return verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is DROP", c.Name, name)}
+	if !hit {
+		return verdict{}, false
+	}
+	return v.hit(c.Rules[i].Target), true
+}
+
+func (c rulesOf) written(i int) (string, plan.Origin) {
+	return c.Rules[i].Restore(c.Name), c.Rules[i].Origin
+}
+
+func (c rulesOf) target(name string) chain {
+	if to := c.Table.Chain(name); to != nil && to.Policy == "" {
+		return rulesOf{to}
+	}
+	return nil
+}
+
+// base takes a packet through a chain of a hook.
+func (r *run) base(v *visit, c chain, table, policy string) verdict {
+	v.table = table
+	out := r.rules(v, c, 0)
+	switch {
+	case out.action != next:
+		return out
+	case strings.EqualFold(policy, "drop"):
+		r.step(v.p, v.step(c, Step{Kind: Policy, Text: "policy " + policy, Verdict: policy}))
+		return verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is %s", c.name(), table, policy)}
 	}
 	return verdict{action: accept}
 }
 
-// rules takes a packet through a chain.
-func (r *run) rules(v *visit, c *chain, depth int) verdict {
+// rules takes a packet through a chain. The end of a chain is equivalent to RETURN: the
+// verdict is to continue with the next rule of the chain that jumped here.
+func (r *run) rules(v *visit, c chain, depth int) verdict {
 	if depth > maxJumps {
-		return verdict{action: fail, why: fmt.Sprintf("chain %s: more than %d jumps", c.Name, maxJumps)}
+		return verdict{action: fail, why: fmt.Sprintf("chain %s: more than %d jumps", c.name(), maxJumps)}
 	}
-	for list := c.candidates(v.p); ; {
-		i, ok := list.next()
-		if !ok {
-			return verdict{}
-		}
+	for i := range c.candidates(v.p) {
 		if r.seen++; r.seen > branchRules || len(r.steps) > branchSteps {
 			return verdict{action: fail, why: fmt.Sprintf("more than %d rules", r.seen)}
 		}
-		rule := &c.Rules[i]
-		hit, err := v.all(rule)
-		if err != nil {
-			return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d: %v", c.Name, i+1, err)}
-		}
-		if !hit {
-			continue
-		}
-		out := r.hit(v, c, int(i), depth)
-		if away := out.action == jumpAway; away || out.action == jump {
-			told := len(r.steps)
-			if out = r.jump(v, c, out.chain, depth); out.action == back {
-				r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s Step) bool { return !s.Idle })
-				if away {
-					return verdict{}
-				}
-				continue
-			}
+		out, hit := c.try(v, i)
+		if hit {
+			out = r.hit(v, c, i, depth, out)
 		}
 		switch out.action {
 		case next:
 		case back:
 			return verdict{}
+		case jump, jumpAway:
+			told, away := len(r.steps), out.action == jumpAway
+			to := c.target(out.chain)
+			if to == nil {
+				return verdict{action: fail, why: fmt.Sprintf("chain %s: jump to %s, which does not exist", c.name(), out.chain)}
+			}
+			if out = r.rules(v, to, depth+1); out.action != next {
+				return out
+			}
+			r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s Step) bool { return !s.Idle })
+			if away {
+				return verdict{}
+			}
 		default:
 			return out
 		}
 	}
+	return verdict{}
 }
 
-// jump takes a packet through a chain that a rule names. The end of a chain is
-// equivalent to RETURN.
-func (r *run) jump(v *visit, from *chain, to string, depth int) verdict {
-	c := from.table.chain(to)
-	if c == nil || c.Policy != "" {
-		return verdict{action: fail, why: fmt.Sprintf("chain %s: jump to %s, which does not exist", from.Name, to)}
-	}
-	out := r.rules(v, c, depth+1)
-	if out.action == next {
-		out.action = back
-	}
-	return out
-}
-
-// hit executes a rule and records it.
-func (r *run) hit(v *visit, c *chain, i, depth int) verdict {
-	rule := &c.Rules[i]
-	chance := v.chance
-	out := v.hit(rule.Target)
-	s := v.step(RuleHit, c, Step{Rule: i + 1, Depth: depth, Text: rule.Restore(c.Name),
-		Origin: Origin(rule.Origin), Rewrite: out.rewrite, Chance: chance, Verdict: word(rule.Target)})
-	r.step(v.p, s)
+func (r *run) hit(v *visit, c chain, i, depth int, out verdict) verdict {
+	text, origin := c.written(i)
+	r.step(v.p, v.step(c, Step{Kind: RuleHit, Rule: i + 1, Depth: depth, Text: text,
+		Origin: Origin(origin), Rewrite: out.rewrite, Chance: v.chance, Verdict: out.word}))
 	r.rewritten(out.rewrite)
-	switch {
-	case out.why != "":
-	case out.action == drop || out.action == reject:
-		out.why = fmt.Sprintf("%s by %s", word(rule.Target), place(v, c, i))
-		if o := rule.Origin; o != (plan.Origin{}) {
-			out.why += " (" + o.String() + ")"
+	if out.why == "" && (out.action == drop || out.action == reject) {
+		out.why = fmt.Sprintf("%s by rule %d of chain %s, table %s, in %s", out.word, i+1, c.name(), v.table, v.h.Name)
+		if origin != (plan.Origin{}) {
+			out.why += " (" + origin.String() + ")"
 		}
 	}
 	return out
@@ -174,51 +196,18 @@ func (r *run) rewritten(w *Rewrite) {
 	}
 }
 
-func place(v *visit, c *chain, i int) string {
-	return fmt.Sprintf("rule %d of chain %s, table %s, in %s", i+1, c.Name, v.table, v.h.Name)
-}
-
-// step completes a step of a rule.
-func (v *visit) step(k Kind, c *chain, s Step) Step {
-	s.Kind, s.Netns, s.Hook, s.Table, s.Chain = k, v.h.Name, v.hook, v.table, c.Name
+// step completes a step in a chain.
+func (v *visit) step(c chain, s Step) Step {
+	s.Netns, s.Hook, s.Table, s.Chain = v.h.Name, v.hook, v.table, c.name()
 	s.In, s.Out = name(v.in), name(v.out)
 	return s
 }
 
-func name(l *link) string {
+func name(l *network.Link) string {
 	if l == nil {
 		return ""
 	}
 	return l.Name
-}
-
-// word is the name of a rule's target in a trace.
-func word(t iptables.Target) string {
-	switch t := t.(type) {
-	case nil:
-		return ""
-	case iptables.Jump:
-		return t.Chain
-	case iptables.Goto:
-		return t.Chain
-	case iptables.NFLog:
-		return "NFLOG"
-	case iptables.Return:
-		return "RETURN"
-	case iptables.Accept:
-		return "ACCEPT"
-	case iptables.Drop:
-		return "DROP"
-	case iptables.Reject:
-		return "REJECT"
-	case iptables.DNAT:
-		return "DNAT"
-	case iptables.Masquerade:
-		return "MASQUERADE"
-	case iptables.OrMark, iptables.XorMark, iptables.SetMark:
-		return "MARK"
-	}
-	return fmt.Sprintf("%T", t)
 }
 
 // fateOf turns the verdict of a table into the fate of the packet, or nil.

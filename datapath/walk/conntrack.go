@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // tuple is what connection tracking identifies a packet by.
@@ -38,8 +39,8 @@ const (
 
 // track finds or creates the connection of a packet and sets its state, as at
 // PREROUTING and OUTPUT.
-func (r *run) track(h *host, p *packet) {
-	if p.conn != nil || p.state != "" || !h.tracks(p.ipv6()) {
+func (r *run) track(h *network.Host, p *packet) {
+	if p.conn != nil || p.state != "" || !h.Tracks(p.ipv6()) {
 		return // it came over lo, or is a kernel's reply that knows its connection
 	}
 	if p.kind == failure {
@@ -78,7 +79,7 @@ func (r *run) track(h *host, p *packet) {
 }
 
 // trackFailure finds the connection that an ICMP error is about.
-func (r *run) trackFailure(h *host, p *packet) {
+func (r *run) trackFailure(h *network.Host, p *packet) {
 	for _, c := range r.conns[h] {
 		switch {
 		case !c.confirmed:

@@ -12,6 +12,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 )
 
 // FuzzWalk walks randomly damaged plans: a walk ends, does not panic, and its
@@ -35,13 +36,13 @@ func FuzzWalk(f *testing.F) {
 			for _, b := range p.Branches {
 				sum += b.Probability
 				if b.Outcome == "" {
-					t.Fatalf("%v: no outcome\n%s", fl, p.Text(walk.Full))
+					t.Fatalf("%v: no outcome\n%s", fl, render.Text(p, render.Full))
 				}
 			}
 			if math.Abs(sum-1) > 1e-6 {
 				t.Fatalf("%v: the probabilities add up to %v", fl, sum)
 			}
-			_, _ = p.Text(walk.Brief), p.Mermaid()
+			_, _ = render.Text(p, render.Brief), render.Mermaid(p)
 			if _, err := p.MarshalJSON(); err != nil {
 				t.Fatal(err)
 			}

@@ -5,18 +5,19 @@
 //
 // Every claim about a lab is answered twice, by a walk and by a probe with real
 // packets. The walker therefore knows only the plan: it evaluates the rules, not what
-// they were meant to do. It may import plan and flow, and nothing else of the project.
+// they were meant to do. It may import plan and flow, and nothing else of the project but
+// its own package network.
 //
 // # The path of a packet
 //
 //  1. A process dials: the host looks up a route, and takes the source address from
-//     it (route.go). Without a route the process gets an error immediately.
+//     it (network/route.go). Without a route the process gets an error immediately.
 //  2. OUTPUT: raw, connection tracking, mangle, nat, and if nat changed the
 //     destination a new route, then filter, which still sees the first route's link
 //     (stack.go).
 //  3. POSTROUTING: mangle, nat. Then the link: lo leads back to the host itself, a
 //     veth or bridge to the neighbour with the address of the next hop (bridge.go,
-//     segment.go), a VXLAN device into a datagram that takes its own path
+//     network/segment.go), a VXLAN device into a datagram that takes its own path
 //     (vxlan.go).
 //  4. A bridge forwards frames by their destination device and, where
 //     bridge-nf-call-iptables is on, takes their packets through PREROUTING, FORWARD
@@ -48,7 +49,7 @@
 // Tables raw, mangle, nat and filter with all matches and targets of package plan
 // (match.go, target.go); an unknown one makes the branch fail and is never skipped
 // silently. Connection states, NAT of both kinds and of ICMP errors (conntrack.go).
-// Sets (sets.go). IPVS: its place in the hooks (virtual.go), schedulers and persistence
+// Sets. IPVS: its place in the hooks (virtual.go), schedulers and persistence
 // (schedule.go), net.ipv4.vs.conntrack. Local routes. Neighbour entries, ARP and
 // neighbour discovery, proxy_arp, arp_ignore. Forwarding entries of tunnels.
 // ip_forward, rp_filter, accept_local, route_localnet, bridge-nf-call-iptables. Routes
@@ -63,7 +64,8 @@
 // clash. Limits and losses: no rate limits (those of rules are never reached), no full
 // tables. Programs (plan.Exec): what they listen on is unknown (Branch.Assumed).
 //
-// Start reading at walk.go, then stack.go. To add a match or target, see match.go and
+// Where things are, hosts and links, routes and chains, is in package network; package
+// render shows a prediction. Start reading at walk.go, then stack.go. To add a match or target, see match.go and
 // target.go; agreement_linux_test.go checks against the kernel everything that the
 // other tests check on paper.
 package walk

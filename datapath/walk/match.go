@@ -9,21 +9,23 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // visit is a packet at a hook, as rules see it.
 type visit struct {
 	r       *run
-	h       *host
+	h       *network.Host
 	hook    string
 	table   string
-	in, out *link // nil if the hook has none
+	in, out *network.Link // nil if the hook has none
 	p       *packet
-	to      hop     // next hop, at POSTROUTING
-	port    *link   // of a bridge: the output port of a bridged packet
-	bases   int     // base chains of nf_tables traversed so far
-	chance  float64 // of the last random match
+	to      network.Hop   // next hop, at POSTROUTING
+	port    *network.Link // of a bridge: the output port of a bridged packet
+	bases   int           // base chains of nf_tables traversed so far
+	chance  float64       // of the last random match
 }
 
 // matches reports whether a packet meets a condition. To add a condition: a case here,
@@ -74,17 +76,6 @@ func (v *visit) matches(m iptables.Match) (bool, error) {
 	return false, fmt.Errorf("unknown match %T", m)
 }
 
-// first are the conditions that the kernel checks before the extensions of a rule,
-// whatever order they are written in (ipt_do_table).
-func first(m iptables.Match) bool {
-	switch m.(type) {
-	case iptables.Src, iptables.Dst, iptables.InIf, iptables.OutIf, iptables.Proto:
-		return true
-	}
-	return false
-}
-
-// multiPort compares the destination port with a list of ports and ranges.
 func (v *visit) multiPort(m iptables.MultiPort) (bool, error) {
 	hit := false
 	for _, word := range strings.Split(m.Ports, ",") {
@@ -115,7 +106,7 @@ func (v *visit) icmpType(m iptables.ICMPType) bool {
 // physdev matches the ports of a bridge. A packet routed out through a bridge has no
 // output port yet.
 func (v *visit) physdev(m iptables.Physdev) bool {
-	var in *link
+	var in *network.Link
 	if v.fromBridge() {
 		in = v.p.port
 	}
@@ -128,7 +119,7 @@ func (v *visit) physdev(m iptables.Physdev) bool {
 	return m.Out == "" || v.port != nil && linkIs(v.port, m.Out)
 }
 
-func linkIs(l *link, name string) bool {
+func linkIs(l *network.Link, name string) bool {
 	if l == nil {
 		return name == ""
 	}
@@ -158,7 +149,7 @@ func (v *visit) addrType(m iptables.AddrType) (bool, error) {
 		case c.want == "":
 		case c.want != "LOCAL":
 			return false, fmt.Errorf("unknown address type %q", c.want)
-		case v.h.isLocal(c.addr) == c.not:
+		case v.h.IsLocal(c.addr) == c.not:
 			return false, nil
 		}
 	}
@@ -168,7 +159,7 @@ func (v *visit) addrType(m iptables.AddrType) (bool, error) {
 // fromBridge reports whether a packet arrived on a port of a bridge whose frames go
 // through iptables.
 func (v *visit) fromBridge() bool {
-	return v.in != nil && v.in.Type == plan.Bridge && v.h.filtersBridged(v.p.ipv6())
+	return v.in != nil && v.in.Type == plan.Bridge && v.h.FiltersBridged(v.p.ipv6())
 }
 
 func (v *visit) mark(m iptables.Mark) bool {
@@ -215,18 +206,19 @@ func (v *visit) recent(m iptables.Recent) bool {
 	return s.seen(v.h.Name, m.List, src, m.Seconds, m.Reap)
 }
 
-// all reports whether a packet meets all conditions of a rule.
+// all reports whether a packet meets all conditions of a rule. The kernel checks those of
+// the header before the extensions, whatever order they are written in (ipt_do_table).
 func (v *visit) all(r *iptables.Rule) (bool, error) {
 	if r.Raw != "" && len(r.Matches) == 0 && r.Target == nil {
 		return false, fmt.Errorf("rule %q is only text", r.Raw)
 	}
 	v.chance = 0
 	for _, header := range []bool{true, false} {
-		if !header && !slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { return !first(m) }) {
+		if !header && !slices.ContainsFunc(r.Matches, func(m iptables.Match) bool { return iptables.HeaderPlace(m) < 0 }) {
 			break
 		}
 		for _, m := range r.Matches {
-			if first(m) != header {
+			if iptables.HeaderPlace(m) >= 0 != header {
 				continue
 			}
 			if ok, err := v.matches(m); !ok || err != nil {
@@ -235,4 +227,47 @@ func (v *visit) all(r *iptables.Rule) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// matchSet looks parts of the packet up in a set. A set of the other IP family, a rule
+// with fewer parts than the set has, and a packet without ports that is looked up by
+// its port do not match (ip_set_test in net/netfilter/ipset/ip_set_core.c).
+func (v *visit) matchSet(m iptables.MatchSet) (bool, error) {
+	s := v.h.Set(m.Set)
+	if s == nil {
+		return false, fmt.Errorf("set %q does not exist", m.Set)
+	}
+	parts := strings.Split(m.Parts, ",")
+	for _, part := range parts {
+		if part != "src" && part != "dst" {
+			return false, fmt.Errorf("set %q: unknown part %q", m.Set, part)
+		}
+	}
+	hit, err := v.inSet(s, parts)
+	return hit != m.Not, err
+}
+
+func (v *visit) inSet(s *network.Set, parts []string) (bool, error) {
+	if s.Type != ipset.BitmapPort && s.IPv6 != v.p.ipv6() {
+		return false, nil
+	}
+	end := func(i int) netip.AddrPort {
+		if parts[i] == "src" {
+			return v.p.src
+		}
+		return v.p.dst
+	}
+	proto := string(v.p.proto)
+	ports := v.p.quoted == nil // ICMP errors have none
+	switch s.Type {
+	case ipset.HashIP, ipset.HashNet:
+		return s.Holds(end(0).Addr(), netip.Addr{}, "", 0), nil
+	case ipset.BitmapPort:
+		return ports && (proto == "tcp" || proto == "udp") && s.Holds(netip.Addr{}, netip.Addr{}, "", end(0).Port()), nil
+	case ipset.HashIPPort, ipset.HashNetPort:
+		return ports && len(parts) >= 2 && s.Holds(end(0).Addr(), netip.Addr{}, proto, end(1).Port()), nil
+	case ipset.HashIPPortIP, ipset.HashIPPortNet:
+		return ports && len(parts) >= 3 && s.Holds(end(0).Addr(), end(2).Addr(), proto, end(1).Port()), nil
+	}
+	return false, fmt.Errorf("set %q: unknown type %q", s.Name, s.Type)
 }

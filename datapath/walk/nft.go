@@ -1,64 +1,20 @@
 package walk
 
 import (
-	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // Base chains of nf_tables are attached to the same hooks as the tables of iptables,
 // and see a packet in the order of their priorities (nf_hook_slow in
 // net/netfilter/core.c). Accept ends only its base chain, and the packet continues with
 // whatever comes next at the hook; every other final verdict ends the evaluation.
-
-// nftTable is a table with indexes, built when a packet first visits its host.
-type nftTable struct {
-	*nft.Table
-	chains map[string]*nft.Chain
-	sets   map[string]*nftSet
-}
-
-// nftBase is a base chain.
-type nftBase struct {
-	*nft.Chain
-	table *nftTable
-}
-
-// indexNFT finds the base chains of every hook, in the order of their priorities.
-func (h *host) indexNFT() {
-	h.bases, h.nats = map[string][]nftBase{}, map[string][]nftBase{}
-	for i := range h.NFT {
-		t := &nftTable{Table: &h.NFT[i], chains: map[string]*nft.Chain{}, sets: map[string]*nftSet{}}
-		for j := range t.Sets {
-			t.sets[t.Sets[j].Name] = &nftSet{Set: &t.Sets[j]}
-		}
-		for j := range t.Chains {
-			c := &t.Chains[j]
-			t.chains[c.Name] = c
-			switch {
-			case !c.IsBase():
-			case c.Type == "nat":
-				h.nats[c.Hook] = append(h.nats[c.Hook], nftBase{c, t})
-			default:
-				h.bases[c.Hook] = append(h.bases[c.Hook], nftBase{c, t})
-			}
-		}
-	}
-	for _, hooks := range []map[string][]nftBase{h.bases, h.nats} {
-		for _, list := range hooks {
-			slices.SortStableFunc(list, func(a, b nftBase) int { return cmp.Compare(a.Priority, b.Priority) })
-		}
-	}
-}
-
-// nftHook is the name of a hook in nft.
-func nftHook(hook string) string {
-	return map[string]string{"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output", "POSTROUTING": "postrouting"}[hook]
-}
 
 // The priorities of the tables of iptables, connection tracking and IPVS (enum
 // nf_ip_hook_priorities in include/uapi/linux/netfilter_ipv4.h).
@@ -99,10 +55,10 @@ func nftAfter(hook, table string) int {
 // nft takes a packet through the base chains of a hook not yet visited, up to a
 // priority, exclusive.
 func (r *run) nft(v *visit, to int) *fate {
-	for list := v.h.bases[nftHook(v.hook)]; v.bases < len(list) && list[v.bases].Priority < to; {
+	for list := v.h.Bases(v.hook, false); v.bases < len(list) && list[v.bases].Priority < to; {
 		b := list[v.bases]
 		v.bases++
-		if !b.sees(v.p) {
+		if !b.Sees(v.p.ipv6()) {
 			continue
 		}
 		if f := r.fateOf(v, r.nftBase(v, b)); f != nil {
@@ -112,19 +68,14 @@ func (r *run) nft(v *visit, to int) *fate {
 	return nil
 }
 
-// sees reports whether a chain gets packets of the packet's family.
-func (b *nftBase) sees(p *packet) bool {
-	return b.table.Family == "inet" || (b.table.Family == "ip6") == p.ipv6()
-}
-
 // natChains consults the nat chains of a hook, which see only the first packet of a
 // connection: those of nf_tables and of iptables, by their priorities, until one has
 // translated it. All of them are consulted at the place of iptables' table
 // (nf_nat_inet_fn in net/netfilter/nf_nat_core.c).
 func (r *run) natChains(v *visit) verdict {
-	list := v.h.nats[nftHook(v.hook)]
+	list := v.h.Bases(v.hook, true)
 	over := func(out verdict) bool { return out.action != accept || out.rewrite != nil }
-	early := slices.IndexFunc(list, func(b nftBase) bool { return b.Priority >= priorityOf(v.hook, "nat") })
+	early := slices.IndexFunc(list, func(b network.Base) bool { return b.Priority >= priorityOf(v.hook, "nat") })
 	if early < 0 {
 		early = len(list)
 	}
@@ -134,7 +85,7 @@ func (r *run) natChains(v *visit) verdict {
 				return out
 			}
 		}
-		if i < len(list) && list[i].sees(v.p) {
+		if i < len(list) && list[i].Sees(v.p.ipv6()) {
 			if out := r.nftBase(v, list[i]); over(out) {
 				return out
 			}
@@ -143,95 +94,52 @@ func (r *run) natChains(v *visit) verdict {
 	return verdict{action: accept}
 }
 
-// nftBase takes a packet through one base chain.
-func (r *run) nftBase(v *visit, b nftBase) verdict {
-	v.table = b.table.Family + " " + b.table.Name
-	out := r.nftRules(v, b.table, b.Chain, 0)
-	if out.action != next && out.action != back {
-		return out
-	}
-	if b.Policy == "drop" {
-		r.step(v.p, r.nftStep(v, b.Chain, Step{Kind: Policy, Text: "policy drop", Verdict: "drop"}))
-		return verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is drop", b.Name, v.table)}
-	}
-	return verdict{action: accept}
+func (r *run) nftBase(v *visit, b network.Base) verdict {
+	return r.base(v, nftChain{b.Chain, b.Table}, b.Table.Family+" "+b.Table.Name, b.Policy)
 }
 
-// nftRules takes a packet through a chain.
-func (r *run) nftRules(v *visit, t *nftTable, c *nft.Chain, depth int) verdict {
-	if depth > maxJumps {
-		return verdict{action: fail, why: fmt.Sprintf("chain %s: more than %d jumps", c.Name, maxJumps)}
-	}
-	for i := range c.Rules {
-		if r.seen++; r.seen > branchRules || len(r.steps) > branchSteps {
-			return verdict{action: fail, why: fmt.Sprintf("more than %d rules", r.seen)}
-		}
-		out := r.nftRule(v, t, c, i, depth)
-		if away := out.action == jumpAway; away || out.action == jump {
-			told := len(r.steps)
-			to := t.chains[out.chain]
-			if to == nil || to.IsBase() {
-				return verdict{action: fail, why: fmt.Sprintf("chain %s: jump to %s, which does not exist", c.Name, out.chain)}
-			}
-			if out = r.nftRules(v, t, to, depth+1); out.action == next || out.action == back {
-				r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s Step) bool { return !s.Idle })
-				if away {
-					return verdict{}
-				}
-				continue
-			}
-		}
-		switch out.action {
-		case next:
-		case back:
-			return verdict{}
-		default:
-			return out
-		}
-	}
-	return verdict{}
+// nftChain is a chain of nf_tables.
+type nftChain struct {
+	*nft.Chain
+	table *network.NFTTable
 }
 
-// nftRule takes a packet through one rule, and records it if the rule did something.
-func (r *run) nftRule(v *visit, t *nftTable, c *nft.Chain, i, depth int) verdict {
+func (c nftChain) name() string { return c.Name }
+
+func (c nftChain) candidates(*packet) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < len(c.Rules) && yield(i); i++ {
+		}
+	}
+}
+
+// try hits if the rule did something.
+func (c nftChain) try(v *visit, i int) (out verdict, hit bool) {
 	rule := &c.Rules[i]
 	if len(rule.Exprs) == 0 && rule.Raw != "" {
-		return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d is only text", c.Name, i+1)}
+		return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d is only text", c.Name, i+1)}, false
 	}
 	v.chance = 0
-	var done *effect
 	for _, e := range rule.Exprs {
-		hit, did, err := v.nftExpr(t, e)
+		met, did, err := v.nftExpr(c.table, e)
 		if err != nil {
-			return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d: %v", c.Name, i+1, err)}
+			return verdict{action: fail, why: fmt.Sprintf("chain %s rule %d: %v", c.Name, i+1, err)}, false
 		}
-		if !hit {
+		if did.word != "" {
+			out, hit = did, true
+		}
+		if !met || did.action != next {
 			break
 		}
-		if did != nil {
-			if done = did; did.action != next {
-				break
-			}
-		}
 	}
-	if done == nil {
-		return verdict{}
-	}
-	out := done.verdict
-	r.step(v.p, r.nftStep(v, c, Step{Kind: RuleHit, Rule: i + 1, Depth: depth, Text: rule.Words(), Origin: Origin(rule.Origin),
-		Rewrite: out.rewrite, Chance: v.chance, Verdict: done.word}))
-	r.rewritten(out.rewrite)
-	if out.why == "" && (out.action == drop || out.action == reject) {
-		out.why = fmt.Sprintf("%s by rule %d of chain %s, table %s, in %s", done.word, i+1, c.Name, v.table, v.h.Name)
-		if o := rule.Origin; o != (plan.Origin{}) {
-			out.why += " (" + o.String() + ")"
-		}
-	}
-	return out
+	return out, hit
 }
 
-// nftStep completes a step of a chain.
-func (r *run) nftStep(v *visit, c *nft.Chain, s Step) Step {
-	s.Netns, s.Hook, s.Table, s.Chain, s.In, s.Out = v.h.Name, v.hook, v.table, c.Name, name(v.in), name(v.out)
-	return s
+func (c nftChain) written(i int) (string, plan.Origin) { return c.Rules[i].Words(), c.Rules[i].Origin }
+
+func (c nftChain) target(name string) chain {
+	if to := c.table.Chain(name); to != nil && !to.IsBase() {
+		return nftChain{to, c.table}
+	}
+	return nil
 }

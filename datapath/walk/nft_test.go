@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 )
 
 // inTable appends rules to a chain of table inet try in a namespace, and returns the
@@ -322,7 +323,7 @@ func TestNFTRows(t *testing.T) {
 func TestRulesOfNFTablesAreShown(t *testing.T) {
 	r := row{change: atForward(exprs(is(nft.L4Proto, nft.Protocol("tcp")), nft.Reject{With: "tcp reset"}))}
 	const want = "forward #1 meta l4proto tcp reject with tcp reset"
-	if got := walk.New(r.plan()).Walk(r.flow()).Text(walk.Brief); !strings.Contains(got, want) {
+	if got := render.Text(walk.New(r.plan()).Walk(r.flow()), render.Brief); !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }

@@ -3,22 +3,18 @@ package walk
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
-
-// effect is what an expression did to a packet, and its name in a trace.
-type effect struct {
-	verdict
-	word string
-}
 
 // nftExpr evaluates one expression of a rule. A condition that is met has no effect;
 // one on a field that the packet does not have is not met, even if negated. To add an
 // expression: a case here, and a function below.
-func (v *visit) nftExpr(t *nftTable, e nft.Expr) (hit bool, did *effect, err error) {
+func (v *visit) nftExpr(t *network.NFTTable, e nft.Expr) (hit bool, did verdict, err error) {
 	switch e := e.(type) {
 	case nft.Match:
 		hit, err = v.nftMatch(e)
@@ -28,56 +24,55 @@ func (v *visit) nftExpr(t *nftTable, e nft.Expr) (hit bool, did *effect, err err
 		hit, err = v.nftStatus(e)
 	case nft.Lookup:
 		el, ok, err := v.nftFind(t, e.Set, e.Fields)
-		return ok && (el != nil) != e.Not, nil, err
+		return ok && (el != nil) != e.Not, did, err
 	case nft.VMap:
 		el, ok, err := v.nftFind(t, e.Map, e.Fields)
 		if !ok || el == nil || err != nil {
-			return true, nil, err // the rule continues
+			return true, did, err // the rule continues
 		}
-		did, err := nftVerdict(el.Verdict)
+		did, err = nftVerdict(el.Verdict)
 		return true, did, err
 	case nft.SetMark:
 		mark := &v.p.mark
 		if e.CT && v.p.conn == nil {
-			return false, nil, nil
+			return false, did, nil
 		} else if e.CT {
 			mark = &v.p.conn.mark
 		}
 		*mark = *mark&e.And ^ e.Xor
-		return true, &effect{word: "mark"}, nil
+		return true, verdict{word: "mark"}, nil
 	case nft.Counter:
-		return true, nil, nil
+		return true, did, nil
 	case nft.NoTrack:
 		v.p.conn, v.p.back, v.p.state = nil, false, "UNTRACKED"
-		return true, &effect{word: "notrack"}, nil
+		return true, verdict{word: "notrack"}, nil
 	case nft.Verdict:
-		did, err := nftVerdict(e)
+		did, err = nftVerdict(e)
 		return true, did, err
 	case nft.Reject:
-		did, err := v.nftReject(e)
+		did, err = v.nftReject(e)
 		return true, did, err
 	case nft.DNAT:
 		return v.nftDNAT(t, e)
 	case nft.Masquerade:
-		return true, &effect{v.inNAT(v.masquerade), "masquerade"}, nil
+		return true, v.inNAT(v.masquerade).as("masquerade"), nil
 	default:
 		err = fmt.Errorf("unknown expression %T", e)
 	}
-	return hit, nil, err
+	return hit, did, err
 }
 
-func nftVerdict(e nft.Verdict) (*effect, error) {
+func nftVerdict(e nft.Verdict) (verdict, error) {
 	act := map[string]action{"accept": accept, "drop": drop, "return": back, "jump": jump, "goto": jumpAway}[e.Kind]
 	switch {
 	case e.Kind == "continue":
-		return nil, nil
+		return verdict{}, nil
 	case act == next:
-		return nil, fmt.Errorf("unknown verdict %q", e.Kind)
+		return verdict{}, fmt.Errorf("unknown verdict %q", e.Kind)
 	}
-	return &effect{verdict{action: act, chain: e.Chain}, strings.TrimSpace(e.Kind + " " + e.Chain)}, nil
+	return verdict{action: act, word: strings.TrimSpace(e.Kind + " " + e.Chain), chain: e.Chain}, nil
 }
 
-// nftMatch compares a field with a value.
 func (v *visit) nftMatch(e nft.Match) (bool, error) {
 	got, ok, err := v.nftField(e.Field)
 	if !ok || err != nil {
@@ -87,22 +82,7 @@ func (v *visit) nftMatch(e nft.Match) (bool, error) {
 		got.First &= e.Mask
 		got.Last = got.First
 	}
-	return nftHolds(e.Value, got) != e.Not, nil
-}
-
-// nftHolds reports whether a packet's value equals the wanted one, or lies in its
-// range.
-func nftHolds(want, got nft.Value) bool {
-	switch {
-	case want.Prefix.IsValid():
-		return want.Prefix.Contains(got.Prefix.Addr())
-	case want.Name != "":
-		if rest, any := strings.CutSuffix(want.Name, "*"); any {
-			return strings.HasPrefix(got.Name, rest)
-		}
-		return want.Name == got.Name
-	}
-	return want.First <= got.First && got.First <= want.Last
+	return network.Holds(e.Value, got) != e.Not, nil
 }
 
 // nftField is the packet's value of a field; false: it has no such field.
@@ -112,7 +92,7 @@ func (v *visit) nftField(f nft.Field) (nft.Value, bool, error) {
 		return nft.Addr(a), p.ipv6() == ipv6, nil
 	}
 	number := func(n int, ok bool) (nft.Value, bool, error) { return nft.Number(uint32(n)), ok, nil }
-	link := func(l *link) (nft.Value, bool, error) { return nft.Name(name(l)), l != nil, nil }
+	link := func(l *network.Link) (nft.Value, bool, error) { return nft.Name(name(l)), l != nil, nil }
 	switch f {
 	case nft.FamilyOf:
 		return number(map[bool]int{false: 2, true: 10}[p.ipv6()], true)
@@ -148,9 +128,9 @@ func (v *visit) nftField(f nft.Field) (nft.Value, bool, error) {
 		kind, _ := p.code.numbers()
 		return number(int(kind), true)
 	case nft.FibSrcType:
-		return number(v.h.addressType(p.src.Addr()), true)
+		return number(addressType(v.h, p.src.Addr()), true)
 	case nft.FibDstType:
-		return number(v.h.addressType(p.dst.Addr()), true)
+		return number(addressType(v.h, p.dst.Addr()), true)
 	case nft.OrigDst, nft.OrigDst6, nft.OrigDPort:
 		return v.nftOriginal(f)
 	}
@@ -161,8 +141,8 @@ func (v *visit) nftField(f nft.Field) (nft.Value, bool, error) {
 }
 
 // addressType is the type of an address in the routing table: local or unicast.
-func (h *host) addressType(a netip.Addr) int {
-	if h.isLocal(a) {
+func addressType(h *network.Host, a netip.Addr) int {
+	if h.IsLocal(a) {
 		return nft.Local
 	}
 	return 1 // RTN_UNICAST
@@ -191,6 +171,23 @@ func (v *visit) nftOriginal(f nft.Field) (nft.Value, bool, error) {
 	return nft.Addr(a), a.Is6() == (f == nft.OrigDst6), nil
 }
 
+// nftFind looks fields of the packet up in a set; false: the packet lacks some of them.
+func (v *visit) nftFind(t *network.NFTTable, set string, fields []nft.Field) (e *nft.Element, ok bool, err error) {
+	s := t.Set(set)
+	if s == nil {
+		return nil, false, fmt.Errorf("set %s does not exist", set)
+	}
+	key := make([]nft.Value, 0, len(fields))
+	for _, f := range fields {
+		value, ok, err := v.nftField(f)
+		if !ok || err != nil {
+			return nil, false, err
+		}
+		key = append(key, value)
+	}
+	return s.Find(key), true, nil
+}
+
 // choose picks one of n numbers with equal probability.
 func (v *visit) choose(n uint32) uint32 {
 	v.chance = 1 / float64(n)
@@ -204,13 +201,11 @@ func (v *visit) choose(n uint32) uint32 {
 
 func (v *visit) nftState(e nft.CTState) (bool, error) {
 	for _, s := range e.States {
-		switch s {
-		case "new", "established", "related", "invalid", "untracked":
-			if v.p.state == strings.ToUpper(s) {
-				return true, nil
-			}
-		default:
+		if s == "" || !slices.Contains(nft.States(), s) {
 			return false, fmt.Errorf("unknown connection state %q", s)
+		}
+		if v.p.state == strings.ToUpper(s) {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -235,7 +230,7 @@ func (v *visit) nftStatus(e nft.CTStatus) (bool, error) {
 	return false, nil
 }
 
-func (v *visit) nftReject(e nft.Reject) (*effect, error) {
+func (v *visit) nftReject(e nft.Reject) (verdict, error) {
 	codes := map[string]Code{
 		"tcp reset": TCPReset, "icmpx port-unreachable": PortUnreachable, "icmpx host-unreachable": HostUnreachable,
 		"icmpx no-route": NetUnreachable, "icmpx admin-prohibited": "icmp-admin-prohibited",
@@ -243,30 +238,30 @@ func (v *visit) nftReject(e nft.Reject) (*effect, error) {
 	code, ok := codes[e.With]
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("unknown answer %q", e.With)
+		return verdict{}, fmt.Errorf("unknown answer %q", e.With)
 	case v.p.ipv6() && code == "icmp-admin-prohibited":
 		code = "icmp6-adm-prohibited"
 	}
-	return &effect{v.reject(iptables.Reject{With: string(code.family(v.p.ipv6()))}), "reject with " + e.With}, nil
+	return v.reject(iptables.Reject{With: string(code.family(v.p.ipv6()))}).as("reject with " + e.With), nil
 }
 
 // nftDNAT changes the destination of packets of its family.
-func (v *visit) nftDNAT(t *nftTable, e nft.DNAT) (bool, *effect, error) {
+func (v *visit) nftDNAT(t *network.NFTTable, e nft.DNAT) (hit bool, did verdict, err error) {
 	if e.IPv6 != v.p.ipv6() {
-		return false, nil, nil
+		return false, did, nil
 	}
 	to := netip.AddrPortFrom(e.To.Prefix.Addr(), e.Port)
 	if e.Map != "" {
 		el, ok, err := v.nftFind(t, e.Map, e.Fields)
 		if !ok || el == nil || err != nil {
-			return false, nil, err
+			return false, did, err
 		}
 		if len(el.Data) != 2 {
-			return false, nil, fmt.Errorf("map %s has no address and port", e.Map)
+			return false, did, fmt.Errorf("map %s has no address and port", e.Map)
 		}
 		to = netip.AddrPortFrom(el.Data[0].Prefix.Addr(), uint16(el.Data[1].First))
 	}
-	return true, &effect{v.inNAT(func() verdict { return v.dnat(iptables.DNAT{To: to}) }), "dnat"}, nil
+	return true, v.inNAT(func() verdict { return v.dnat(iptables.DNAT{To: to}) }).as("dnat"), nil
 }
 
 // inNAT does what only NAT chains may do: elsewhere the kernel refuses it.

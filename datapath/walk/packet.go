@@ -1,9 +1,11 @@
 package walk
 
 import (
+	"cmp"
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // kind is what a packet is to connection tracking.
@@ -33,7 +35,7 @@ type packet struct {
 	conn  *conn
 	back  bool // in reply direction of conn
 	state string
-	port  *link // of a bridge, on which it arrived
+	port  *network.Link // of a bridge, on which it arrived
 	// served is the connection of IPVS that has rewritten the packet (ipvs_property).
 	served *served
 }
@@ -106,33 +108,10 @@ const (
 
 // numbers are the type and code of the ICMP message (RFC 792, RFC 4443).
 func (c Code) numbers() (kind, code uint8) {
-	switch c {
-	case NetUnreachable:
-		return 3, 0
-	case HostUnreachable:
-		return 3, 1
-	case PortUnreachable:
-		return 3, 3
-	case "icmp-proto-unreachable":
-		return 3, 2
-	case "icmp-net-prohibited":
-		return 3, 9
-	case "icmp-host-prohibited":
-		return 3, 10
-	case "icmp-admin-prohibited":
-		return 3, 13
-	case TimeExceeded:
-		return 11, 0
-	case NoRoute6:
-		return 1, 0
-	case "icmp6-adm-prohibited":
-		return 1, 1
-	case AddrUnreachable:
-		return 1, 3
-	case PortUnreach6:
-		return 1, 4
-	}
-	return 0, 0
+	n := map[Code][2]uint8{NetUnreachable: {3, 0}, HostUnreachable: {3, 1}, "icmp-proto-unreachable": {3, 2}, PortUnreachable: {3, 3},
+		"icmp-net-prohibited": {3, 9}, "icmp-host-prohibited": {3, 10}, "icmp-admin-prohibited": {3, 13}, TimeExceeded: {11, 0},
+		NoRoute6: {1, 0}, "icmp6-adm-prohibited": {1, 1}, AddrUnreachable: {1, 3}, PortUnreach6: {1, 4}}[c]
+	return n[0], n[1]
 }
 
 // outcome is the dialer's outcome for an error.
@@ -144,17 +123,10 @@ func (c Code) outcome() flow.Outcome {
 	return flow.Unreachable
 }
 
+// family is the code as IPv6 names it, if that has one of its own.
 func (c Code) family(ipv6 bool) Code {
 	if !ipv6 {
 		return c
 	}
-	switch c {
-	case NetUnreachable:
-		return NoRoute6
-	case HostUnreachable:
-		return AddrUnreachable
-	case PortUnreachable:
-		return PortUnreach6
-	}
-	return c
+	return cmp.Or(map[Code]Code{NetUnreachable: NoRoute6, HostUnreachable: AddrUnreachable, PortUnreachable: PortUnreach6}[c], c)
 }

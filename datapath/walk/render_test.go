@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -37,8 +38,8 @@ func TestRenderings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, got := range map[string]string{
-		"spread.txt": spread.Text(walk.Brief), "spread-full.txt": spread.Text(walk.Full), "spread.mmd": spread.Mermaid(),
-		"refused.txt": refused.Text(walk.Brief), "refused.mmd": refused.Mermaid(), "refused.json": indented.String() + "\n",
+		"spread.txt": render.Text(spread, render.Brief), "spread-full.txt": render.Text(spread, render.Full), "spread.mmd": render.Mermaid(spread),
+		"refused.txt": render.Text(refused, render.Brief), "refused.mmd": render.Mermaid(refused), "refused.json": indented.String() + "\n",
 	} {
 		path := filepath.Join("testdata", file)
 		if *update {

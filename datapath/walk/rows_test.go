@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 )
 
 // row is a change to the smallest lab with a router in it, and the result of a flow. a
@@ -319,7 +320,7 @@ func TestRows(t *testing.T) {
 			}
 			slices.Sort(parts)
 			if text := strings.Join(parts, ", "); text != r.want {
-				t.Errorf("got %s, want %s\n%s", text, r.want, got.Text(walk.Full))
+				t.Errorf("got %s, want %s\n%s", text, r.want, render.Text(got, render.Full))
 			}
 		})
 	}

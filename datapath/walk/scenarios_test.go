@@ -5,6 +5,7 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
@@ -29,7 +30,7 @@ func TestScenariosHoldOnPaper(t *testing.T) {
 		for _, e := range s.Expects {
 			for _, f := range e.Predict(world) {
 				if len(f.Wrong) > 0 {
-					t.Errorf("%s: %s: %s to %s: %q\n%s", s.Name, e.Name, f.Who, f.To, f.Wrong, f.Prediction.Text(walk.Brief))
+					t.Errorf("%s: %s: %s to %s: %q\n%s", s.Name, e.Name, f.Who, f.To, f.Wrong, render.Text(f.Prediction, render.Brief))
 				}
 			}
 		}

@@ -65,7 +65,7 @@ func mannerOf(server *ipvs.Server) manner {
 // schedule chooses a real server for a new connection; nil: there is none for it.
 func (r *run) schedule(v *visit, server *ipvs.Server) *ipvs.Real {
 	m := mannerOf(server)
-	key := boundKey{netns: v.h.Name, server: virtualKey{server.Proto, server.Addr}}
+	key := boundKey{netns: v.h.Name, proto: server.Proto, server: server.Addr}
 	lasts := time.Duration(server.Persistent) * time.Second
 	switch {
 	case lasts > 0 || m.sticks == perClient:
@@ -97,7 +97,6 @@ func usable(s *ipvs.Real) *ipvs.Real {
 	return s
 }
 
-// spin picks one of the servers at random.
 func (r *run) spin(server *ipvs.Server, m manner) *ipvs.Real {
 	left := 0
 	for _, s := range server.Real {
@@ -118,7 +117,8 @@ func (r *run) spin(server *ipvs.Server, m manner) *ipvs.Real {
 // server.
 type boundKey struct {
 	netns  string
-	server virtualKey
+	proto  string
+	server netip.AddrPort
 	client netip.Addr
 }
 
@@ -128,7 +128,6 @@ type binding struct {
 	at   time.Duration
 }
 
-// bind records a choice.
 func (s *State) bind(k boundKey, real netip.AddrPort) {
 	if s.bindings == nil {
 		s.bindings = map[boundKey]binding{}

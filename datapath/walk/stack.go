@@ -2,13 +2,14 @@ package walk
 
 import (
 	"fmt"
-	"net/netip"
+
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // fate is the end of one packet.
 type fate struct {
 	kind fateKind
-	h    *host // where
+	h    *network.Host // where
 	p    *packet
 	why  string
 	code Code // of refused: the error sent to the sender
@@ -28,124 +29,126 @@ const (
 	broken   // the walker cannot tell
 )
 
-func (r *run) lose(h *host, p *packet, format string, args ...any) fate {
-	f := fate{kind: dropped, h: h, p: p, why: fmt.Sprintf(format, args...)}
+func (f *fate) as(k fateKind) *fate {
+	f.kind = k
+	return f
+}
+
+func (r *run) lose(h *network.Host, p *packet, format string, args ...any) *fate {
+	f := &fate{kind: dropped, h: h, p: p, why: fmt.Sprintf(format, args...)}
 	r.step(p, Step{Kind: Drop, Netns: h.Name, Text: f.why})
 	return f
 }
 
-func (r *run) refuse(h *host, p *packet, code Code, format string, args ...any) fate {
+func (r *run) refuse(h *network.Host, p *packet, code Code, format string, args ...any) *fate {
 	if p.kind == failure {
 		return r.lose(h, p, format, args...) // RFC 1122, 3.2.2
 	}
-	f := fate{kind: refused, h: h, p: p, code: code.family(p.ipv6()), why: fmt.Sprintf(format, args...)}
+	f := &fate{kind: refused, h: h, p: p, code: code.family(p.ipv6()), why: fmt.Sprintf(format, args...)}
 	r.step(p, Step{Kind: Rejected, Netns: h.Name, Text: f.why, Verdict: string(f.code)})
 	return f
 }
 
 // originate sends a packet of a host's process or kernel.
-func (r *run) originate(h *host, p *packet) fate {
+func (r *run) originate(h *network.Host, p *packet) *fate {
 	if f := r.limit(h, p); f != nil {
-		return *f
+		return f
 	}
-	to, ok := h.lookup(p.dst.Addr())
+	to, ok := h.Lookup(p.dst.Addr())
 	if !ok {
-		why := fmt.Sprintf("%s has no route to %s", h.Name, p.dst.Addr())
-		r.step(p, Step{Kind: Drop, Netns: h.Name, Text: why})
-		return fate{kind: noRoute, h: h, p: p, why: why}
+		return r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr()).as(noRoute)
 	}
-	r.step(p, Step{Kind: Send, Netns: h.Name, Out: to.dev.Name, Text: to.text})
+	r.step(p, Step{Kind: Send, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 	if f := r.loopbackOut(h, p, to); f != nil {
-		return *f
+		return f
 	}
-	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.dev, p: p}
+	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.Dev, p: p}
 	if f := r.tables(v, "raw"); f != nil {
-		return *f
+		return f
 	}
 	r.track(h, p)
 	before := p.dst
 	if f := r.tables(v, "mangle", "nat"); f != nil {
-		return *f
+		return f
 	}
 	if p.dst != before {
-		if to, ok = h.lookup(p.dst.Addr()); !ok {
+		if to, ok = h.Lookup(p.dst.Addr()); !ok {
 			f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
 			f.told = true
 			return f
 		}
-		r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.dev.Name, Text: to.text})
+		r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 		if f := r.loopbackOut(h, p, to); f != nil {
-			return *f
+			return f
 		}
 	}
 	r.unbalance(v)
 	before = p.dst
 	if f := r.balance(v); f != nil {
-		return *f
+		return f
 	}
 	if p.dst != before { // to this host itself
-		to, _ = h.lookup(p.dst.Addr())
+		to, _ = h.Lookup(p.dst.Addr())
 	}
 	// The hook keeps the device of the first route: -o in the filter table matches the
 	// one from before DNAT (nf_hook_state).
 	if f := r.tables(v, "filter"); f != nil {
-		return *f
+		return f
 	}
 	return r.postrouting(h, to, p)
 }
 
 // loopbackOut stops packets from 127.0.0.0/8 that would leave the host
 // (__mkroute_output in net/ipv4/route.c).
-func (r *run) loopbackOut(h *host, p *packet, to hop) *fate {
-	if src := p.src.Addr(); !to.local && src.Is4() && src.IsLoopback() && !h.either(to.dev, "route_localnet") {
-		f := r.lose(h, p, "%s may not leave by %s: route_localnet is 0", src, to.dev.Name)
+func (r *run) loopbackOut(h *network.Host, p *packet, to network.Hop) *fate {
+	if src := p.src.Addr(); !to.Local && src.Is4() && src.IsLoopback() && !h.Either(to.Dev, "route_localnet") {
+		f := r.lose(h, p, "%s may not leave by %s: route_localnet is 0", src, to.Dev.Name)
 		f.told = true
-		return &f
+		return f
 	}
 	return nil
 }
 
-func (r *run) postrouting(h *host, to hop, p *packet) fate {
-	v := &visit{r: r, h: h, hook: "POSTROUTING", out: to.dev, p: p, to: to}
-	f := r.tables(v, "mangle", "nat")
-	if f != nil {
-		return *f
+func (r *run) postrouting(h *network.Host, to network.Hop, p *packet) *fate {
+	v := &visit{r: r, h: h, hook: "POSTROUTING", out: to.Dev, p: p, to: to}
+	if f := r.tables(v, "mangle", "nat"); f != nil {
+		return f
 	}
 	p.confirm()
-	to.next = r.gateway(h, to, p)
-	if to.local {
-		return r.receive(h, h.lo, p, false)
+	to.Next = r.gateway(h, to, p)
+	if to.Local {
+		return r.receive(h, h.Lo, p, false)
 	}
-	return r.transmit(to.dev, to.next, p)
+	return r.transmit(to.Dev, to.Next, p)
 }
 
 // receive takes a packet that arrived on a link. filtered: the bridge already took it
 // through PREROUTING.
-func (r *run) receive(h *host, dev *link, p *packet, filtered bool) fate {
+func (r *run) receive(h *network.Host, dev *network.Link, p *packet, filtered bool) *fate {
 	if f := r.limit(h, p); f != nil {
-		return *f
+		return f
 	}
-	if !h.speaks(p.dst.Addr()) {
+	if !h.Speaks(p.dst.Addr()) {
 		return r.lose(h, p, "%s does not support the packet's IP family", h.Name)
 	}
 	if !filtered {
 		if f := r.prerouting(h, dev, p); f != nil {
-			return *f
+			return f
 		}
 	}
-	if dev != h.lo {
-		if why := h.martian(dev, p); why != "" {
+	if dev != h.Lo {
+		if why := martian(h, dev, p); why != "" {
 			return r.lose(h, p, "%s drops it: %s", h.Name, why)
 		}
 	}
-	to, ok := h.lookup(p.dst.Addr())
-	if ok && to.local {
+	to, ok := h.Lookup(p.dst.Addr())
+	if ok && to.Local {
 		return r.input(h, dev, p)
 	}
 	return r.forward(h, dev, to, ok, p)
 }
 
-func (r *run) prerouting(h *host, dev *link, p *packet) *fate {
+func (r *run) prerouting(h *network.Host, dev *network.Link, p *packet) *fate {
 	v := &visit{r: r, h: h, hook: "PREROUTING", in: dev, p: p}
 	if f := r.tables(v, "raw"); f != nil {
 		return f
@@ -154,26 +157,26 @@ func (r *run) prerouting(h *host, dev *link, p *packet) *fate {
 	return r.tables(v, "mangle", "nat")
 }
 
-func (r *run) input(h *host, dev *link, p *packet) fate {
+func (r *run) input(h *network.Host, dev *network.Link, p *packet) *fate {
 	v := &visit{r: r, h: h, hook: "INPUT", in: dev, p: p}
 	if f := r.tables(v, "mangle", "filter"); f != nil {
-		return *f
+		return f
 	}
 	r.unbalance(v)
 	if f := r.balance(v); f != nil {
-		return *f
+		return f
 	}
 	if f := r.tables(v, "nat"); f != nil {
-		return *f
+		return f
 	}
 	p.confirm()
-	return fate{kind: delivered, h: h, p: p}
+	return &fate{kind: delivered, h: h, p: p}
 }
 
-func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
+func (r *run) forward(h *network.Host, dev *network.Link, to network.Hop, routed bool, p *packet) *fate {
 	ipv6 := p.ipv6()
 	switch {
-	case !h.forwards(dev, ipv6) && (!ipv6 || routed):
+	case !h.Forwards(dev, ipv6) && (!ipv6 || routed):
 		return r.lose(h, p, "forwarding is off in %s, and %s is not a local address", h.Name, p.dst.Addr())
 	case !routed: // IPv6 reports it even with forwarding off (ip6_pkt_discard)
 		return r.refuse(h, p, NetUnreachable, "%s has no route to %s", h.Name, p.dst.Addr())
@@ -181,10 +184,10 @@ func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
 		return r.refuse(h, p, TimeExceeded, "the packet looped until its TTL expired in %s", h.Name)
 	}
 	p.ttl--
-	r.step(p, Step{Kind: Route, Netns: h.Name, In: dev.Name, Out: to.dev.Name, Text: to.text})
-	v := &visit{r: r, h: h, hook: "FORWARD", in: dev, out: to.dev, p: p}
+	r.step(p, Step{Kind: Route, Netns: h.Name, In: dev.Name, Out: to.Dev.Name, Text: to.Text})
+	v := &visit{r: r, h: h, hook: "FORWARD", in: dev, out: to.Dev, p: p}
 	if f := r.tables(v, "mangle", "filter"); f != nil {
-		return *f
+		return f
 	}
 	r.unbalance(v)
 	return r.postrouting(h, to, p)
@@ -193,7 +196,7 @@ func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
 // martian says why a host rejects a packet from a link because of its addresses
 // (ip_route_input_slow and fib_validate_source in net/ipv4). IPv6 has no such check
 // except for the loopback address.
-func (h *host) martian(dev *link, p *packet) string {
+func martian(h *network.Host, dev *network.Link, p *packet) string {
 	src, dst := p.src.Addr(), p.dst.Addr()
 	if p.ipv6() {
 		if src.IsLoopback() || dst.IsLoopback() {
@@ -201,27 +204,11 @@ func (h *host) martian(dev *link, p *packet) string {
 		}
 		return ""
 	}
-	if (src.IsLoopback() || dst.IsLoopback()) && !h.either(dev, "route_localnet") {
+	if (src.IsLoopback() || dst.IsLoopback()) && !h.Either(dev, "route_localnet") {
 		return "a loopback address on " + dev.Name + ", and route_localnet is 0"
 	}
-	if h.isLocal(src) && !src.IsLoopback() && !h.either(dev, "accept_local") {
+	if h.IsLocal(src) && !src.IsLoopback() && !h.Either(dev, "accept_local") {
 		return fmt.Sprintf("its source %s is the host's own address (martian source)", src)
 	}
-	return h.wrongPath(dev, src)
-}
-
-// wrongPath is reverse path filtering.
-func (h *host) wrongPath(dev *link, src netip.Addr) string {
-	mode := h.reversePath(dev)
-	if mode == 0 || src.IsLoopback() {
-		return ""
-	}
-	to, ok := h.lookup(src)
-	switch {
-	case !ok:
-		return fmt.Sprintf("no route leads back to %s (rp_filter)", src)
-	case mode == 1 && to.dev != dev:
-		return fmt.Sprintf("the route to %s is by %s, not by %s (rp_filter 1)", src, to.dev.Name, dev.Name)
-	}
-	return ""
+	return h.WrongPath(dev, src)
 }

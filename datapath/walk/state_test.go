@@ -12,6 +12,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 )
 
 // sticky is the lab of the rows, in which the router spreads 10.9.9.9:80 over b and
@@ -37,7 +38,7 @@ func TestRecentKeepsAClient(t *testing.T) {
 	w := walk.New(p)
 	first := w.Walk(f)
 	if len(first.Branches) != 2 {
-		t.Fatalf("%d branches, want 2\n%s", len(first.Branches), first.Text(walk.Brief))
+		t.Fatalf("%d branches, want 2\n%s", len(first.Branches), render.Text(first, render.Brief))
 	}
 	for _, b := range first.Branches {
 		for _, row := range []struct {
@@ -52,7 +53,7 @@ func TestRecentKeepsAClient(t *testing.T) {
 		// Each new connection restarts the minute.
 		later := w.WalkFrom(b.State.After(50*time.Second), f).Branches[0].State.After(50 * time.Second)
 		if got := w.WalkFrom(later, f); len(got.Branches) != 1 {
-			t.Errorf("the second connection did not refresh the list\n%s", got.Text(walk.Brief))
+			t.Errorf("the second connection did not refresh the list\n%s", render.Text(got, render.Brief))
 		}
 	}
 	if again := w.Walk(f); len(again.Branches) != 2 {
@@ -66,7 +67,7 @@ func TestServicesKeepTheirClients(t *testing.T) {
 	f := l.flow(t, "shell-1", "service sticky")
 	first := w.Walk(f)
 	if len(first.Answers()) != 3 {
-		t.Fatalf("got %v, want three answers\n%s", first.Answers(), first.Text(walk.Brief))
+		t.Fatalf("got %v, want three answers\n%s", first.Answers(), render.Text(first, render.Brief))
 	}
 	for _, b := range first.Branches {
 		if again := w.WalkFrom(b.State, f); len(again.Answers()) != 1 || again.Answers()[0].Value != b.Answer {
@@ -92,14 +93,14 @@ func TestRecentForgetsTheOldestOfAHundred(t *testing.T) {
 		dial(2 + i)
 	}
 	if got := dial(2); len(got.Branches) != 1 {
-		t.Errorf("forgot one of 100\n%s", got.Text(walk.Brief))
+		t.Errorf("forgot one of 100\n%s", render.Text(got, render.Brief))
 	}
 	dial(102) // 3 is evicted
 	if got := dial(2); len(got.Branches) != 1 {
-		t.Errorf("evicted one other than the oldest\n%s", got.Text(walk.Brief))
+		t.Errorf("evicted one other than the oldest\n%s", render.Text(got, render.Brief))
 	}
 	if got := dial(3); len(got.Branches) != 2 {
-		t.Errorf("remembers 101\n%s", got.Text(walk.Brief))
+		t.Errorf("remembers 101\n%s", render.Text(got, render.Brief))
 	}
 }
 
@@ -110,7 +111,7 @@ func TestRoutesSpreadOverGateways(t *testing.T) {
 	got := walk.New(p).Walk(flow.Flow{From: "client.a", To: addrPort("10.0.2.2:80")})
 	want := []walk.Weight[flow.Outcome]{{Value: flow.Connected, Probability: 0.5}, {Value: flow.Timeout, Probability: 0.5}}
 	if !slices.Equal(got.Outcomes(), want) {
-		t.Errorf("got %v, want %v\n%s", got.Outcomes(), want, got.Text(walk.Brief))
+		t.Errorf("got %v, want %v\n%s", got.Outcomes(), want, render.Text(got, render.Brief))
 	}
 }
 

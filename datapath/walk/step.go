@@ -1,6 +1,10 @@
 package walk
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
 
 // Leg is a part of a conversation.
 type Leg string
@@ -75,3 +79,6 @@ type Origin struct {
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 }
+
+// String is the place and the object: local-policy.hcl:40 service default/web.
+func (o Origin) String() string { return plan.Origin(o).String() }

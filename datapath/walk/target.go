@@ -10,10 +10,16 @@ import (
 // verdict is the result of a rule or of a table.
 type verdict struct {
 	action  action
+	word    string   // for the target or what was done, in a trace
 	chain   string   // of jump and jumpAway
 	with    Code     // of reject
 	rewrite *Rewrite // requested by a NAT target
 	why     string   // of drop and fail
+}
+
+func (v verdict) as(word string) verdict {
+	v.word = word
+	return v
 }
 
 type action uint8
@@ -34,36 +40,37 @@ const (
 func (v *visit) hit(t iptables.Target) verdict {
 	switch t := t.(type) {
 	case nil:
-		return verdict{}
+	case iptables.NFLog:
+		return verdict{word: "NFLOG"}
 	case iptables.Jump:
-		return verdict{action: jump, chain: t.Chain}
+		return verdict{action: jump, word: t.Chain, chain: t.Chain}
 	case iptables.Goto:
-		return verdict{action: jumpAway, chain: t.Chain}
+		return verdict{action: jumpAway, word: t.Chain, chain: t.Chain}
 	case iptables.Return:
-		return verdict{action: back}
+		return verdict{action: back, word: "RETURN"}
 	case iptables.Accept:
-		return verdict{action: accept}
+		return verdict{action: accept, word: "ACCEPT"}
 	case iptables.Drop:
-		return verdict{action: drop}
+		return verdict{action: drop, word: "DROP"}
 	case iptables.Reject:
-		return v.reject(t)
+		return v.reject(t).as("REJECT")
 	case iptables.DNAT:
-		return v.dnat(t)
+		return v.dnat(t).as("DNAT")
 	case iptables.Masquerade:
-		return v.masquerade()
+		return v.masquerade().as("MASQUERADE")
 	case iptables.OrMark:
 		v.p.mark |= t.Bits
-		return verdict{}
+		return verdict{word: "MARK"}
 	case iptables.XorMark:
 		v.p.mark ^= t.Bits
-		return verdict{}
+		return verdict{word: "MARK"}
 	case iptables.SetMark:
 		v.p.mark = v.p.mark&^t.Mask | t.Value
-		return verdict{}
-	case iptables.NFLog:
-		return verdict{}
+		return verdict{word: "MARK"}
+	default:
+		return verdict{action: fail, word: fmt.Sprintf("%T", t), why: fmt.Sprintf("unknown target %T", t)}
 	}
-	return verdict{action: fail, why: fmt.Sprintf("unknown target %T", t)}
+	return verdict{}
 }
 
 func (v *visit) reject(t iptables.Reject) verdict {
@@ -93,7 +100,7 @@ func (v *visit) masquerade() verdict {
 	if v.p.conn == nil || v.table != "nat" || v.hook != "POSTROUTING" {
 		return verdict{action: fail, why: "MASQUERADE outside POSTROUTING of the nat table"}
 	}
-	from := v.h.egress(v.out, v.p.dst.Addr(), v.to.next)
+	from := v.h.Egress(v.out, v.p.dst.Addr(), v.to.Next)
 	if !from.IsValid() {
 		return verdict{action: drop, why: "no address to masquerade with"}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // IPVS sits in the hooks of a host beside the tables (net/netfilter/ipvs/ip_vs_core.c,
@@ -15,12 +16,6 @@ import (
 // filter and before nat, and at OUTPUT after nat and before filter, and rewrites the
 // replies of real servers there and at FORWARD after filter. What it sends to a real
 // server goes through OUTPUT, whatever its origin, and never through FORWARD.
-
-// virtualKey finds a virtual server.
-type virtualKey struct {
-	proto string
-	addr  netip.AddrPort
-}
 
 // served is an IPVS connection: a client's with a virtual server, and the chosen real
 // server.
@@ -36,31 +31,29 @@ type served struct {
 // current hook: it is not for a virtual server, or the real server is this host.
 func (r *run) balance(v *visit) *fate {
 	p := v.p
-	if p.served != nil || p.kind == failure || len(v.h.virtual) == 0 {
+	if p.served != nil || p.kind == failure || len(v.h.Virtual) == 0 {
 		return nil
 	}
 	c := r.connection(v.h, p)
 	if c == nil {
-		server := v.h.virtual[virtualKey{string(p.proto), p.dst}]
+		server := v.h.Server(string(p.proto), p.dst)
 		if server == nil || p.proto == flow.TCP && p.kind != opening {
 			return nil
 		}
 		real := r.schedule(v, server)
 		if real == nil {
-			f := r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no available real server", p.dst, v.h.Name)
-			return &f
+			return r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no available real server", p.dst, v.h.Name)
 		}
 		c = &served{server, p.proto, p.src, real.Addr}
 		if r.served == nil {
-			r.served = map[*host][]*served{}
+			r.served = map[*network.Host][]*served{}
 		}
 		r.served[v.h] = append(r.served[v.h], c)
 	}
 	return r.serveVirtual(v, c)
 }
 
-// connection returns the connection that a client's packet belongs to, or nil.
-func (r *run) connection(h *host, p *packet) *served {
+func (r *run) connection(h *network.Host, p *packet) *served {
 	i := slices.IndexFunc(r.served[h], func(c *served) bool {
 		return c.proto == p.proto && c.client == p.src && c.server.Addr == p.dst
 	})
@@ -79,24 +72,22 @@ func (r *run) serveVirtual(v *visit, c *served) *fate {
 	r.step(p, Step{Kind: Balance, Netns: h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
 		Origin: Origin(c.server.Origin), Rewrite: &Rewrite{Field: "dst", From: before, To: p.dst},
 		Text: fmt.Sprintf("virtual server %s %s → %s (%d of %d)", c.server.Addr, c.server.Scheduler, c.real, i+1, len(c.server.Real))})
-	h.alter(p)
-	to, ok := h.lookup(p.dst.Addr())
+	alter(h, p)
+	to, ok := h.Lookup(p.dst.Addr())
 	if !ok {
-		f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
-		return &f
+		return r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
 	}
-	if to.local {
+	if to.Local {
 		return nil
 	}
-	f := r.sendReal(h, to, p)
-	return &f
+	return r.sendReal(h, to, p)
 }
 
 // alter makes connection tracking expect the reply of the real server, without
 // translating anything (ip_vs_update_conntrack); if that is off, it untracks the
 // packet, which no rule can then masquerade (ip_vs_notrack).
-func (h *host) alter(p *packet) {
-	if !h.sysctl("net.ipv4.vs.conntrack") {
+func alter(h *network.Host, p *packet) {
+	if !h.Sysctl("net.ipv4.vs.conntrack") {
 		p.conn, p.back, p.state = nil, false, "UNTRACKED"
 		return
 	}
@@ -107,12 +98,12 @@ func (h *host) alter(p *packet) {
 
 // sendReal takes a packet through OUTPUT, as if the host had sent it. If it is lost
 // there, no error is sent.
-func (r *run) sendReal(h *host, to hop, p *packet) fate {
+func (r *run) sendReal(h *network.Host, to network.Hop, p *packet) *fate {
 	p.ttl--
-	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.dev.Name, Text: to.text})
-	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.dev, p: p}
+	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
+	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.Dev, p: p}
 	if f := r.tables(v, "raw", "mangle", "nat", "filter"); f != nil {
-		return *f
+		return f
 	}
 	return r.postrouting(h, to, p)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 )
 
 // virtual makes the router of the rows balance a virtual address, held by a dummy, over
@@ -158,7 +159,7 @@ func (r row) check(t *testing.T) {
 	}
 	slices.Sort(parts)
 	if text := strings.Join(parts, ", "); text != r.want {
-		t.Errorf("got %s, want %s\n%s", text, r.want, got.Text(walk.Full))
+		t.Errorf("got %s, want %s\n%s", text, r.want, render.Text(got, render.Full))
 	}
 }
 

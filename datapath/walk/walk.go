@@ -9,6 +9,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/walk/network"
 )
 
 // Bounds far beyond any real plan. Damaged ones may contain jump loops, which the
@@ -26,6 +27,13 @@ const (
 // defaultWithin is the deadline of a flow that sets none.
 const defaultWithin = time.Second
 
+// World is a plan that is ready to be walked. It may be used by several goroutines; the
+// plan must not change any more.
+type World struct{ net *network.World }
+
+// New returns the world of a plan.
+func New(p *plan.Plan) *World { return &World{network.New(p)} }
+
 // Walk follows a flow that starts with empty state.
 func (w *World) Walk(f flow.Flow) Prediction { return w.WalkFrom(nil, f) }
 
@@ -35,7 +43,7 @@ func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
 	p := Prediction{Flow: f}
 	left, steps, rules := 1.0, 0, 0
 	for choices := []bool(nil); ; {
-		r := &run{w: w, conns: map[*host][]*conn{}, choices: choices, probability: 1, state: s.clone()}
+		r := &run{w: w.net, conns: map[*network.Host][]*conn{}, choices: choices, probability: 1, state: s.clone()}
 		b := r.follow(f)
 		p.Branches = append(p.Branches, b)
 		left, steps, rules = left-b.Probability, steps+len(b.Steps), rules+r.seen
@@ -55,12 +63,12 @@ func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
 // choices, or yes if there is none left; a walk repeats it with other choices until all
 // are taken.
 type run struct {
-	w           *World
+	w           *network.World
 	choices     []bool
 	made        []bool
 	probability float64
-	conns       map[*host][]*conn
-	served      map[*host][]*served
+	conns       map[*network.Host][]*conn
+	served      map[*network.Host][]*served
 	gateways    map[spread]netip.Addr // what was chosen if a route has several
 	state       *State
 	leg         Leg
@@ -103,21 +111,21 @@ func (r *run) next() []bool {
 // connection, whether it hashes addresses or also ports (fib_multipath_hash_policy,
 // ip-sysctl.rst).
 type spread struct {
-	h *host
+	h *network.Host
 	t tuple
 }
 
 // gateway chooses one of the gateways of a route, the same for all packets of a
 // connection.
-func (r *run) gateway(h *host, to hop, p *packet) netip.Addr {
-	if len(to.more) == 0 {
-		return to.next
+func (r *run) gateway(h *network.Host, to network.Hop, p *packet) netip.Addr {
+	if len(to.More) == 0 {
+		return to.Next
 	}
 	k := spread{h, p.tuple()}
 	if a, known := r.gateways[k]; known {
 		return a
 	}
-	all := append([]netip.Addr{to.next}, to.more...)
+	all := append([]netip.Addr{to.Next}, to.More...)
 	i := 0
 	for i < len(all)-1 && !r.decide(1/float64(len(all)-i)) {
 		i++
@@ -135,19 +143,19 @@ func (r *run) step(p *packet, s Step) {
 }
 
 // limit ends packets that loop forever, which takes a damaged plan.
-func (r *run) limit(h *host, p *packet) *fate {
+func (r *run) limit(h *network.Host, p *packet) *fate {
 	if r.moves++; r.moves <= branchSteps {
 		return nil
 	}
-	f := fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", branchSteps)}
+	f := &fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", branchSteps)}
 	r.step(p, Step{Kind: Broken, Netns: h.Name, Text: f.why})
-	return &f
+	return f
 }
 
 // talk is a conversation: what its legs have in common.
 type talk struct {
 	flow   flow.Flow
-	dialer *host
+	dialer *network.Host
 	local  netip.AddrPort
 	remote netip.AddrPort
 }
@@ -165,18 +173,17 @@ func ended(o flow.Outcome, why string) Branch {
 	return Branch{Result: flow.Result{Outcome: o}, Why: why}
 }
 
-// dial sends the first packet.
 func (r *run) dial(f flow.Flow) Branch {
 	r.leg = Request
-	h := r.w.host(f.From)
+	h := r.w.Host(f.From)
 	if h == nil {
 		return ended(flow.Failed, fmt.Sprintf("there is no network namespace %q", f.From))
 	}
-	to, ok := h.lookup(f.To.Addr())
+	to, ok := h.Lookup(f.To.Addr())
 	if !ok {
 		return ended(flow.Unreachable, fmt.Sprintf("%s has no route to %s", h.Name, f.To.Addr()))
 	}
-	src := h.source(f.To.Addr(), to)
+	src := h.Source(f.To.Addr(), to)
 	if !src.IsValid() {
 		return ended(flow.Unreachable, fmt.Sprintf("%s has no address to send from", h.Name))
 	}
@@ -188,7 +195,7 @@ func (r *run) dial(f flow.Flow) Branch {
 }
 
 // arrived continues where the first packet ended.
-func (r *run) arrived(t *talk, f fate) Branch {
+func (r *run) arrived(t *talk, f *fate) Branch {
 	switch f.kind {
 	case delivered:
 		return r.serve(t, f)
@@ -215,7 +222,7 @@ func (r *run) arrived(t *talk, f fate) Branch {
 }
 
 // complain sends the dialer an error: an ICMP message about its packet, or a reset.
-func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) Branch {
+func (r *run) complain(t *talk, h *network.Host, about *packet, code Code, why string) Branch {
 	r.leg = Reply
 	quoted := about.tuple()
 	p := &packet{proto: about.proto, ttl: 64, dst: netip.AddrPortFrom(about.src.Addr(), 0), conn: about.conn, back: true}
@@ -226,7 +233,7 @@ func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) B
 		p.kind, p.src, p.dst = reset, about.dst, about.src
 	} else {
 		p.kind, p.code, p.quoted = failure, code, &quoted
-		p.src = netip.AddrPortFrom(h.errorSource(about), 0)
+		p.src = netip.AddrPortFrom(errorSource(h, about), 0)
 	}
 	if code == TCPReset && about.port != nil && (about.served != nil || about.conn != nil && about.conn.dnat) {
 		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it is sent directly.
@@ -247,18 +254,17 @@ func (r *run) complain(t *talk, h *host, about *packet, code Code, why string) B
 
 // errorSource is the source address of a host's ICMP error: the packet's destination,
 // if that is local (icmp_send).
-func (h *host) errorSource(about *packet) netip.Addr {
-	if dst := about.dst.Addr(); h.isLocal(dst) {
+func errorSource(h *network.Host, about *packet) netip.Addr {
+	if dst := about.dst.Addr(); h.IsLocal(dst) {
 		return dst
 	}
 	back := about.src.Addr()
-	if to, ok := h.lookup(back); ok {
-		return h.source(back, to)
+	if to, ok := h.Lookup(back); ok {
+		return h.Source(back, to)
 	}
 	return about.dst.Addr()
 }
 
-// hears reports whether a packet is for the socket of the dialer.
 func (t *talk) hears(p *packet) bool {
 	if p.quoted != nil {
 		return p.quoted.src == t.local && p.quoted.dst == t.remote
@@ -266,16 +272,16 @@ func (t *talk) hears(p *packet) bool {
 	return p.src == t.remote && p.dst == t.local
 }
 
-func astray(f fate) string {
+func astray(f *fate) string {
 	return fmt.Sprintf("the reply reaches %s as %s, which matches no socket there", f.h.Name, f.p.shown())
 }
 
 // serve is the server's side: an agent answers, or the kernel reports a closed port.
-func (r *run) serve(t *talk, f fate) Branch {
-	if dev := f.h.tunnelSocket(f.p); dev != nil {
+func (r *run) serve(t *talk, f *fate) Branch {
+	if dev := f.h.TunnelSocket(f.p.dst); dev != nil && f.p.proto == flow.UDP {
 		return ended(flow.Timeout, r.lose(f.h, f.p, "%s of %s receives on udp port %d, and drops what is not VXLAN", dev.Name, f.h.Name, dev.VXLAN.Port).why)
 	}
-	who := f.h.listener(f.p)
+	who := listener(f.h, f.p)
 	if who == nil {
 		why := fmt.Sprintf("nothing in %s listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
 		if len(f.h.Execs) > 0 {
@@ -312,7 +318,7 @@ func status(who *plan.Agent) int {
 }
 
 // listener returns the agent whose socket takes a packet; nil: none does.
-func (h *host) listener(p *packet) *plan.Agent {
+func listener(h *network.Host, p *packet) *plan.Agent {
 	for i := range h.Agents {
 		for _, l := range h.Agents[i].Listen {
 			if l.Protocol == string(p.proto) && l.Port == p.dst.Port() {
@@ -324,7 +330,7 @@ func (h *host) listener(p *packet) *plan.Agent {
 }
 
 // closed is the reply to a packet for which no socket is open.
-func (r *run) closed(t *talk, f fate, why string) Branch {
+func (r *run) closed(t *talk, f *fate, why string) Branch {
 	code := TCPReset
 	if t.flow.Protocol == flow.UDP {
 		code = PortUnreachable.family(f.p.ipv6())
@@ -336,7 +342,7 @@ func (r *run) closed(t *talk, f fate, why string) Branch {
 
 // converse is the rest of the conversation: the reply to the first packet, and on a
 // stream a request and its response, which firewalls may judge differently.
-func (r *run) converse(t *talk, f fate) Branch {
+func (r *run) converse(t *talk, f *fate) Branch {
 	server, local, remote := f.h, f.p.dst, f.p.src
 	legs := []struct {
 		leg    Leg

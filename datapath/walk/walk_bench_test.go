@@ -7,6 +7,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -22,8 +23,8 @@ func BenchmarkExplain(b *testing.B) {
 			b.ResetTimer()
 			for range b.N {
 				p := walk.New(l.plan).Walk(f)
-				if len(p.Results()) != 3 || len(p.Text(walk.Brief)) == 0 {
-					b.Fatal(p.Text(walk.Brief))
+				if len(p.Results()) != 3 || len(render.Text(p, render.Brief)) == 0 {
+					b.Fatal(render.Text(p, render.Brief))
 				}
 			}
 		})

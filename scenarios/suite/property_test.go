@@ -14,6 +14,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/meaning"
 )
@@ -210,7 +211,7 @@ func (b *built) dispute(q question, observed []flow.Result) string {
 			fmt.Fprintf(&text, "  %-8s %s\n", opinion.who, e)
 		}
 	}
-	fmt.Fprintf(&text, "%s\n%s", b.script, p.Text(walk.Brief))
+	fmt.Fprintf(&text, "%s\n%s", b.script, render.Text(p, render.Brief))
 	return text.String()
 }
 

@@ -5,17 +5,18 @@ package nftables
 import (
 	"encoding/binary"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// rules appends the rules of a chain.
 func (w *work) rule(c *nft.Chain, r *nft.Rule) error {
-	m := w.start(unix.NFT_MSG_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_APPEND, unix.NFTA_RULE_TABLE)
+	m := w.start(unix.NFT_MSG_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_APPEND)
 	m.Text(unix.NFTA_RULE_CHAIN, c.Name)
 	code := code{m: m, family: w.family}
 	m.nest(unix.NFTA_RULE_EXPRESSIONS, func() {
@@ -50,7 +51,6 @@ func (c *code) fail(format string, args ...any) {
 	}
 }
 
-// insn writes one instruction.
 func (c *code) insn(name string, attrs func()) {
 	c.m.nest(unix.NFTA_LIST_ELEM, func() {
 		c.m.Text(unix.NFTA_EXPR_NAME, name)
@@ -140,11 +140,7 @@ func (c *code) match(x nft.Match) {
 		mask := binary.NativeEndian.AppendUint32(nil, x.Mask)
 		c.bitwise(mask, make([]byte, 4))
 	case ranged && x.Value.Prefix.IsValid():
-		mask := make([]byte, len(first))
-		for i := range bits {
-			mask[i/8] |= 0x80 >> (i % 8)
-		}
-		c.bitwise(mask, make([]byte, len(first)))
+		c.bitwise(net.CIDRMask(bits, 8*len(first)), make([]byte, len(first)))
 	case ranged:
 		if t := x.Field.Type(); t != nft.Port && len(first) > 1 {
 			c.fail("%s cannot be compared with a range", x.Field)
@@ -211,12 +207,14 @@ func (c *code) key(fields []nft.Field) {
 	place := 0
 	for _, f := range fields {
 		c.load(f, place)
-		if _, n := typeOf(f.Type()); n > 4 {
-			place += int(n) / 4
-		} else {
-			place++
-		}
+		place += registers(f)
 	}
+}
+
+// registers is how many registers of four bytes a field takes.
+func registers(f nft.Field) int {
+	_, n := typeOf(f.Type())
+	return max(int(n)/4, 1)
 }
 
 // guard matches what a field implies.
@@ -234,80 +232,77 @@ func (c *code) guard(f nft.Field) {
 	}
 }
 
-// nftSource is how a field is loaded.
+// toRegister is the attribute of every loading instruction for the register to load
+// into: NFTA_META_DREG and its likes.
+const toRegister = unix.NFTA_META_DREG
+
+// nftSource is how a field is loaded: an instruction and its other attributes.
 type nftSource struct {
-	insn string
-	// The attributes: for meta and ct a key, for ct the direction (1: original), for
-	// payload base, offset and length, for fib the flags.
-	key, direction       uint32
-	base, offset, length uint32
-	flags                uint32
+	insn  string
+	attrs []nftAttr
 }
 
-// sources maps fields to how they are loaded. Numbers are those of nf_tables.h.
-func sources() map[nft.Field]nftSource {
+type nftAttr struct {
+	kind  int
+	value uint32
+}
+
+// sources maps fields to how they are loaded.
+var sources = sync.OnceValue(func() map[nft.Field]nftSource {
+	meta := func(key uint32) nftSource { return nftSource{"meta", []nftAttr{{unix.NFTA_META_KEY, key}}} }
+	payload := func(base, offset, length uint32) nftSource {
+		return nftSource{"payload", []nftAttr{{unix.NFTA_PAYLOAD_BASE, base}, {unix.NFTA_PAYLOAD_OFFSET, offset}, {unix.NFTA_PAYLOAD_LEN, length}}}
+	}
+	fib := func(flags uint32) nftSource {
+		return nftSource{"fib", []nftAttr{{unix.NFTA_FIB_RESULT, unix.NFT_FIB_RESULT_ADDRTYPE}, {unix.NFTA_FIB_FLAGS, flags}}}
+	}
+	ct := func(key uint32, direction ...nftAttr) nftSource {
+		return nftSource{"ct", append([]nftAttr{{unix.NFTA_CT_KEY, key}}, direction...)}
+	}
 	const network, transport = unix.NFT_PAYLOAD_NETWORK_HEADER, unix.NFT_PAYLOAD_TRANSPORT_HEADER
-	const dstIP, dstIP6 = 20, 22 // NFT_CT_DST_IP, NFT_CT_DST_IP6
+	const dstIP, dstIP6 = 20, 22 // NFT_CT_DST_IP, NFT_CT_DST_IP6 of nf_tables.h
+	original := nftAttr{unix.NFTA_CT_DIRECTION, 0}
 	return map[nft.Field]nftSource{
-		nft.FamilyOf:   {insn: "meta", key: unix.NFT_META_NFPROTO},
-		nft.L4Proto:    {insn: "meta", key: unix.NFT_META_L4PROTO},
-		nft.IIfName:    {insn: "meta", key: unix.NFT_META_IIFNAME},
-		nft.OIfName:    {insn: "meta", key: unix.NFT_META_OIFNAME},
-		nft.MetaMark:   {insn: "meta", key: unix.NFT_META_MARK},
-		nft.IPSrc:      {insn: "payload", base: network, offset: 12, length: 4},
-		nft.IPDst:      {insn: "payload", base: network, offset: 16, length: 4},
-		nft.IP6Src:     {insn: "payload", base: network, offset: 8, length: 16},
-		nft.IP6Dst:     {insn: "payload", base: network, offset: 24, length: 16},
-		nft.SPort:      {insn: "payload", base: transport, offset: 0, length: 2},
-		nft.DPort:      {insn: "payload", base: transport, offset: 2, length: 2},
-		nft.ICMPType:   {insn: "payload", base: transport, offset: 0, length: 1},
-		nft.ICMPv6Type: {insn: "payload", base: transport, offset: 0, length: 1},
-		nft.FibSrcType: {insn: "fib", flags: unix.NFTA_FIB_F_SADDR},
-		nft.FibDstType: {insn: "fib", flags: unix.NFTA_FIB_F_DADDR},
-		"ct state":     {insn: "ct", key: unix.NFT_CT_STATE},
-		"ct status":    {insn: "ct", key: unix.NFT_CT_STATUS},
-		nft.CTMark:     {insn: "ct", key: unix.NFT_CT_MARK},
-		nft.OrigDst:    {insn: "ct", key: dstIP, direction: 1},
-		nft.OrigDst6:   {insn: "ct", key: dstIP6, direction: 1},
-		nft.OrigDPort:  {insn: "ct", key: unix.NFT_CT_PROTO_DST, direction: 1},
+		nft.FamilyOf:   meta(unix.NFT_META_NFPROTO),
+		nft.L4Proto:    meta(unix.NFT_META_L4PROTO),
+		nft.IIfName:    meta(unix.NFT_META_IIFNAME),
+		nft.OIfName:    meta(unix.NFT_META_OIFNAME),
+		nft.MetaMark:   meta(unix.NFT_META_MARK),
+		nft.IPSrc:      payload(network, 12, 4),
+		nft.IPDst:      payload(network, 16, 4),
+		nft.IP6Src:     payload(network, 8, 16),
+		nft.IP6Dst:     payload(network, 24, 16),
+		nft.SPort:      payload(transport, 0, 2),
+		nft.DPort:      payload(transport, 2, 2),
+		nft.ICMPType:   payload(transport, 0, 1),
+		nft.ICMPv6Type: payload(transport, 0, 1),
+		nft.FibSrcType: fib(unix.NFTA_FIB_F_SADDR),
+		nft.FibDstType: fib(unix.NFTA_FIB_F_DADDR),
+		"ct state":     ct(unix.NFT_CT_STATE),
+		"ct status":    ct(unix.NFT_CT_STATUS),
+		nft.CTMark:     ct(unix.NFT_CT_MARK),
+		nft.OrigDst:    ct(dstIP, original),
+		nft.OrigDst6:   ct(dstIP6, original),
+		nft.OrigDPort:  ct(unix.NFT_CT_PROTO_DST, original),
 	}
-}
+})
 
-// load puts a field into a register.
 func (c *code) load(f nft.Field, place int) {
-	m, reg := c.m, word(place)
-	if n := f.Modulus(); n > 0 {
-		c.insn("numgen", func() {
-			m.number(unix.NFTA_NG_DREG, reg)
-			m.number(unix.NFTA_NG_MODULUS, n)
-			m.number(unix.NFTA_NG_TYPE, unix.NFT_NG_RANDOM)
-		})
-		return
-	}
 	s, ok := sources()[f]
+	if n := f.Modulus(); n > 0 {
+		s, ok = nftSource{"numgen", []nftAttr{{unix.NFTA_NG_MODULUS, n}, {unix.NFTA_NG_TYPE, unix.NFT_NG_RANDOM}}}, true
+	}
 	if !ok {
 		c.fail("unknown field %q", f)
 		return
 	}
 	c.insn(s.insn, func() {
-		switch s.insn {
-		case "meta":
-			m.number(unix.NFTA_META_DREG, reg)
-			m.number(unix.NFTA_META_KEY, s.key)
-		case "payload":
-			m.number(unix.NFTA_PAYLOAD_DREG, reg)
-			m.number(unix.NFTA_PAYLOAD_BASE, s.base)
-			m.number(unix.NFTA_PAYLOAD_OFFSET, s.offset)
-			m.number(unix.NFTA_PAYLOAD_LEN, s.length)
-		case "fib":
-			m.number(unix.NFTA_FIB_DREG, reg)
-			m.number(unix.NFTA_FIB_RESULT, unix.NFT_FIB_RESULT_ADDRTYPE)
-			m.number(unix.NFTA_FIB_FLAGS, s.flags)
-		case "ct":
-			m.number(unix.NFTA_CT_DREG, reg)
-			m.number(unix.NFTA_CT_KEY, s.key)
-			if s.direction > 0 {
-				m.Attr(unix.NFTA_CT_DIRECTION, byte(s.direction-1))
+		c.m.number(toRegister, word(place))
+		for _, a := range s.attrs {
+			if s.insn == "ct" && a.kind == unix.NFTA_CT_DIRECTION {
+				c.m.Attr(a.kind, byte(a.value))
+			} else {
+				c.m.number(a.kind, a.value)
 			}
 		}
 	})
@@ -348,7 +343,6 @@ func (c *code) setMark(x nft.SetMark) {
 	})
 }
 
-// nftRejects are the type and code of rejects.
 func nftRejects() map[string][2]uint32 {
 	const icmpx = unix.NFT_REJECT_ICMPX_UNREACH
 	return map[string][2]uint32{
@@ -403,7 +397,6 @@ func (c *code) dnat(x nft.DNAT) {
 	})
 }
 
-// nftVerdicts are the codes of verdicts.
 func nftVerdicts() map[string]int32 {
 	return map[string]int32{"drop": nfDrop, "accept": nfAccept, "continue": unix.NFT_CONTINUE,
 		"jump": unix.NFT_JUMP, "goto": unix.NFT_GOTO, "return": unix.NFT_RETURN}

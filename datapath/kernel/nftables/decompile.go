@@ -22,7 +22,12 @@ func nftDecompile(b []byte, keys map[string]int) ([]string, error) {
 	err := socket.EachAttr(b, func(_ uint16, insn []byte) error {
 		a, err := parseAttrs(insn)
 		if err == nil {
-			d.insn(a.Text(unix.NFTA_EXPR_NAME), a.inner(unix.NFTA_EXPR_DATA))
+			name, data := a.Text(unix.NFTA_EXPR_NAME), a.inner(unix.NFTA_EXPR_DATA)
+			if x, known := d.insn(name, data); !known {
+				d.unknown(name, data)
+			} else if x != nil {
+				d.out = append(d.out, decompiled{expr: x})
+			}
 		}
 		return err
 	})
@@ -68,8 +73,6 @@ type decompiler struct {
 	out  []decompiled
 }
 
-func (d *decompiler) emit(x nft.Expr) { d.out = append(d.out, decompiled{expr: x}) }
-
 // unknown records an instruction that plans do not use.
 func (d *decompiler) unknown(name string, a attrs) {
 	text := "[" + name
@@ -97,57 +100,39 @@ func (d *decompiler) at(reg uint32) *content {
 	return &d.regs[place]
 }
 
-// source finds the field of a load.
-func source(want nftSource) nft.Field {
+// loaded is the field that an instruction loads; empty: none that plans use.
+func loaded(insn string, a attrs) nft.Field {
+	if insn == "numgen" && a.number(unix.NFTA_NG_TYPE) == unix.NFT_NG_RANDOM && a.number(unix.NFTA_NG_OFFSET) == 0 {
+		return nft.Random(int(a.number(unix.NFTA_NG_MODULUS)))
+	}
+	differs := func(x nftAttr) bool { return a[uint16(x.kind)] == nil || a.number(uint16(x.kind)) != x.value }
 	for f, s := range sources() {
-		if s == want {
+		directed := insn == "ct" && a[unix.NFTA_CT_DIRECTION] != nil
+		if s.insn == insn && !slices.ContainsFunc(s.attrs, differs) && (insn != "ct" || directed == (len(s.attrs) > 1)) {
 			return f
 		}
 	}
 	return ""
 }
 
-func (d *decompiler) insn(name string, a attrs) {
-	var f nft.Field
-	var reg uint32
+// insn follows an instruction, and returns the expression that it completes, if any.
+func (d *decompiler) insn(name string, a attrs) (x nft.Expr, known bool) {
+	sreg := uint16(unix.NFTA_META_SREG)
 	switch name {
-	case "meta", "ct":
-		dreg, sreg, key := uint16(unix.NFTA_META_DREG), uint16(unix.NFTA_META_SREG), uint16(unix.NFTA_META_KEY)
-		want := nftSource{insn: name}
-		if name == "ct" {
-			dreg, sreg, key = unix.NFTA_CT_DREG, unix.NFTA_CT_SREG, unix.NFTA_CT_KEY
-			if v := a[unix.NFTA_CT_DIRECTION]; len(v) == 1 {
-				want.direction = uint32(v[0]) + 1
-			}
-		}
-		want.key = a.number(key)
-		if a[sreg] != nil {
-			d.setMark(name, want, d.at(a.number(sreg)), a)
-			return
-		}
-		f, reg = source(want), a.number(dreg)
-	case "payload":
-		reg = a.number(unix.NFTA_PAYLOAD_DREG)
-		f = source(nftSource{insn: name, base: a.number(unix.NFTA_PAYLOAD_BASE), offset: a.number(unix.NFTA_PAYLOAD_OFFSET), length: a.number(unix.NFTA_PAYLOAD_LEN)})
-		f = d.payload(f)
-	case "fib":
-		reg = a.number(unix.NFTA_FIB_DREG)
-		if a.number(unix.NFTA_FIB_RESULT) == unix.NFT_FIB_RESULT_ADDRTYPE {
-			f = source(nftSource{insn: name, flags: a.number(unix.NFTA_FIB_FLAGS)})
-		}
-	case "numgen":
-		reg = a.number(unix.NFTA_NG_DREG)
-		if a.number(unix.NFTA_NG_TYPE) == unix.NFT_NG_RANDOM && a.number(unix.NFTA_NG_OFFSET) == 0 {
-			f = nft.Random(int(a.number(unix.NFTA_NG_MODULUS)))
-		}
+	case "payload", "fib", "numgen":
+		sreg = 0
+	case "meta":
+	case "ct":
+		sreg = unix.NFTA_CT_SREG
 	default:
-		d.use(name, a)
-		return
+		return d.use(name, a)
 	}
-	if f == "" {
-		d.unknown(name, a)
+	f := d.payload(loaded(name, a))
+	if a[sreg] != nil {
+		return d.setMark(f, d.at(a.number(sreg)))
 	}
-	*d.at(reg) = content{field: f}
+	*d.at(a.number(toRegister)) = content{field: f}
+	return nil, f != ""
 }
 
 // payload distinguishes the types of ICMP and ICMPv6, which are at the same offset, by
@@ -165,60 +150,46 @@ func (d *decompiler) payload(f nft.Field) nft.Field {
 }
 
 // use handles instructions that use registers.
-func (d *decompiler) use(name string, a attrs) {
+func (d *decompiler) use(name string, a attrs) (x nft.Expr, known bool) {
 	switch name {
 	case "cmp":
 		op := a.number(unix.NFTA_CMP_OP)
 		value := a.inner(unix.NFTA_CMP_DATA)[unix.NFTA_DATA_VALUE]
-		x := d.compare(d.at(a.number(unix.NFTA_CMP_SREG)), value, value, op == unix.NFT_CMP_NEQ)
-		if x == nil || op > unix.NFT_CMP_NEQ {
-			d.unknown(name, a)
-			return
-		}
-		d.emit(x)
+		x = d.compare(d.at(a.number(unix.NFTA_CMP_SREG)), value, value, op == unix.NFT_CMP_NEQ)
+		return x, x != nil && op <= unix.NFT_CMP_NEQ
 	case "range":
 		first, last := a.inner(rangeFrom)[unix.NFTA_DATA_VALUE], a.inner(rangeTo)[unix.NFTA_DATA_VALUE]
 		c := d.at(a.number(unix.NFTA_RANGE_SREG))
-		x := d.compare(c, first, last, a.number(rangeOp) == unix.NFT_CMP_NEQ)
-		if x == nil || c.mask != nil {
-			d.unknown(name, a)
-			return
-		}
-		d.emit(x)
+		x = d.compare(c, first, last, a.number(rangeOp) == unix.NFT_CMP_NEQ)
+		return x, x != nil && c.mask == nil
 	case "bitwise":
 		c := *d.at(a.number(unix.NFTA_BITWISE_SREG))
 		c.mask, c.xor = a.inner(unix.NFTA_BITWISE_MASK)[unix.NFTA_DATA_VALUE], a.inner(unix.NFTA_BITWISE_XOR)[unix.NFTA_DATA_VALUE]
-		if c.field == "" || c.mask == nil || c.xor == nil {
-			d.unknown(name, a)
-		}
 		*d.at(a.number(unix.NFTA_BITWISE_DREG)) = c
+		return nil, c.field != "" && c.mask != nil && c.xor != nil
 	case "lookup":
-		d.lookup(a)
+		return d.lookup(a)
 	case "immediate":
 		data := a.inner(unix.NFTA_IMMEDIATE_DATA)
 		if a.number(unix.NFTA_IMMEDIATE_DREG) == unix.NFT_REG_VERDICT {
-			d.emit(nftVerdictOf(data))
-			return
+			return nftVerdictOf(data), true
 		}
 		*d.at(a.number(unix.NFTA_IMMEDIATE_DREG)) = content{value: data[unix.NFTA_DATA_VALUE]}
+		return nil, true
 	case "reject":
-		d.reject(a)
+		with := nameOf(nftRejects(), [2]uint32{a.number(unix.NFTA_REJECT_TYPE), a.number(unix.NFTA_REJECT_ICMP_CODE)})
+		return nft.Reject{With: with}, with != ""
 	case "nat":
-		d.nat(a)
+		return d.nat(a)
 	case "masq":
 		flags := a.number(unix.NFTA_MASQ_FLAGS)
-		if flags&^unix.NF_NAT_RANGE_PROTO_RANDOM_FULLY != 0 || a[unix.NFTA_MASQ_REG_PROTO_MIN] != nil {
-			d.unknown(name, a)
-			return
-		}
-		d.emit(nft.Masquerade{FullyRandom: flags != 0})
+		return nft.Masquerade{FullyRandom: flags != 0}, flags&^unix.NF_NAT_RANGE_PROTO_RANDOM_FULLY == 0 && a[unix.NFTA_MASQ_REG_PROTO_MIN] == nil
 	case "counter":
-		d.emit(nft.Counter{})
+		return nft.Counter{}, true
 	case "notrack":
-		d.emit(nft.NoTrack{})
-	default:
-		d.unknown(name, a)
+		return nft.NoTrack{}, true
 	}
+	return nil, false
 }
 
 // compare is the condition that a register equals a value, or is in a range; nil: not
@@ -303,84 +274,62 @@ func bitsOf(c *content, value []byte, not bool) nft.Expr {
 	return nil
 }
 
-func (d *decompiler) setMark(name string, what nftSource, c *content, a attrs) {
-	f := source(what)
-	x := nft.SetMark{CT: name == "ct"}
+func (d *decompiler) setMark(f nft.Field, c *content) (x nft.Expr, known bool) {
+	set := nft.SetMark{CT: f == nft.CTMark}
 	switch {
 	case f != nft.MetaMark && f != nft.CTMark:
-		d.unknown(name, a)
-		return
+		return nil, false
 	case len(c.value) == 4:
-		x.Xor = binary.NativeEndian.Uint32(c.value)
+		set.Xor = binary.NativeEndian.Uint32(c.value)
 	case c.field == f && len(c.mask) == 4 && len(c.xor) == 4:
-		x.And, x.Xor = binary.NativeEndian.Uint32(c.mask), binary.NativeEndian.Uint32(c.xor)
+		set.And, set.Xor = binary.NativeEndian.Uint32(c.mask), binary.NativeEndian.Uint32(c.xor)
 	default:
-		d.unknown(name, a)
-		return
+		return nil, false
 	}
-	d.emit(x)
+	return set, true
 }
 
-func (d *decompiler) lookup(a attrs) {
+func (d *decompiler) lookup(a attrs) (x nft.Expr, known bool) {
 	set := a.Text(unix.NFTA_LOOKUP_SET)
 	place := 0
 	var fields []nft.Field
 	for range d.keys[set] {
 		f := d.regs[min(place, len(d.regs)-1)].field
 		fields = append(fields, f)
-		if _, n := typeOf(f.Type()); n > 4 {
-			place += int(n) / 4
-		} else {
-			place++
-		}
-	}
-	if d.keys[set] == 0 || a.number(unix.NFTA_LOOKUP_SREG) != unix.NFT_REG_1 || slices.Contains(fields, "") {
-		d.unknown("lookup", a)
-		return
+		place += registers(f)
 	}
 	switch {
+	case d.keys[set] == 0 || a.number(unix.NFTA_LOOKUP_SREG) != unix.NFT_REG_1 || slices.Contains(fields, ""):
+		return nil, false
 	case a[unix.NFTA_LOOKUP_DREG] == nil:
-		d.emit(nft.Lookup{Fields: fields, Set: set, Not: a.number(unix.NFTA_LOOKUP_FLAGS)&unix.NFT_LOOKUP_F_INV != 0})
+		return nft.Lookup{Fields: fields, Set: set, Not: a.number(unix.NFTA_LOOKUP_FLAGS)&unix.NFT_LOOKUP_F_INV != 0}, true
 	case a.number(unix.NFTA_LOOKUP_DREG) == unix.NFT_REG_VERDICT:
-		d.emit(nft.VMap{Fields: fields, Map: set})
-	default:
-		*d.at(a.number(unix.NFTA_LOOKUP_DREG)) = content{fields: fields, mapped: set}
+		return nft.VMap{Fields: fields, Map: set}, true
 	}
+	*d.at(a.number(unix.NFTA_LOOKUP_DREG)) = content{fields: fields, mapped: set}
+	return nil, true
 }
 
-func (d *decompiler) reject(a attrs) {
-	is := [2]uint32{a.number(unix.NFTA_REJECT_TYPE), a.number(unix.NFTA_REJECT_ICMP_CODE)}
-	for with, known := range nftRejects() {
-		if known == is {
-			d.emit(nft.Reject{With: with})
-			return
-		}
-	}
-	d.unknown("reject", a)
-}
-
-func (d *decompiler) nat(a attrs) {
+func (d *decompiler) nat(a attrs) (x nft.Expr, known bool) {
 	addr := d.at(a.number(unix.NFTA_NAT_REG_ADDR_MIN))
-	x := nft.DNAT{IPv6: a.number(unix.NFTA_NAT_FAMILY) == unix.NFPROTO_IPV6}
+	dnat := nft.DNAT{IPv6: a.number(unix.NFTA_NAT_FAMILY) == unix.NFPROTO_IPV6}
 	const given = 1 | 2 // NF_NAT_RANGE_MAP_IPS and _PROTO_SPECIFIED, which the kernel adds itself
-	bits := map[bool]int{false: 32, true: 128}[x.IPv6]
+	bits := map[bool]int{false: 32, true: 128}[dnat.IPv6]
 	switch {
 	case a.number(unix.NFTA_NAT_TYPE) != unix.NFT_NAT_DNAT || a.number(unix.NFTA_NAT_FLAGS)&^given != 0:
-		d.unknown("nat", a)
-		return
+		return nil, false
 	case addr.mapped != "":
-		x.Fields, x.Map = addr.fields, addr.mapped
+		dnat.Fields, dnat.Map = addr.fields, addr.mapped
 	case len(addr.value)*8 == bits:
 		to, _ := netip.AddrFromSlice(addr.value)
-		x.To = nft.Addr(to)
+		dnat.To = nft.Addr(to)
 		if a[unix.NFTA_NAT_REG_PROTO_MIN] != nil {
 			if port := d.at(a.number(unix.NFTA_NAT_REG_PROTO_MIN)).value; len(port) == 2 {
-				x.Port = binary.BigEndian.Uint16(port)
+				dnat.Port = binary.BigEndian.Uint16(port)
 			}
 		}
 	default:
-		d.unknown("nat", a)
-		return
+		return nil, false
 	}
-	d.emit(x)
+	return dnat, true
 }

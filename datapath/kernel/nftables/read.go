@@ -3,6 +3,7 @@
 package nftables
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -38,7 +39,6 @@ func Read() ([]nft.Table, error) {
 	return tables, nil
 }
 
-// ofIPTables reports whether a table belongs to iptables-nft.
 func ofIPTables(family, name string) bool {
 	return family != "inet" && slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, name)
 }
@@ -191,11 +191,7 @@ func parseNFTChain(a attrs) nft.Chain {
 		return c
 	}
 	hook := a.inner(unix.NFTA_CHAIN_HOOK)
-	for name, number := range hooks() {
-		if number == hook.number(unix.NFTA_HOOK_HOOKNUM) {
-			c.Hook = name
-		}
-	}
+	c.Hook = nameOf(hooks(), hook.number(unix.NFTA_HOOK_HOOKNUM))
 	c.Type, c.Priority, c.Policy = a.Text(unix.NFTA_CHAIN_TYPE), int(int32(hook.number(unix.NFTA_HOOK_PRIORITY))), "accept"
 	if a.number(unix.NFTA_CHAIN_POLICY) == nfDrop {
 		c.Policy = "drop"
@@ -203,7 +199,6 @@ func parseNFTChain(a attrs) nft.Chain {
 	return c
 }
 
-// nftComment finds the comment in a rule's user data.
 func nftComment(b []byte) string {
 	for len(b) >= 2 && len(b) >= 2+int(b[1]) {
 		if b[0] == 0 && b[1] > 0 {
@@ -222,7 +217,6 @@ type nftBound struct {
 	element   nft.Element
 }
 
-// readNFTElements lists the elements of a set.
 func readNFTElements(family uint8, table string, s *nft.Set) error {
 	var bounds []nftBound
 	about := func(m *message) {
@@ -304,12 +298,18 @@ func nftDecrement(key []byte) {
 func nftVerdictOf(data attrs) nft.Verdict {
 	verdict := data.inner(unix.NFTA_DATA_VERDICT)
 	code := int32(verdict.number(unix.NFTA_VERDICT_CODE))
-	for kind, c := range nftVerdicts() {
-		if c == code {
-			return nft.Verdict{Kind: kind, Chain: verdict.Text(unix.NFTA_VERDICT_CHAIN)}
+	kind := cmp.Or(nameOf(nftVerdicts(), code), fmt.Sprintf("verdict %d", code))
+	return nft.Verdict{Kind: kind, Chain: verdict.Text(unix.NFTA_VERDICT_CHAIN)}
+}
+
+// nameOf is the name of a number; empty: it has none.
+func nameOf[N comparable](numbers map[string]N, n N) string {
+	for name, known := range numbers {
+		if known == n {
+			return name
 		}
 	}
-	return nft.Verdict{Kind: fmt.Sprintf("verdict %d", code)}
+	return ""
 }
 
 // nftValues is the reverse of nftAppendValue for all parts of a key.

@@ -41,10 +41,19 @@ type work struct {
 	family uint8
 }
 
-func (w *work) start(cmd, flags, tableAttr int) *message {
+// start begins a message about the table, whose name has the same attribute in all:
+// NFTA_TABLE_NAME, NFTA_CHAIN_TABLE and its likes.
+func (w *work) start(cmd, flags int) *message {
 	m := startMessage(cmd, flags, w.family)
-	m.Text(tableAttr, w.at.Table)
+	m.Text(unix.NFTA_TABLE_NAME, w.at.Table)
 	return m
+}
+
+// named adds a message that says no more than a name in the table.
+func (w *work) named(cmd, attr int, name string) {
+	m := w.start(cmd, 0)
+	m.Text(attr, name)
+	w.add(m)
 }
 
 func (w *work) add(m *message) { w.msgs = append(w.msgs, socket.Part(w.at, m.Done())...) }
@@ -72,32 +81,26 @@ func (w *work) command() error {
 	case c.Set != nil && c.Verb == "add":
 		return w.Set(c.Set)
 	case c.Set != nil:
-		m := w.start(unix.NFT_MSG_DELSET, 0, unix.NFTA_SET_TABLE)
-		m.Text(unix.NFTA_SET_NAME, c.Set.Name)
-		w.add(m)
+		w.named(unix.NFT_MSG_DELSET, unix.NFTA_SET_NAME, c.Set.Name)
 	case c.Rule != nil:
 		return w.rule(c.Chain, c.Rule)
 	case c.Chain != nil && c.Verb == "add":
 		return w.chain(c.Chain)
 	case c.Chain != nil && c.Verb == "flush":
-		m := w.start(unix.NFT_MSG_DELRULE, 0, unix.NFTA_RULE_TABLE)
-		m.Text(unix.NFTA_RULE_CHAIN, c.Chain.Name)
-		w.add(m)
+		w.named(unix.NFT_MSG_DELRULE, unix.NFTA_RULE_CHAIN, c.Chain.Name)
 	case c.Chain != nil:
-		m := w.start(unix.NFT_MSG_DELCHAIN, 0, unix.NFTA_CHAIN_TABLE)
-		m.Text(unix.NFTA_CHAIN_NAME, c.Chain.Name)
-		w.add(m)
+		w.named(unix.NFT_MSG_DELCHAIN, unix.NFTA_CHAIN_NAME, c.Chain.Name)
 	case c.Verb == "add":
-		w.add(w.start(unix.NFT_MSG_NEWTABLE, unix.NLM_F_CREATE, unix.NFTA_TABLE_NAME))
+		w.add(w.start(unix.NFT_MSG_NEWTABLE, unix.NLM_F_CREATE))
 	default:
-		w.add(w.start(unix.NFT_MSG_DELTABLE, 0, unix.NFTA_TABLE_NAME))
+		w.add(w.start(unix.NFT_MSG_DELTABLE, 0))
 	}
 	return nil
 }
 
 // chain creates a chain, or sets the policy of an existing one.
 func (w *work) chain(c *nft.Chain) error {
-	m := w.start(unix.NFT_MSG_NEWCHAIN, unix.NLM_F_CREATE, unix.NFTA_CHAIN_TABLE)
+	m := w.start(unix.NFT_MSG_NEWCHAIN, unix.NLM_F_CREATE)
 	m.Text(unix.NFTA_CHAIN_NAME, c.Name)
 	if !c.IsBase() {
 		w.add(m)
@@ -125,7 +128,7 @@ func hooks() map[string]uint32 {
 
 // Set creates a set without its elements.
 func (w *work) Set(s *nft.Set) error {
-	m := w.start(unix.NFT_MSG_NEWSET, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.NFTA_SET_TABLE)
+	m := w.start(unix.NFT_MSG_NEWSET, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	m.Text(unix.NFTA_SET_NAME, s.Name)
 	w.sets++
 	m.number(unix.NFTA_SET_ID, w.sets)
@@ -245,14 +248,13 @@ func length(lengths []uint32) uint32 {
 // them all has 16 bits for its length.
 const maxElements = math.MaxUint16 - 1024
 
-// elements adds elements to a set, or deletes them.
 func (w *work) elements(s *nft.Set, list []nft.Element) error {
 	cmd, flags := unix.NFT_MSG_DELSETELEM, 0
 	if w.at.Verb == "add" {
 		cmd, flags = unix.NFT_MSG_NEWSETELEM, unix.NLM_F_CREATE|unix.NLM_F_EXCL
 	}
 	for len(list) > 0 {
-		m := w.start(cmd, flags, unix.NFTA_SET_ELEM_LIST_TABLE)
+		m := w.start(cmd, flags)
 		m.Text(unix.NFTA_SET_ELEM_LIST_SET, s.Name)
 		start := m.Open(unix.NFTA_SET_ELEM_LIST_ELEMENTS)
 		n := 0

@@ -66,20 +66,15 @@ func (p *FS) Close() {
 
 // Set writes one sysctl of the calling thread's namespace.
 func (p *FS) Set(s plan.Sysctl) error {
-	if err := p.write(s); err != nil {
+	fd, err := p.Open(s.Key, unix.O_WRONLY)
+	if err == nil {
+		defer unix.Close(fd)
+		_, err = unix.Write(fd, []byte(s.Value))
+	}
+	if err != nil {
 		return fmt.Errorf("sysctl -w %s=%s: %w", s.Key, s.Value, err)
 	}
 	return nil
-}
-
-func (p *FS) write(s plan.Sysctl) error {
-	fd, err := p.Open(s.Key, unix.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	_, err = unix.Write(fd, []byte(s.Value))
-	return err
 }
 
 // Get reads one sysctl of the calling thread's namespace; missing ones are "".

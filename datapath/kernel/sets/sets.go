@@ -199,43 +199,39 @@ func Read() ([]ipset.Set, error) {
 		if len(m) < nl.SizeofNfgenmsg {
 			return nil, socket.ErrShort
 		}
-		attrs, err := nl.ParseRouteAttr(m[nl.SizeofNfgenmsg:])
-		if err != nil {
-			return nil, fmt.Errorf("ipset list: %w", err)
-		}
 		var s ipset.Set
 		var members []byte
-		for _, a := range attrs {
-			switch a.Attr.Type & nl.NLA_TYPE_MASK {
+		err := socket.EachAttr(m[nl.SizeofNfgenmsg:], func(kind uint16, value []byte) error {
+			switch kind {
 			case nl.IPSET_ATTR_SETNAME:
-				s.Name = nl.BytesToString(a.Value)
+				s.Name = nl.BytesToString(value)
 			case nl.IPSET_ATTR_TYPENAME:
-				s.Type = ipset.Type(nl.BytesToString(a.Value))
+				s.Type = ipset.Type(nl.BytesToString(value))
 			case nl.IPSET_ATTR_FAMILY:
-				s.IPv6 = a.Value[0] == unix.AF_INET6
+				s.IPv6 = value[0] == unix.AF_INET6
 			case nl.IPSET_ATTR_ADT:
-				members = a.Value
+				members = value
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("ipset list: %w", err)
 		}
 		// A long set takes several messages; only the first has its header.
 		if n := len(sets); n == 0 || sets[n-1].Name != s.Name {
 			sets = append(sets, s)
 		}
 		last := &sets[len(sets)-1]
-		if last.Entries, err = appendMembers(last.Entries, last.Type, members); err != nil {
+		err = socket.EachAttr(members, func(_ uint16, member []byte) error {
+			e, err := parseMember(last.Type, member)
+			last.Entries = append(last.Entries, e)
+			return err
+		})
+		if err != nil {
 			return nil, fmt.Errorf("ipset list %s: %w", s.Name, err)
 		}
 	}
 	return sets, nil
-}
-
-func appendMembers(list []ipset.Entry, kind ipset.Type, b []byte) ([]ipset.Entry, error) {
-	err := socket.EachAttr(b, func(_ uint16, member []byte) error {
-		e, err := parseMember(kind, member)
-		list = append(list, e)
-		return err
-	})
-	return list, err
 }
 
 func parseMember(kind ipset.Type, b []byte) (ipset.Entry, error) {

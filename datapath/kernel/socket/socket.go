@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -98,16 +99,9 @@ func (s *Socket) batch(msgs []Message) error {
 	}
 	var refused error
 	for answered := 0; answered < len(msgs); {
-		n, _, err := unix.Recvfrom(s.FD, s.in, 0)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
+		replies, err := s.receive()
 		if err != nil {
-			return fmt.Errorf("netlink receive: %w", err)
-		}
-		replies, err := syscall.ParseNetlinkMessage(s.in[:n])
-		if err != nil {
-			return fmt.Errorf("netlink receive: %w", err)
+			return err
 		}
 		for _, r := range replies {
 			if r.Header.Type != unix.NLMSG_ERROR || r.Header.Seq < first {
@@ -122,16 +116,28 @@ func (s *Socket) batch(msgs []Message) error {
 	return refused
 }
 
+func (s *Socket) receive() ([]syscall.NetlinkMessage, error) {
+	for {
+		n, _, err := unix.Recvfrom(s.FD, s.in, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		var replies []syscall.NetlinkMessage
+		if err == nil {
+			replies, err = syscall.ParseNetlinkMessage(s.in[:n])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("netlink receive: %w", err)
+		}
+		return replies, nil
+	}
+}
+
 // Refusal turns an answer into an error, or nil for an acknowledgement.
 func (m Message) Refusal(r syscall.NetlinkMessage) error {
 	errno := unix.Errno(-int32(binary.NativeEndian.Uint32(r.Data)))
-	if errno == 0 {
+	if errno == 0 || slices.Contains(m.Excuse, errno) {
 		return nil
-	}
-	for _, e := range m.Excuse {
-		if errno == e {
-			return nil
-		}
 	}
 	if m.Words != nil {
 		if words := m.Words(errno); words != "" {
@@ -159,17 +165,14 @@ func extack(r syscall.NetlinkMessage) string {
 	if r.Header.Flags&ackTLVs == 0 || len(r.Data) < 20 {
 		return ""
 	}
-	for attrs := r.Data[20:]; len(attrs) >= 4; {
-		size := int(binary.NativeEndian.Uint16(attrs))
-		if size < 4 || size > len(attrs) {
-			return ""
+	words := ""
+	_ = EachAttr(r.Data[20:], func(kind uint16, value []byte) error {
+		if kind == attrMsg && len(value) > 0 {
+			words = string(value[:len(value)-1])
 		}
-		if binary.NativeEndian.Uint16(attrs[2:]) == attrMsg {
-			return string(attrs[4 : size-1])
-		}
-		attrs = attrs[min(Align(size), len(attrs)):]
-	}
-	return ""
+		return nil
+	})
+	return words
 }
 
 // Align rounds a length up to that of attributes.

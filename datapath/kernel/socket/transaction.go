@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -70,16 +69,9 @@ func (s *Socket) commit(msgs []Message, size int) error {
 	}
 	var refused error
 	for {
-		n, _, err := unix.Recvfrom(s.FD, s.in, 0)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
+		replies, err := s.receive()
 		if err != nil {
-			return errors.Join(refused, fmt.Errorf("nft: netlink receive: %w", err))
-		}
-		replies, err := syscall.ParseNetlinkMessage(s.in[:n])
-		if err != nil {
-			return fmt.Errorf("nft: netlink receive: %w", err)
+			return errors.Join(refused, fmt.Errorf("nft: %w", err))
 		}
 		for _, r := range replies {
 			seq := r.Header.Seq
@@ -108,10 +100,8 @@ func (wholeTransaction) String() string { return "nft: the transaction" }
 // frame appends the message that begins or ends a transaction.
 func (s *Socket) frame(b []byte, kind int) []byte {
 	s.seq++
-	b = binary.NativeEndian.AppendUint32(b, unix.NLMSG_HDRLEN+4)
-	b = binary.NativeEndian.AppendUint16(b, uint16(kind))
-	b = binary.NativeEndian.AppendUint16(b, unix.NLM_F_REQUEST)
-	b = binary.NativeEndian.AppendUint32(b, s.seq)
-	b = binary.NativeEndian.AppendUint32(b, 0)
-	return append(b, unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, unix.NFNL_SUBSYS_NFTABLES)
+	m := Start(0, kind, 0, unix.AF_UNSPEC)
+	m.B[len(m.B)-1] = unix.NFNL_SUBSYS_NFTABLES
+	binary.NativeEndian.PutUint32(m.B[8:], s.seq)
+	return append(b, m.Done().Data...)
 }

@@ -5,6 +5,7 @@ package virtual
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -24,26 +25,35 @@ import (
 
 // drainKey identifies a draining real server.
 type drainKey struct {
-	virtual netip.AddrPort
-	proto   string
-	real    netip.AddrPort
+	Virtual netip.AddrPort
+	Proto   string
+	Real    netip.AddrPort
 }
 
-// Drains are the draining real servers of one namespace, with their connections at the
-// last check.
+// connections are those of a real server at the last check; inactive ones are closing.
+type connections struct{ Active, Inactive int }
+
+// Draining is a real server of weight 0 that is deleted once it has no connections
+// left.
+type Draining struct {
+	drainKey
+	connections
+}
+
+// Drains are the draining real servers of one namespace.
 type Drains struct{ all map[drainKey]connections }
 
 // Any reports whether there are any.
 func (s *Drains) Any() bool { return len(s.all) > 0 }
 
-// Each calls do with every one of them.
-func (s *Drains) Each(do func(virtual netip.AddrPort, proto string, real netip.AddrPort, active, inactive int)) {
+// All lists them.
+func (s *Drains) All() []Draining {
+	var list []Draining
 	for at, seen := range s.all {
-		do(at.virtual, at.proto, at.real, seen.active, seen.inactive)
+		list = append(list, Draining{at, seen})
 	}
+	return list
 }
-
-type connections struct{ active, inactive int }
 
 // Reap deletes those of the calling thread's namespace whose last connection has ended,
 // and returns their number.
@@ -68,7 +78,7 @@ func (s *Drains) Reap() (deleted int, err error) {
 // finish deletes a real server if it has no connections, and reports whether it is
 // gone.
 func (s *Drains) finish(d *director, at drainKey) (gone bool, err error) {
-	server := &ipvs.Server{Addr: at.virtual, Proto: at.proto, Scheduler: "rr"} // found by its address
+	server := &ipvs.Server{Addr: at.Virtual, Proto: at.Proto, Scheduler: "rr"} // found by its address
 	service, err := serviceOf(server)
 	if err != nil {
 		return false, err
@@ -77,17 +87,17 @@ func (s *Drains) finish(d *director, at drainKey) (gone bool, err error) {
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return false, err
 	}
-	i := slices.IndexFunc(reals, func(r *moby.Destination) bool { return realAddr(r) == at.real })
+	i := slices.IndexFunc(reals, func(r *moby.Destination) bool { return realAddr(r) == at.Real })
 	if i < 0 {
 		delete(s.all, at)
 		return true, nil
 	}
 	r := reals[i]
-	if at.proto == "tcp" && r.ActiveConnections+r.InactiveConnections > 0 {
+	if at.Proto == "tcp" && r.ActiveConnections+r.InactiveConnections > 0 {
 		if r.Weight != 0 {
 			r.Weight = 0
-			c := ipvs.Command{Verb: "-e", Server: server, Real: &ipvs.Real{Addr: at.real}}
-			if err := d.ask(c, func() error { return d.handle.UpdateDestination(service, r) }); err != nil {
+			c := ipvs.Command{Verb: "-e", Server: server, Real: &ipvs.Real{Addr: at.Real}}
+			if err := d.ask(c.String(), func() error { return d.handle.UpdateDestination(service, r) }); err != nil {
 				return false, err
 			}
 		}
@@ -97,8 +107,8 @@ func (s *Drains) finish(d *director, at drainKey) (gone bool, err error) {
 		s.all[at] = connections{r.ActiveConnections, r.InactiveConnections}
 		return false, nil
 	}
-	c := ipvs.Command{Verb: "-d", Server: server, Real: &ipvs.Real{Addr: at.real}}
-	err = d.ask(c, func() error { return d.handle.DelDestination(service, r) })
+	c := ipvs.Command{Verb: "-d", Server: server, Real: &ipvs.Real{Addr: at.Real}}
+	err = d.ask(c.String(), func() error { return d.handle.DelDestination(service, r) })
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return false, err
 	}
@@ -142,19 +152,15 @@ func (s *Drains) change(d *director, c *ipvs.Command) error {
 	}
 	switch c.Verb {
 	case "-A":
-		return d.ask(c, func() error { return d.handle.NewService(service) })
+		return d.ask(c.String(), func() error { return d.handle.NewService(service) })
 	case "-E":
-		if err := d.ask(c, func() error { return d.handle.UpdateService(service) }); err != nil {
+		if err := d.ask(c.String(), func() error { return d.handle.UpdateService(service) }); err != nil {
 			return fmt.Errorf("%w%s", err, schedulerHint(err, v.Scheduler))
 		}
 		return nil
 	case "-D": // immediately, with the connections of its real servers
-		for at := range s.all {
-			if at.virtual == v.Addr && at.proto == v.Proto {
-				delete(s.all, at)
-			}
-		}
-		err := d.ask(c, func() error { return d.handle.DelService(service) })
+		maps.DeleteFunc(s.all, func(at drainKey, _ connections) bool { return at.Virtual == v.Addr && at.Proto == v.Proto })
+		err := d.ask(c.String(), func() error { return d.handle.DelService(service) })
 		if errors.Is(err, unix.ESRCH) {
 			return nil
 		}
@@ -164,9 +170,9 @@ func (s *Drains) change(d *director, c *ipvs.Command) error {
 	at := drainKey{v.Addr, v.Proto, c.Real.Addr}
 	switch c.Verb {
 	case "-a":
-		err := d.ask(c, func() error { return d.handle.NewDestination(service, real) })
+		err := d.ask(c.String(), func() error { return d.handle.NewDestination(service, real) })
 		if errors.Is(err, unix.EEXIST) { // it was draining, and is added again
-			err = d.ask(c, func() error { return d.handle.UpdateDestination(service, real) })
+			err = d.ask(c.String(), func() error { return d.handle.UpdateDestination(service, real) })
 		}
 		if err != nil {
 			return err
@@ -174,7 +180,7 @@ func (s *Drains) change(d *director, c *ipvs.Command) error {
 		delete(s.all, at)
 		return nil
 	case "-e":
-		return d.ask(c, func() error { return d.handle.UpdateDestination(service, real) })
+		return d.ask(c.String(), func() error { return d.handle.UpdateDestination(service, real) })
 	case "-d":
 		_, err := s.finish(d, at)
 		return err

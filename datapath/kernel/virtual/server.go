@@ -49,6 +49,9 @@ func Load() (kind uint16, err error) {
 	return 0, fmt.Errorf("ip_vs: %w", err)
 }
 
+// listing is the command of read-only requests.
+const listing = "ipvsadm -Sn"
+
 // director talks to IPVS in the network namespace in which it was opened.
 type director struct {
 	handle *moby.Handle
@@ -77,7 +80,7 @@ func (d *director) Close() {
 }
 
 // ask makes one request with a deadline of its own. An error names its purpose.
-func (d *director) ask(command fmt.Stringer, request func() error) error {
+func (d *director) ask(command string, request func() error) error {
 	if !d.watch.Reset(ipvsPatience) {
 		return errors.New("ip_vs: the kernel does not answer")
 	}
@@ -90,11 +93,6 @@ func (d *director) ask(command fmt.Stringer, request func() error) error {
 	}
 	return nil
 }
-
-// listing is the command of read-only requests.
-type listing struct{}
-
-func (listing) String() string { return "ipvsadm -Sn" }
 
 // The flags of virtual servers (include/uapi/linux/ip_vs.h).
 const (
@@ -148,7 +146,6 @@ func destinationOf(r *ipvs.Real) *moby.Destination {
 		ConnectionFlags: moby.ConnectionFlagMasq, AddressFamily: uint16(socket.Family(addr))}
 }
 
-func serviceAddr(s *moby.Service) netip.AddrPort  { return ipvsAddr(s.Address, s.Port) }
 func realAddr(d *moby.Destination) netip.AddrPort { return ipvsAddr(d.Address, d.Port) }
 
 func ipvsAddr(ip net.IP, port uint16) netip.AddrPort {
@@ -158,7 +155,7 @@ func ipvsAddr(ip net.IP, port uint16) netip.AddrPort {
 
 // virtualOf is a virtual server as read from the kernel.
 func virtualOf(s *moby.Service) ipvs.Server {
-	v := ipvs.Server{Addr: serviceAddr(s), Proto: sets.ProtocolName(uint8(s.Protocol)), Scheduler: s.SchedName}
+	v := ipvs.Server{Addr: ipvsAddr(s.Address, s.Port), Proto: sets.ProtocolName(uint8(s.Protocol)), Scheduler: s.SchedName}
 	if s.Flags&flagPersistent != 0 {
 		v.Persistent = int(s.Timeout)
 	}
@@ -179,10 +176,16 @@ func schedulerHint(err error, scheduler string) string {
 	return ""
 }
 
-// list reads the virtual servers of the namespace. Draining real servers are left out.
-func (d *director) list(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
+// Read lists the virtual servers of the calling thread's namespace. Draining real servers
+// are left out.
+func Read(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
+	d, err := openDirector()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
 	var services []*moby.Service
-	err := d.ask(listing{}, func() (err error) {
+	err = d.ask(listing, func() (err error) {
 		services, err = d.handle.GetServices()
 		return err
 	})
@@ -218,7 +221,7 @@ func (d *director) list(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error
 				draining.all[at] = connections{r.ActiveConnections, r.InactiveConnections}
 				continue
 			}
-			v.Real = append(v.Real, ipvs.Real{Addr: at.real, Weight: r.Weight})
+			v.Real = append(v.Real, ipvs.Real{Addr: at.Real, Weight: r.Weight})
 		}
 		list = append(list, v)
 	}
@@ -226,19 +229,9 @@ func (d *director) list(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error
 }
 
 func (d *director) destinations(s *moby.Service) (list []*moby.Destination, err error) {
-	err = d.ask(listing{}, func() (err error) {
+	err = d.ask(listing, func() (err error) {
 		list, err = d.handle.GetDestinations(s)
 		return err
 	})
 	return list, err
-}
-
-// Read lists the virtual servers of the calling thread's namespace.
-func Read(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
-	d, err := openDirector()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.list(proc, draining)
 }

@@ -2,11 +2,13 @@ package ipset
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
@@ -55,13 +57,11 @@ func (t Type) HasPort() bool { return t != HashIP && t != HashNet }
 // HasSecond reports whether members have a second address.
 func (t Type) HasSecond() bool { return t == HashIPPortIP || t == HashIPPortNet }
 
-// Sort brings sets into the order of their names, and each into canonical form. Lists
-// already in order, as backends make them, cost one pass.
+func compareSets(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
+
+// Sort brings sets into the order of their names, and each into canonical form.
 func Sort(list []Set) {
-	byName := func(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
-	if !slices.IsSortedFunc(list, byName) {
-		slices.SortStableFunc(list, byName)
-	}
+	ordered.Sort(list, compareSets)
 	for i := range list {
 		list[i].Sort()
 	}
@@ -169,6 +169,19 @@ func (s *Set) Kind() string {
 	}
 }
 
+// MarshalJSON returns the set with its members as ipset save prints them.
+func (s *Set) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Name    string     `json:"name"`
+		Type    Type       `json:"type"`
+		Family  string     `json:"family,omitempty"` // inet or inet6, as ipset names them
+		Members []string   `json:"members"`
+		Origin  origin.Ref `json:"origin,omitzero"`
+	}{s.Name, s.Type, "", s.Members(), s.Origin}
+	_, out.Family, _ = strings.Cut(s.Kind(), " family ")
+	return json.Marshal(out)
+}
+
 // Command is one operation on a set: create it without members, add members, del them,
 // or destroy it.
 type Command struct {
@@ -221,11 +234,8 @@ func Destroy(list []Command, sets []Set) []Command {
 
 // Edit lists the changed members of a set that stays.
 type Edit struct {
-	Name        string
-	Type        Type
-	IPv6        bool
+	Set                 // without its members
 	Add, Delete []Entry // in the order of Sort
-	Origin      origin.Ref
 }
 
 // Commands appends the command that adds or deletes members.
@@ -233,8 +243,10 @@ func (e *Edit) Commands(list []Command, verb string, entries []Entry) []Command 
 	if len(entries) == 0 {
 		return list
 	}
-	return append(list, Command{verb, &Set{Name: e.Name, Type: e.Type, IPv6: e.IPv6, Origin: e.Origin}, entries})
+	return append(list, Command{verb, &e.Set, entries})
 }
+
+func (s *Set) bare() Set { return Set{Name: s.Name, Type: s.Type, IPv6: s.IPv6, Origin: s.Origin} }
 
 // Difference is the difference between two lists of sets. Change holds sets of another
 // type or family, which are recreated.
@@ -245,43 +257,26 @@ type Difference struct {
 
 // Diff compares sets ordered by name, with members in the order of Sort.
 func Diff(have, want []Set) (e Difference) {
-	for len(have) > 0 || len(want) > 0 {
+	for h, w := range ordered.Pairs(have, want, compareSets) {
 		switch {
-		case len(want) == 0 || len(have) > 0 && have[0].Name < want[0].Name:
-			gone := have[0]
-			gone.Entries = nil
-			e.Delete = append(e.Delete, gone)
-			have = have[1:]
-		case len(have) == 0 || want[0].Name < have[0].Name:
-			e.Add = append(e.Add, want[0])
-			want = want[1:]
-		default:
-			h, w := &have[0], &want[0]
-			if h.Type != w.Type || h.IPv6 != w.IPv6 {
-				e.Change = append(e.Change, *w)
-			} else if !slices.Equal(h.Entries, w.Entries) {
-				s := Edit{Name: w.Name, Type: w.Type, IPv6: w.IPv6, Origin: w.Origin}
-				s.Add, s.Delete = diffEntries(h.Entries, w.Entries)
-				e.Edits = append(e.Edits, s)
+		case w == nil:
+			e.Delete = append(e.Delete, h.bare())
+		case h == nil:
+			e.Add = append(e.Add, *w)
+		case h.Type != w.Type || h.IPv6 != w.IPv6:
+			e.Change = append(e.Change, *w)
+		case !slices.Equal(h.Entries, w.Entries):
+			s := Edit{Set: w.bare()}
+			for h, w := range ordered.Pairs(h.Entries, w.Entries, compareEntries) {
+				switch {
+				case w == nil:
+					s.Delete = append(s.Delete, *h)
+				case h == nil:
+					s.Add = append(s.Add, *w)
+				}
 			}
-			have, want = have[1:], want[1:]
+			e.Edits = append(e.Edits, s)
 		}
 	}
 	return e
-}
-
-func diffEntries(have, want []Entry) (add, del []Entry) {
-	for len(have) > 0 && len(want) > 0 {
-		switch c := compareEntries(have[0], want[0]); {
-		case c == 0:
-			have, want = have[1:], want[1:]
-		case c < 0:
-			del = append(del, have[0])
-			have = have[1:]
-		default:
-			add = append(add, want[0])
-			want = want[1:]
-		}
-	}
-	return append(add, want...), append(del, have...)
 }

@@ -1,6 +1,10 @@
 package iptables
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/netlab/netlab/datapath/plan/ordered"
+)
 
 // Chunks is RestoreText split into several inputs, to be restored with --noflush one
 // after the other, each taking at most about limit bytes of netlink messages. Without a
@@ -125,10 +129,7 @@ func (r *Rule) messageBytes() int {
 // targetsFirst returns the chains in an order in which each comes after those that
 // it jumps to.
 func targetsFirst(chains []Chain) []*Chain {
-	index := make(map[string]*Chain, len(chains))
-	for i := range chains {
-		index[chains[i].Name] = &chains[i]
-	}
+	index := ordered.Index(chains, chainName)
 	out := make([]*Chain, 0, len(chains))
 	seen := make(map[*Chain]bool, len(chains))
 	var visit func(c *Chain)

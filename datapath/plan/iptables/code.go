@@ -35,127 +35,87 @@ func codeMatch(c *coder.Coder, m *Match) {
 	case Src:
 		c.Prefix(&x.Prefix)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Dst:
 		c.Prefix(&x.Prefix)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case InIf:
 		coder.String(c, &x.Name)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case OutIf:
 		coder.String(c, &x.Name)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Proto:
 		coder.String(c, &x.Name)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case DPort:
 		coder.Int(c, &x.Port)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case AddrType:
 		coder.String(c, &x.Src)
 		coder.String(c, &x.Dst)
 		c.Bool(&x.NotSrc)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Mark:
 		coder.Int(c, &x.Value)
 		coder.Int(c, &x.Mask)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case CTState:
 		coder.Strings(c, &x.States)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Random:
 		c.Float(&x.Probability)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Recent:
 		coder.String(c, &x.List)
 		c.Bool(&x.Set)
 		coder.Int(c, &x.Seconds)
 		c.Bool(&x.Reap)
 		c.Bool(&x.IPv6)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case MatchSet:
 		coder.String(c, &x.Set)
 		coder.String(c, &x.Parts)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case DPorts:
 		coder.Int(c, &x.First)
 		coder.Int(c, &x.Last)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case MultiPort:
 		coder.String(c, &x.Ports)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Physdev:
 		coder.String(c, &x.In)
 		coder.String(c, &x.Out)
 		c.Bool(&x.Bridged)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case PhysdevIsIn:
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case IPVS:
 		c.Addr(&x.Addr)
 		coder.String(c, &x.Proto)
 		coder.Int(c, &x.Port)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Limit:
 		coder.String(c, &x.Rate)
 		coder.Int(c, &x.Burst)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case ICMPType:
 		coder.Int(c, &x.Type)
 		coder.Int(c, &x.Code)
 		c.Bool(&x.AnyCode)
 		c.Bool(&x.IPv6)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	case Comment:
 		c.Text(&x.Text)
-		if c.Reading() {
-			*m = x
-		}
+		keepMatch(c, m, x)
 	}
 }
 
@@ -164,50 +124,45 @@ func codeTarget(c *coder.Coder, t *Target) {
 	switch x := (*t).(type) {
 	case Jump:
 		coder.String(c, &x.Chain)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case Goto:
 		coder.String(c, &x.Chain)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case Reject:
 		coder.String(c, &x.With)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case DNAT:
 		c.AddrPort(&x.To)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case Masquerade:
 		c.Bool(&x.RandomFully)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case OrMark:
 		coder.Int(c, &x.Bits)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case SetMark:
 		coder.Int(c, &x.Value)
 		coder.Int(c, &x.Mask)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case NFLog:
 		coder.Int(c, &x.Group)
 		coder.String(c, &x.Prefix)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
 	case XorMark:
 		coder.Int(c, &x.Bits)
-		if c.Reading() {
-			*t = x
-		}
+		keepTarget(c, t, x)
+	}
+}
+
+// keepMatch puts what was read into its place.
+func keepMatch[M Match](c *coder.Coder, to *Match, m M) {
+	if c.Reading() {
+		*to = m
+	}
+}
+
+func keepTarget[T Target](c *coder.Coder, to *Target, t T) {
+	if c.Reading() {
+		*to = t
 	}
 }

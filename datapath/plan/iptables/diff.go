@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Edit lists what changes in one iptables table: chains that get exactly the given
@@ -23,28 +25,19 @@ type tableID struct {
 
 // Diff returns the edits that turn have into want.
 func Diff(have, want []Table) []Edit {
-	old := make(map[tableID]*Table, len(have))
-	for i := range have {
-		old[tableID{have[i].IPv6, have[i].Name}] = &have[i]
-	}
+	id := func(t *Table) tableID { return tableID{t.IPv6, t.Name} }
+	old, wanted := ordered.Index(have, id), ordered.Index(want, id)
 	var edits []Edit
 	add := func(e Edit) {
 		if len(e.Set) > 0 || len(e.Delete) > 0 {
 			edits = append(edits, e)
 		}
 	}
-	wanted := make(map[tableID]bool, len(want))
 	for i := range want {
-		id := tableID{want[i].IPv6, want[i].Name}
-		wanted[id] = true
-		h := old[id]
-		if h == nil {
-			h = &Table{}
-		}
-		add(diffTable(h, &want[i]))
+		add(diffTable(cmp.Or(old[id(&want[i])], &Table{}), &want[i]))
 	}
 	for i := range have {
-		if h := &have[i]; !wanted[tableID{h.IPv6, h.Name}] {
+		if h := &have[i]; wanted[id(h)] == nil {
 			add(diffTable(h, &Table{IPv6: h.IPv6, Name: h.Name}))
 		}
 	}
@@ -76,16 +69,13 @@ func diffTable(have, want *Table) Edit {
 	return e
 }
 
+func chainName(c *Chain) string { return c.Name }
+
 // diffChains adds the differences between two lists of chains of a table to an edit.
 func diffChains(cmp *comparer, e *Edit, have, want []Chain) {
-	old := make(map[string]*Chain, len(have))
-	for i := range have {
-		old[have[i].Name] = &have[i]
-	}
-	wanted := make(map[string]bool, len(want))
+	old, wanted := ordered.Index(have, chainName), ordered.Index(want, chainName)
 	for i := range want {
 		w := &want[i]
-		wanted[w.Name] = true
 		h := old[w.Name]
 		if h == nil && w.untouched() {
 			continue
@@ -96,7 +86,7 @@ func diffChains(cmp *comparer, e *Edit, have, want []Chain) {
 	}
 	for i := range have {
 		switch h := &have[i]; {
-		case wanted[h.Name]:
+		case wanted[h.Name] != nil:
 		case h.Policy == "":
 			e.Delete = append(e.Delete, h.Name)
 		case !h.untouched():
@@ -128,9 +118,6 @@ func (c *comparer) sameChain(a, b *Chain) bool {
 	return a.Policy == b.Policy && slices.EqualFunc(a.Rules, b.Rules, c.sameRule)
 }
 
-// SameRule reports whether two rules are the same to iptables-save.
-func SameRule(a, b Rule) bool { return new(comparer).sameRule(a, b) }
-
 func (c *comparer) sameRule(a, b Rule) bool {
 	if a.Raw == "" && b.Raw == "" && a.Target == b.Target && slices.EqualFunc(a.Matches, b.Matches, sameMatch) {
 		return true
@@ -152,14 +139,8 @@ func (r *Rule) References(set string) bool {
 // Sort brings tables into canonical order: IPv4 first, each family in the order in
 // which a packet meets them, and their chains.
 func Sort(list []Table) {
-	family := func(t Table) int {
-		if t.IPv6 {
-			return 6
-		}
-		return 4
-	}
 	slices.SortStableFunc(list, func(a, b Table) int {
-		return cmp.Or(cmp.Compare(family(a), family(b)), cmp.Compare(tableOrder(a.Name), tableOrder(b.Name)))
+		return cmp.Or(ordered.Bools(a.IPv6, b.IPv6), cmp.Compare(tableOrder(a.Name), tableOrder(b.Name)))
 	})
 	for i := range list {
 		// Chain names are unique; a stable sort of thousands is slow.

@@ -20,7 +20,7 @@ func (r *Rule) appendRestore(b []byte, chain string) []byte {
 		return append(append(b, ' '), r.Raw...)
 	}
 	for _, m := range r.Matches {
-		b = m.appendRestore(b)
+		b = m.appendMatch(b, false)
 	}
 	if r.Target != nil {
 		b = r.Target.appendTarget(b, false)
@@ -50,22 +50,8 @@ func (r *Rule) appendSave(b []byte) []byte {
 		case Src, Dst, InIf, OutIf, DPort, DPorts:
 		case Proto:
 			b = r.appendSaveProto(b, m)
-		case AddrType:
-			b = m.appendRestore(b)
-		case CTState:
-			b = m.appendSave(b)
-		case Comment:
-			b = appendSaveQuoted(append(b, " -m comment --comment "...), m.Text)
-		case Random:
-			b = m.appendSave(b)
-		case Recent:
-			b = m.appendSave(b)
-		case IPVS:
-			b = m.appendSave(b)
-		case Limit:
-			b = m.appendSave(b)
 		default:
-			b = m.appendRestore(b)
+			b = m.appendMatch(b, true)
 		}
 	}
 	if r.Target != nil {
@@ -80,32 +66,36 @@ func (r *Rule) appendSave(b []byte) []byte {
 // appendSaveHeader appends the conditions that are part of every iptables rule
 // rather than of an extension.
 func (r *Rule) appendSaveHeader(b []byte) []byte {
-	for _, m := range r.Matches {
-		if m, ok := m.(Src); ok {
-			b = appendSavePrefix(b, "-s", m.Prefix, m.Not)
-		}
-	}
-	for _, m := range r.Matches {
-		if m, ok := m.(Dst); ok {
-			b = appendSavePrefix(b, "-d", m.Prefix, m.Not)
-		}
-	}
-	for _, m := range r.Matches {
-		if m, ok := m.(InIf); ok {
-			b = m.appendRestore(b)
-		}
-	}
-	for _, m := range r.Matches {
-		if m, ok := m.(OutIf); ok {
-			b = m.appendRestore(b)
-		}
-	}
-	for _, m := range r.Matches {
-		if m, ok := m.(Proto); ok {
-			b = append(append(b, " -p "...), m.saveName()...)
+	for place := range 5 {
+		for _, m := range r.Matches {
+			if HeaderPlace(m) != place {
+				continue
+			}
+			if p, ok := m.(Proto); ok {
+				b = append(append(b, " -p "...), p.saveName()...)
+			} else {
+				b = m.appendMatch(b, true)
+			}
 		}
 	}
 	return b
+}
+
+// HeaderPlace is the place of a condition in the header; -1: it is of an extension.
+func HeaderPlace(m Match) int {
+	switch m.(type) {
+	case Src:
+		return 0
+	case Dst:
+		return 1
+	case InIf:
+		return 2
+	case OutIf:
+		return 3
+	case Proto:
+		return 4
+	}
+	return -1
 }
 
 func (r *Rule) appendSaveProto(b []byte, p Proto) []byte {
@@ -114,27 +104,25 @@ func (r *Rule) appendSaveProto(b []byte, p Proto) []byte {
 	}
 	b = append(append(b, " -m "...), p.Name...)
 	for _, m := range r.Matches {
-		switch m := m.(type) {
-		case DPort:
-			b = m.appendRestore(b)
-		case DPorts:
-			b = m.appendRestore(b)
+		switch m.(type) {
+		case DPort, DPorts:
+			b = m.appendMatch(b, true)
 		}
 	}
 	return b
 }
 
-func appendSavePrefix(b []byte, flag string, p netip.Prefix, not bool) []byte {
-	if p.Bits() == 0 && !not {
-		return b // matches everything; iptables-save leaves it out
+// appendPrefix writes a single address without a length, unless it is to be saved, and
+// does not save what matches everything.
+func appendPrefix(b []byte, flag string, p netip.Prefix, not, save bool) []byte {
+	if save && p.Bits() == 0 && !not {
+		return b
 	}
 	b = append(appendFlag(b, flag, not), ' ')
-	return p.Masked().AppendTo(b)
-}
-
-func appendPrefix(b []byte, flag string, p netip.Prefix, not bool) []byte {
-	b = append(appendFlag(b, flag, not), ' ')
-	if p.IsSingleIP() {
+	switch {
+	case save:
+		return p.Masked().AppendTo(b)
+	case p.IsSingleIP():
 		return p.Addr().AppendTo(b)
 	}
 	return p.AppendTo(b)
@@ -148,14 +136,19 @@ func appendFlag(b []byte, flag string, not bool) []byte {
 	return append(b, flag...)
 }
 
-func (m Src) appendRestore(b []byte) []byte { return appendPrefix(b, "-s", m.Prefix, m.Not) }
-func (m Dst) appendRestore(b []byte) []byte { return appendPrefix(b, "-d", m.Prefix, m.Not) }
+func (m Src) appendMatch(b []byte, save bool) []byte {
+	return appendPrefix(b, "-s", m.Prefix, m.Not, save)
+}
 
-func (m InIf) appendRestore(b []byte) []byte {
+func (m Dst) appendMatch(b []byte, save bool) []byte {
+	return appendPrefix(b, "-d", m.Prefix, m.Not, save)
+}
+
+func (m InIf) appendMatch(b []byte, _ bool) []byte {
 	return append(append(appendFlag(b, "-i", m.Not), ' '), m.Name...)
 }
 
-func (m OutIf) appendRestore(b []byte) []byte {
+func (m OutIf) appendMatch(b []byte, _ bool) []byte {
 	return append(append(appendFlag(b, "-o", m.Not), ' '), m.Name...)
 }
 
@@ -171,18 +164,18 @@ func (m Proto) saveName() string {
 	return m.Name
 }
 
-func (m Proto) appendRestore(b []byte) []byte {
+func (m Proto) appendMatch(b []byte, _ bool) []byte {
 	if m.hasExtension() {
 		b = append(append(b, " -m "...), m.Name...)
 	}
 	return append(append(b, " -p "...), m.Name...)
 }
 
-func (m DPort) appendRestore(b []byte) []byte {
+func (m DPort) appendMatch(b []byte, _ bool) []byte {
 	return strconv.AppendUint(append(b, " --dport "...), uint64(m.Port), 10)
 }
 
-func (m AddrType) appendRestore(b []byte) []byte {
+func (m AddrType) appendMatch(b []byte, _ bool) []byte {
 	b = append(b, " -m addrtype"...)
 	if m.Src != "" {
 		b = append(append(appendFlag(b, "--src-type", m.NotSrc), ' '), m.Src...)
@@ -193,7 +186,7 @@ func (m AddrType) appendRestore(b []byte) []byte {
 	return b
 }
 
-func (m Mark) appendRestore(b []byte) []byte {
+func (m Mark) appendMatch(b []byte, _ bool) []byte {
 	b = append(appendFlag(append(b, " -m mark"...), "--mark", m.Not), ' ')
 	b = appendHex(b, m.Value)
 	if m.Mask != 0 && m.Mask != math.MaxUint32 {
@@ -202,40 +195,31 @@ func (m Mark) appendRestore(b []byte) []byte {
 	return b
 }
 
-func (m CTState) appendRestore(b []byte) []byte { return m.appendStates(b, m.States) }
-
-func (m CTState) appendStates(b []byte, states []string) []byte {
+// appendMatch saves the states in the order in which xt_conntrack prints its bits.
+func (m CTState) appendMatch(b []byte, save bool) []byte {
 	b = append(appendFlag(append(b, " -m conntrack"...), "--ctstate", m.Not), ' ')
-	for i, s := range states {
-		if i > 0 {
-			b = append(b, ',')
+	start := len(b)
+	for _, s := range m.States {
+		if !save {
+			b = append(append(b, s...), ',')
 		}
-		b = append(b, s...)
 	}
-	return b
-}
-
-// appendSave lists the states in the order in which xt_conntrack prints its bits.
-func (m CTState) appendSave(b []byte) []byte {
-	var states []string
 	for _, s := range []string{"INVALID", "NEW", "RELATED", "ESTABLISHED", "UNTRACKED", "SNAT", "DNAT"} {
-		if slices.Contains(m.States, s) {
-			states = append(states, s)
+		if save && slices.Contains(m.States, s) {
+			b = append(append(b, s...), ',')
 		}
 	}
-	return m.appendStates(b, states)
+	return b[:max(start, len(b)-1)]
 }
 
-const randomMatch = " -m statistic --mode random --probability "
-
-func (m Random) appendRestore(b []byte) []byte {
-	return strconv.AppendFloat(append(b, randomMatch...), m.Probability, 'f', 10, 64)
-}
-
-// appendSave prints the probability as rounded by the tool, which reads ten decimals,
+// appendMatch saves the probability as rounded by the tool, which reads ten decimals,
 // and the kernel, which holds it in 31 bits.
-func (m Random) appendSave(b []byte) []byte {
-	return strconv.AppendFloat(append(b, randomMatch...), m.Effective(), 'f', 11, 64)
+func (m Random) appendMatch(b []byte, save bool) []byte {
+	b = append(b, " -m statistic --mode random --probability "...)
+	if save {
+		return strconv.AppendFloat(b, m.Effective(), 'f', 11, 64)
+	}
+	return strconv.AppendFloat(b, m.Probability, 'f', 10, 64)
 }
 
 // Effective is the probability that the kernel applies: the written one with ten
@@ -246,14 +230,26 @@ func (m Random) Effective() float64 {
 	return math.Round(written*one) / one
 }
 
-func (m Recent) appendRestore(b []byte) []byte {
-	b = append(append(b, " -m recent --name "...), m.List...)
-	return m.appendQuestion(b)
-}
-
-// appendSave prints the options in xt_recent's order, including implicit ones.
-func (m Recent) appendSave(b []byte) []byte {
-	b = m.appendQuestion(append(b, " -m recent"...))
+// appendMatch saves the options in xt_recent's order, including implicit ones.
+func (m Recent) appendMatch(b []byte, save bool) []byte {
+	b = append(b, " -m recent"...)
+	if !save {
+		b = append(append(b, " --name "...), m.List...)
+	}
+	if m.Set {
+		b = append(b, " --set"...)
+	} else {
+		b = append(b, " --rcheck"...)
+		if m.Seconds > 0 {
+			b = strconv.AppendInt(append(b, " --seconds "...), int64(m.Seconds), 10)
+		}
+		if m.Reap {
+			b = append(b, " --reap"...)
+		}
+	}
+	if !save {
+		return b
+	}
 	b = append(append(b, " --name "...), m.List...)
 	if m.IPv6 {
 		return append(b, " --mask ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff --rsource"...)
@@ -261,27 +257,13 @@ func (m Recent) appendSave(b []byte) []byte {
 	return append(b, " --mask 255.255.255.255 --rsource"...)
 }
 
-func (m Recent) appendQuestion(b []byte) []byte {
-	if m.Set {
-		return append(b, " --set"...)
-	}
-	b = append(b, " --rcheck"...)
-	if m.Seconds > 0 {
-		b = strconv.AppendInt(append(b, " --seconds "...), int64(m.Seconds), 10)
-	}
-	if m.Reap {
-		b = append(b, " --reap"...)
-	}
-	return b
-}
-
-func (m MatchSet) appendRestore(b []byte) []byte {
+func (m MatchSet) appendMatch(b []byte, _ bool) []byte {
 	b = append(appendFlag(append(b, " -m set"...), "--match-set", m.Not), ' ')
 	b = append(append(b, m.Set...), ' ')
 	return append(b, m.Parts...)
 }
 
-func (m DPorts) appendRestore(b []byte) []byte {
+func (m DPorts) appendMatch(b []byte, _ bool) []byte {
 	b = strconv.AppendUint(append(b, " --dport "...), uint64(m.First), 10)
 	if m.First == m.Last {
 		return b
@@ -289,11 +271,11 @@ func (m DPorts) appendRestore(b []byte) []byte {
 	return strconv.AppendUint(append(b, ':'), uint64(m.Last), 10)
 }
 
-func (m MultiPort) appendRestore(b []byte) []byte {
+func (m MultiPort) appendMatch(b []byte, _ bool) []byte {
 	return append(append(b, " -m multiport --dports "...), m.Ports...)
 }
 
-func (m Physdev) appendRestore(b []byte) []byte {
+func (m Physdev) appendMatch(b []byte, _ bool) []byte {
 	b = append(b, " -m physdev"...)
 	if m.In != "" {
 		b = append(append(b, " --physdev-in "...), m.In...)
@@ -307,28 +289,35 @@ func (m Physdev) appendRestore(b []byte) []byte {
 	return b
 }
 
-func (m PhysdevIsIn) appendRestore(b []byte) []byte {
+func (m PhysdevIsIn) appendMatch(b []byte, _ bool) []byte {
 	return appendFlag(append(b, " -m physdev"...), "--physdev-is-in", m.Not)
 }
 
-func (m IPVS) appendRestore(b []byte) []byte { return m.appendAs(b, m.Proto) }
-
-// appendSave prints the protocol as its number, as xt_ipvs does.
-func (m IPVS) appendSave(b []byte) []byte {
-	number := map[string]string{"tcp": "6", "udp": "17", "sctp": "132"}
-	return m.appendAs(b, number[m.Proto])
-}
-
-func (m IPVS) appendAs(b []byte, proto string) []byte {
+// appendMatch saves the protocol as its number, as xt_ipvs does.
+func (m IPVS) appendMatch(b []byte, save bool) []byte {
+	proto := m.Proto
+	if save {
+		proto = map[string]string{"tcp": "6", "udp": "17", "sctp": "132"}[proto]
+	}
 	b = append(append(b, " -m ipvs --vproto "...), proto...)
 	b = m.Addr.AppendTo(append(b, " --vaddr "...))
 	return strconv.AppendUint(append(b, " --vport "...), uint64(m.Port), 10)
 }
 
-func (m Limit) appendRestore(b []byte) []byte { return m.appendAs(b, m.Rate) }
+func (m Limit) appendMatch(b []byte, save bool) []byte {
+	rate := m.Rate
+	if save {
+		rate = m.saveRate()
+	}
+	b = append(append(b, " -m limit --limit "...), rate...)
+	if m.Burst != 0 && m.Burst != 5 {
+		b = strconv.AppendInt(append(b, " --limit-burst "...), int64(m.Burst), 10)
+	}
+	return b
+}
 
-// appendSave prints the rate in the unit that libxt_limit chooses (print_rate).
-func (m Limit) appendSave(b []byte) []byte {
+// saveRate is the rate in the unit that libxt_limit chooses (print_rate).
+func (m Limit) saveRate() string {
 	const scale = 10_000 // XT_LIMIT_SCALE: the kernel holds the time per packet
 	units := []struct {
 		name   string
@@ -337,7 +326,7 @@ func (m Limit) appendSave(b []byte) []byte {
 	number, unit, _ := strings.Cut(m.Rate, "/")
 	rate, err := strconv.ParseUint(number, 10, 32)
 	if err != nil || rate == 0 {
-		return m.appendRestore(b)
+		return m.Rate
 	}
 	period := uint64(scale) / rate
 	for _, u := range units {
@@ -346,25 +335,17 @@ func (m Limit) appendSave(b []byte) []byte {
 		}
 	}
 	if period == 0 {
-		return m.appendRestore(b)
+		return m.Rate
 	}
 	i := 1
 	for i < len(units) && period <= units[i].length && units[i].length/period >= units[i].length%period {
 		i++
 	}
 	u := units[i-1]
-	return m.appendAs(b, strconv.FormatUint(u.length/period, 10)+"/"+u.name)
+	return strconv.FormatUint(u.length/period, 10) + "/" + u.name
 }
 
-func (m Limit) appendAs(b []byte, rate string) []byte {
-	b = append(append(b, " -m limit --limit "...), rate...)
-	if m.Burst != 0 && m.Burst != 5 {
-		b = strconv.AppendInt(append(b, " --limit-burst "...), int64(m.Burst), 10)
-	}
-	return b
-}
-
-func (m ICMPType) appendRestore(b []byte) []byte {
+func (m ICMPType) appendMatch(b []byte, _ bool) []byte {
 	if m.IPv6 {
 		b = append(b, " -m icmp6 --icmpv6-type "...)
 	} else {
@@ -377,22 +358,14 @@ func (m ICMPType) appendRestore(b []byte) []byte {
 	return b
 }
 
-func (m Comment) appendRestore(b []byte) []byte {
-	b = append(b, " -m comment --comment "...)
-	for i := range len(m.Text) {
-		if c := m.Text[i]; c <= ' ' || c == '"' || c == '\'' || c == '\\' {
-			return appendQuoted(b, m.Text)
-		}
-	}
-	if m.Text == "" {
-		return appendQuoted(b, m.Text)
-	}
-	return append(b, m.Text...)
+func (m Comment) appendMatch(b []byte, save bool) []byte {
+	return appendText(append(b, " -m comment --comment "...), m.Text, save)
 }
 
-func appendSaveQuoted(b []byte, s string) []byte {
+// appendText appends a text, in quotes where the tool needs them, or would save them.
+func appendText(b []byte, s string, save bool) []byte {
 	for i := range len(s) {
-		if !isWordByte(s[i]) {
+		if c := s[i]; c <= ' ' || c == '"' || c == '\'' || c == '\\' || save && !isWordByte(c) {
 			return appendQuoted(b, s)
 		}
 	}
@@ -486,7 +459,7 @@ func (t SetMark) appendTarget(b []byte, save bool) []byte {
 func (t NFLog) appendTarget(b []byte, save bool) []byte {
 	b = append(b, " -j NFLOG"...)
 	if t.Prefix != "" {
-		b = appendSaveQuoted(append(b, " --nflog-prefix "...), t.Prefix)
+		b = appendText(append(b, " --nflog-prefix "...), t.Prefix, true)
 	}
 	if save && t.Group == 0 {
 		return b

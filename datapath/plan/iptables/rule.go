@@ -34,8 +34,9 @@ type Rule struct {
 
 // Match is one condition of a rule. The types below implement it.
 type Match interface {
-	// appendRestore appends the match in iptables-restore syntax, after a space.
-	appendRestore(b []byte) []byte
+	// appendMatch appends the match in iptables-restore syntax, after a space; if save is
+	// set, as iptables-save prints it.
+	appendMatch(b []byte, save bool) []byte
 }
 
 // The conditions that rules use.

@@ -2,35 +2,44 @@ package ipvs
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
 // Server is an IPVS virtual server: packets to an address and port go to one of its
 // real servers (ipvsadm(8)).
 type Server struct {
-	Addr      netip.AddrPort
-	Proto     string   // tcp, udp or sctp
-	Scheduler string   // rr, wrr, lc, wlc, sh, dh, sed, nq, mh, …
-	Flags     []string // of the scheduler, as ipvsadm names them, sorted: mh-port
+	Addr      netip.AddrPort `json:"address"`
+	Proto     string         `json:"protocol"`        // tcp, udp or sctp
+	Scheduler string         `json:"scheduler"`       // rr, wrr, lc, wlc, sh, dh, sed, nq, mh, …
+	Flags     []string       `json:"flags,omitempty"` // of the scheduler, as ipvsadm names them, sorted: mh-port
 	// Persistent binds a client to its real server for that many seconds; 0: not at
 	// all.
-	Persistent int
-	Real       []Real // by address and port
-	Origin     origin.Ref
+	Persistent int        `json:"persistentSeconds,omitempty"`
+	Real       []Real     `json:"realServers"` // by address and port
+	Origin     origin.Ref `json:"origin,omitzero"`
 }
 
 // Real is a destination of a virtual server, reached by rewriting addresses
 // (masquerading, in ipvsadm's terms). One of weight 0 gets no new connections. A TCP
 // destination that leaves the plan stays with weight 0 until its last connection ends.
 type Real struct {
-	Addr   netip.AddrPort
-	Weight int
-	Origin origin.Ref
+	Addr   netip.AddrPort `json:"address"`
+	Weight int            `json:"weight"`
+	Origin origin.Ref     `json:"origin,omitzero"`
+}
+
+// MarshalJSON lists the real servers, even if there is none.
+func (v Server) MarshalJSON() ([]byte, error) {
+	type bare Server
+	v.Real = append([]Real{}, v.Real...)
+	return json.Marshal(bare(v))
 }
 
 // Words returns the virtual server as ipvsadm -Sn prints it after -A: -t 10.96.0.1:80
@@ -125,29 +134,24 @@ func (e *Edit) Commands(list []Command) []Command {
 	return appendReal(list, "-d", v, e.Delete)
 }
 
-func compareVirtual(a, b *Server) int {
-	if c := a.Addr.Compare(b.Addr); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.Proto, b.Proto)
+func compareVirtual(a, b Server) int {
+	return cmp.Or(a.Addr.Compare(b.Addr), cmp.Compare(a.Proto, b.Proto))
 }
 
-// Sort brings virtual servers into canonical order. A list already in order costs one
-// pass.
+func compareReal(a, b Real) int { return a.Addr.Compare(b.Addr) }
+
+// Sort brings virtual servers into canonical order.
 func Sort(list []Server) {
 	for i := range list {
 		list[i].Sort()
 	}
-	byAddr := func(a, b Server) int { return compareVirtual(&a, &b) }
-	if !slices.IsSortedFunc(list, byAddr) {
-		slices.SortStableFunc(list, byAddr)
-	}
+	ordered.Sort(list, compareVirtual)
 }
 
 // Sort brings the flags and real servers into canonical order.
 func (v *Server) Sort() {
 	slices.Sort(v.Flags)
-	slices.SortStableFunc(v.Real, func(a, b Real) int { return a.Addr.Compare(b.Addr) })
+	slices.SortStableFunc(v.Real, compareReal)
 }
 
 // same compares all but the real servers.
@@ -163,28 +167,16 @@ type Difference struct {
 
 // Diff compares virtual servers in canonical order.
 func Diff(have, want []Server) (e Difference) {
-	for len(have) > 0 || len(want) > 0 {
-		c := 0
+	for h, w := range ordered.Pairs(have, want, compareVirtual) {
 		switch {
-		case len(want) == 0:
-			c = -1
-		case len(have) == 0:
-			c = 1
+		case w == nil:
+			e.Delete = append(e.Delete, *h)
+		case h == nil:
+			e.Add = append(e.Add, *w)
 		default:
-			c = compareVirtual(&have[0], &want[0])
-		}
-		switch {
-		case c < 0:
-			e.Delete = append(e.Delete, have[0])
-			have = have[1:]
-		case c > 0:
-			e.Add = append(e.Add, want[0])
-			want = want[1:]
-		default:
-			if x, changed := diffReal(&have[0], &want[0]); changed {
+			if x, changed := diffReal(h, w); changed {
 				e.Edits = append(e.Edits, x)
 			}
-			have, want = have[1:], want[1:]
 		}
 	}
 	return e
@@ -192,20 +184,14 @@ func Diff(have, want []Server) (e Difference) {
 
 func diffReal(have, want *Server) (e Edit, changed bool) {
 	e.Renew = !have.same(want)
-	hs, ws := have.Real, want.Real
-	for len(hs) > 0 || len(ws) > 0 {
+	for h, w := range ordered.Pairs(have.Real, want.Real, compareReal) {
 		switch {
-		case len(ws) == 0 || len(hs) > 0 && hs[0].Addr.Compare(ws[0].Addr) < 0:
-			e.Delete = append(e.Delete, hs[0])
-			hs = hs[1:]
-		case len(hs) == 0 || hs[0].Addr.Compare(ws[0].Addr) > 0:
-			e.Add = append(e.Add, ws[0])
-			ws = ws[1:]
-		default:
-			if hs[0].Weight != ws[0].Weight {
-				e.Change = append(e.Change, ws[0])
-			}
-			hs, ws = hs[1:], ws[1:]
+		case w == nil:
+			e.Delete = append(e.Delete, *h)
+		case h == nil:
+			e.Add = append(e.Add, *w)
+		case h.Weight != w.Weight:
+			e.Change = append(e.Change, *w)
 		}
 	}
 	if !e.Renew && len(e.Add)+len(e.Change)+len(e.Delete) == 0 {

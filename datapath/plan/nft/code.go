@@ -60,63 +60,50 @@ func codeExpr(c *coder.Coder, e *Expr) {
 		c.Bool(&x.Not)
 		coder.Int(c, &x.Mask)
 		codeValue(c, &x.Value)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case CTState:
 		coder.Strings(c, &x.States)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case CTStatus:
 		coder.Strings(c, &x.Status)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case Lookup:
 		coder.Strings(c, &x.Fields)
 		coder.String(c, &x.Set)
 		c.Bool(&x.Not)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case VMap:
 		coder.Strings(c, &x.Fields)
 		coder.String(c, &x.Map)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case SetMark:
 		c.Bool(&x.CT)
 		coder.Int(c, &x.And)
 		coder.Int(c, &x.Xor)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case Verdict:
 		coder.String(c, &x.Kind)
 		coder.String(c, &x.Chain)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case Reject:
 		coder.String(c, &x.With)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case DNAT:
 		c.Bool(&x.IPv6)
 		codeValue(c, &x.To)
 		coder.Int(c, &x.Port)
 		coder.Strings(c, &x.Fields)
 		coder.String(c, &x.Map)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
 	case Masquerade:
 		c.Bool(&x.FullyRandom)
-		if c.Reading() {
-			*e = x
-		}
+		keep(c, e, x)
+	}
+}
+
+// keep puts what was read into its place.
+func keep[E Expr](c *coder.Coder, to *Expr, e E) {
+	if c.Reading() {
+		*to = e
 	}
 }

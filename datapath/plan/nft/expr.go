@@ -343,7 +343,8 @@ func Implied(x, next Expr) bool {
 	if !ok || m.Not || m.Mask != 0 || m.Value.First != m.Value.Last {
 		return false
 	}
-	for _, f := range FieldsOf(next) {
+	fields, _ := LookedUp(next)
+	for _, f := range fields {
 		family, protocol := f.Implies()
 		if m.Field == FamilyOf && family == m.Value.First || m.Field == L4Proto && protocol == m.Value.First && protocol != 0 {
 			return true
@@ -352,17 +353,18 @@ func Implied(x, next Expr) bool {
 	return false
 }
 
-// FieldsOf are the fields that an expression loads.
-func FieldsOf(x Expr) []Field {
+// LookedUp returns the fields that an expression loads, and the set or map in which it
+// looks them up; empty: none.
+func LookedUp(x Expr) (fields []Field, set string) {
 	switch x := x.(type) {
 	case Match:
-		return []Field{x.Field}
+		return []Field{x.Field}, ""
 	case Lookup:
-		return x.Fields
+		return x.Fields, x.Set
 	case VMap:
-		return x.Fields
+		return x.Fields, x.Map
 	case DNAT:
-		return x.Fields
+		return x.Fields, x.Map
 	}
-	return nil
+	return nil, ""
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
@@ -13,11 +14,11 @@ import (
 // of a namespace except those of iptables-nft: in the families ip and ip6 those named
 // raw, mangle, nat, filter and security.
 type Table struct {
-	Family string // inet, ip or ip6
-	Name   string
-	Sets   []Set // by name; also maps and verdict maps
-	Chains []Chain
-	Origin origin.Ref
+	Family string     `json:"family"` // inet, ip or ip6
+	Name   string     `json:"name"`
+	Sets   []Set      `json:"sets,omitempty"` // by name; also maps and verdict maps
+	Chains []Chain    `json:"chains,omitempty"`
+	Origin origin.Ref `json:"origin,omitzero"`
 }
 
 // Type is the type of a part of a set's key or of a map's data, as nft names it.
@@ -138,7 +139,7 @@ const MaxComment = 127
 
 // Sort brings tables into canonical order.
 func Sort(list []Table) {
-	sortIfNeeded(list, compareTables)
+	ordered.Sort(list, compareTables)
 	for i := range list {
 		list[i].Sort()
 	}
@@ -147,16 +148,18 @@ func Sort(list []Table) {
 // Sort brings the table into canonical order: sets by name, their elements by key, base
 // chains in the order in which packets traverse them, then the others by name.
 func (t *Table) Sort() {
-	sortIfNeeded(t.Sets, func(a, b Set) int { return cmp.Compare(a.Name, b.Name) })
+	ordered.Sort(t.Sets, compareSets)
 	for i := range t.Sets {
-		sortIfNeeded(t.Sets[i].Elements, compareElements)
+		ordered.Sort(t.Sets[i].Elements, compareElements)
 	}
-	sortIfNeeded(t.Chains, compareChains)
+	ordered.Sort(t.Chains, compareChains)
 }
 
 func compareTables(a, b Table) int {
 	return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Name, b.Name))
 }
+
+func compareSets(a, b Set) int { return cmp.Compare(a.Name, b.Name) }
 
 func compareChains(a, b Chain) int {
 	if !a.IsBase() && !b.IsBase() {
@@ -184,12 +187,6 @@ func compareValues(a, b Value) int {
 		return a.Prefix.Compare(b.Prefix)
 	}
 	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last), cmp.Compare(a.Name, b.Name))
-}
-
-func sortIfNeeded[T any](list []T, compare func(a, b T) int) {
-	if !slices.IsSortedFunc(list, compare) {
-		slices.SortStableFunc(list, compare)
-	}
 }
 
 // appendValue appends a value as nft prints it where a type is expected.

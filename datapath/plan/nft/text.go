@@ -1,6 +1,7 @@
 package nft
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/netlab/netlab/datapath/plan/origin"
@@ -75,7 +76,6 @@ func appendTypes(b []byte, types []Type) []byte {
 	return b
 }
 
-// appendElements appends elements in braces, with or without their data.
 func (s *Set) appendElements(b []byte, list []Element, data bool, separator string) []byte {
 	b = append(b, "{ "...)
 	for i := range list {
@@ -127,11 +127,10 @@ func (c *Chain) appendSpec(b []byte) []byte {
 // the same transaction, everything else command by command.
 func (e *Edit) AppendText(b []byte, annotate bool) []byte {
 	if e.Create {
-		t := Table{Family: e.Family, Name: e.Name, Sets: e.Sets, Chains: e.Chains, Origin: e.Origin}
 		if annotate {
-			b = t.Origin.AppendComment(b)
+			b = e.Origin.AppendComment(b)
 		}
-		return t.appendBlock(b, annotate)
+		return e.appendBlock(b, annotate)
 	}
 	var last origin.Ref
 	for _, c := range e.Commands() {
@@ -143,4 +142,42 @@ func (e *Edit) AppendText(b []byte, annotate bool) []byte {
 		b = append(c.append(b), '\n')
 	}
 	return b
+}
+
+// MarshalJSON returns the set in nft's words.
+func (s *Set) MarshalJSON() ([]byte, error) {
+	elements := make([]string, 0, len(s.Elements))
+	for i := range s.Elements {
+		elements = append(elements, s.Words(&s.Elements[i]))
+	}
+	return json.Marshal(struct {
+		Name     string     `json:"name"`
+		Spec     string     `json:"spec"` // type ipv4_addr : verdict; flags interval
+		Elements []string   `json:"elements"`
+		Origin   origin.Ref `json:"origin,omitzero"`
+	}{s.Name, s.Spec(), elements, s.Origin})
+}
+
+// MarshalJSON returns the chain; only a base chain has a priority.
+func (c *Chain) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Name     string `json:"name"`
+		Type     string `json:"type,omitempty"`
+		Hook     string `json:"hook,omitempty"`
+		Priority *int   `json:"priority,omitempty"`
+		Policy   string `json:"policy,omitempty"`
+		Rules    []Rule `json:"rules,omitempty"`
+	}{c.Name, c.Type, c.Hook, nil, c.Policy, c.Rules}
+	if c.IsBase() {
+		out.Priority = &c.Priority
+	}
+	return json.Marshal(out)
+}
+
+// MarshalJSON returns the rule in nft's words.
+func (r *Rule) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Rule   string     `json:"rule"`
+		Origin origin.Ref `json:"origin,omitzero"`
+	}{r.Words(), r.Origin})
 }

@@ -16,6 +16,9 @@ type Ref struct {
 // object without a line stands alone.
 func (r Ref) String() string { return string(r.append(nil)) }
 
+// MarshalText returns the reference as String does.
+func (r Ref) MarshalText() ([]byte, error) { return r.append(nil), nil }
+
 func (r Ref) append(b []byte) []byte {
 	if r.File != "" {
 		b = strconv.AppendInt(append(append(b, r.File...), ':'), int64(r.Line), 10)

@@ -74,7 +74,7 @@ func tunnel(lab *topology.Lab, node *topology.Node, local netip.Addr) plan.Link 
 	options := lab.Network.VXLAN
 	link := plan.Link{
 		Name: fmt.Sprintf("flannel.%d", options.VNI), Type: plan.VXLAN,
-		MTU: lab.Network.MTU - overhead4, MAC: node.VTEPMAC,
+		MTU: lab.Network.MTU - overhead4, MAC: plan.MAC(node.VTEPMAC),
 		VXLAN:  plan.VXLANAttrs{ID: options.VNI, Port: options.Port, Local: local, Dev: podnet.Uplink},
 		Origin: podnet.NodeOrigin(node),
 	}
@@ -102,8 +102,8 @@ func addRemote(lab *topology.Lab, remote *topology.Node, link plan.Link, ipv6 bo
 			continue
 		}
 		end := single(cidr).Addr()
-		n.Neighs = append(n.Neighs, plan.Neigh{Link: link.Name, Addr: end, MAC: remote.VTEPMAC, Origin: o})
-		n.FDB = append(n.FDB, plan.FDB{Link: link.Name, MAC: remote.VTEPMAC, Dst: vtep, Origin: o})
+		n.Neighs = append(n.Neighs, plan.Neigh{Link: link.Name, Addr: end, MAC: plan.MAC(remote.VTEPMAC), Origin: o})
+		n.FDB = append(n.FDB, plan.FDB{Link: link.Name, MAC: plan.MAC(remote.VTEPMAC), Dst: vtep, Origin: o})
 		n.Routes = append(n.Routes, plan.Route{To: cidr, Via: end, Dev: link.Name, OnLink: true, Origin: o})
 	}
 }

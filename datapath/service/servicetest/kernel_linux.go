@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 )
 
 // Connections per case. That many connections miss one of three equally likely
@@ -58,7 +59,7 @@ func Kernel(t testing.TB, p *plan.Plan, cases []Case) []Result {
 	world := walk.New(p)
 	for i := range cases {
 		if cases[i].judge(results[i]) != "" {
-			results[i].Trace = "on paper:\n" + world.Walk(cases[i].Flow).Text(walk.Brief)
+			results[i].Trace = "on paper:\n" + render.Text(world.Walk(cases[i].Flow), render.Brief)
 		}
 	}
 	return results

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/render"
 )
 
 // Paper follows packets through the plan.
@@ -31,7 +32,7 @@ func Paper(_ testing.TB, p *plan.Plan, cases []Case) []Result {
 			}
 		}
 		if c.judge(r) != "" {
-			r.Trace = prediction.Text(walk.Brief)
+			r.Trace = render.Text(prediction, render.Brief)
 		}
 		results = append(results, r)
 	}

@@ -1,4 +1,4 @@
-package walk
+package render
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk"
 )
 
 // Detail says how much of a trace a rendering shows.
@@ -19,22 +20,20 @@ const (
 
 // Text is the prediction for a terminal: the possible results of the flow, then each
 // branch step by step, from where it departs from the previous one.
-func (p Prediction) Text(d Detail) string {
+func Text(p walk.Prediction, d Detail) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s -> %s %s\n", p.Flow.From, p.protocol(), p.Flow.To)
+	fmt.Fprintf(&b, "%s -> %s %s\n", p.Flow.From, cmp.Or(p.Flow.Protocol, flow.TCP), p.Flow.To)
 	for _, e := range p.Results() {
 		fmt.Fprintf(&b, "  %s  %s\n", percent(e.Probability), e.Value)
 	}
 	for i := range p.Branches {
 		b.WriteByte('\n')
-		p.branchText(&b, i, d)
+		branchText(&b, p, i, d)
 	}
 	return b.String()
 }
 
-func (p Prediction) protocol() flow.Protocol { return cmp.Or(p.Flow.Protocol, flow.TCP) }
-
-func (p Prediction) branchText(b *strings.Builder, i int, d Detail) {
+func branchText(b *strings.Builder, p walk.Prediction, i int, d Detail) {
 	br := &p.Branches[i]
 	if len(p.Branches) > 1 {
 		fmt.Fprintf(b, "branch %d of %d, %s: ", i+1, len(p.Branches), percent(br.Probability))
@@ -45,29 +44,27 @@ func (p Prediction) branchText(b *strings.Builder, i int, d Detail) {
 	}
 	from := 0
 	if i > 0 {
-		if from = br.common(&p.Branches[i-1]); from > 0 {
+		if from = common(br, &p.Branches[i-1]); from > 0 {
 			fmt.Fprintf(b, "  the first %d steps as in branch %d\n", from, i)
 		}
 	}
 	var w textWriter
 	for j := from; j < len(br.Steps); j++ {
-		if s := &br.Steps[j]; d == Full || s.matters() {
+		if s := &br.Steps[j]; d == Full || matters(s) {
 			w.step(b, s)
 		}
 	}
 }
 
-// common is the number of leading steps that two branches share.
-func (b *Branch) common(other *Branch) int {
+func common(b, other *walk.Branch) int {
 	n := 0
-	for n < len(b.Steps) && n < len(other.Steps) && b.Steps[n].same(&other.Steps[n]) {
+	for n < len(b.Steps) && n < len(other.Steps) && same(b.Steps[n], other.Steps[n]) {
 		n++
 	}
 	return n
 }
 
-func (s *Step) same(o *Step) bool {
-	a, b := *s, *o
+func same(a, b walk.Step) bool {
 	if a.Rewrite != nil && b.Rewrite != nil && *a.Rewrite == *b.Rewrite {
 		a.Rewrite, b.Rewrite = nil, nil
 	}
@@ -76,9 +73,9 @@ func (s *Step) same(o *Step) bool {
 
 // matters reports whether a step is relevant to the packet: not a jump to a chain in
 // which nothing matched, nor rules that accept a tunnel's packet.
-func (s *Step) matters() bool {
+func matters(s *walk.Step) bool {
 	switch {
-	case s.Kind != RuleHit:
+	case s.Kind != walk.RuleHit:
 		return true
 	case s.Idle:
 		return false
@@ -88,11 +85,11 @@ func (s *Step) matters() bool {
 
 // textWriter writes headings where legs, namespaces and hooks change.
 type textWriter struct {
-	leg         Leg
+	leg         walk.Leg
 	netns, hook string
 }
 
-func (w *textWriter) step(b *strings.Builder, s *Step) {
+func (w *textWriter) step(b *strings.Builder, s *walk.Step) {
 	if s.Leg != w.leg {
 		w.leg, w.netns = s.Leg, ""
 		fmt.Fprintf(b, "%s\n", s.Leg)
@@ -107,57 +104,48 @@ func (w *textWriter) step(b *strings.Builder, s *Step) {
 			fmt.Fprintf(b, "    %s%s\n", h, devices(s))
 		}
 	}
-	fmt.Fprintf(b, "    %s\n", s.line())
+	fmt.Fprintf(b, "    %s\n", line(s))
 }
 
-func hookOf(s *Step) string {
+func hookOf(s *walk.Step) string {
 	if s.Hook == "" {
 		return ""
 	}
-	if s.Table == "" {
-		return s.Hook
-	}
-	return s.Table + " " + s.Hook
+	return strings.TrimPrefix(s.Table+" "+s.Hook, " ")
 }
 
-func devices(s *Step) string {
-	switch {
-	case s.In != "" && s.Out != "":
-		return fmt.Sprintf(" [%s > %s]", s.In, s.Out)
-	case s.In != "":
-		return " [" + s.In + " >]"
-	case s.Out != "":
-		return " [> " + s.Out + "]"
+func devices(s *walk.Step) string {
+	if s.In == "" && s.Out == "" {
+		return ""
 	}
-	return ""
+	return " [" + strings.TrimSpace(s.In+" > "+s.Out) + "]"
 }
 
-// line is one step.
-func (s *Step) line() string {
+func line(s *walk.Step) string {
 	switch s.Kind {
-	case Send:
+	case walk.Send:
 		return fmt.Sprintf("send     %s, by %s", s.Packet, s.Text)
-	case Route:
+	case walk.Route:
 		return "route    " + s.Text
-	case RuleHit:
-		return s.ruleLine()
-	case Policy:
+	case walk.RuleHit:
+		return ruleLine(s)
+	case walk.Policy:
 		return "| " + s.Chain + " " + s.Text
-	case Conntrack:
+	case walk.Conntrack:
 		return fmt.Sprintf("conntrack  %s (%s)", s.Rewrite, s.Text)
-	case Balance:
+	case walk.Balance:
 		return "ipvs     " + s.Text
-	case Hop:
-		return s.hopLine()
-	case Encap, Decap:
+	case walk.Hop:
+		return hopLine(s)
+	case walk.Encap, walk.Decap:
 		return fmt.Sprintf("%s    %s { %s }", s.Kind, s.Text, s.Packet)
-	case Deliver:
+	case walk.Deliver:
 		return strings.TrimSuffix(fmt.Sprintf("deliver  %s to %s", s.Packet, s.Text), " to ")
 	}
 	return strings.ToUpper(string(s.Kind)) + "  " + s.Text
 }
 
-func (s *Step) ruleLine() string {
+func ruleLine(s *walk.Step) string {
 	text := "|" + strings.Repeat("  ", s.Depth) + " " + fmt.Sprintf("%s #%d", s.Chain, s.Rule)
 	if spec, ok := strings.CutPrefix(s.Text, "-A "+s.Chain); ok {
 		text += spec
@@ -176,20 +164,11 @@ func (s *Step) ruleLine() string {
 	return text
 }
 
-func (s *Step) hopLine() string {
+func hopLine(s *walk.Step) string {
 	if s.Out != "" {
 		return fmt.Sprintf("%s  %s > %s", s.Text, s.In, s.Out)
 	}
 	return fmt.Sprintf("in %s  %s  (from %s)", s.In, s.Packet, s.Text)
-}
-
-// String is the place and the object: local-policy.hcl:40 service default/web.
-func (o Origin) String() string {
-	text := o.Object
-	if o.File != "" {
-		text = strings.TrimRight(fmt.Sprintf("%s:%d %s", o.File, o.Line, o.Object), " ")
-	}
-	return text
 }
 
 func percent(p float64) string {

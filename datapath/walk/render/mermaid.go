@@ -1,15 +1,17 @@
-package walk
+package render
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/netlab/netlab/datapath/walk"
 )
 
 // Mermaid is the prediction as a sequence diagram: namespaces as participants, hops as
 // messages, and as notes whatever changes or ends the packet. Branches are
 // alternatives.
-func (p Prediction) Mermaid() string {
+func Mermaid(p walk.Prediction) string {
 	m := &mermaid{}
 	for i := range p.Branches {
 		for j := range p.Branches[i].Steps {
@@ -55,16 +57,16 @@ func (m *mermaid) line(format string, args ...any) {
 	fmt.Fprintf(&m.b, "    "+format+"\n", args...)
 }
 
-func (m *mermaid) branch(b *Branch) {
+func (m *mermaid) branch(b *walk.Branch) {
 	at := -1
 	for i := range b.Steps {
 		s := &b.Steps[i]
 		here := m.participant(s.Netns)
 		switch {
 		case at >= 0 && here != at:
-			m.line("n%d%sn%d: %s", at, arrows(s), here, plain(s.message()))
-		case s.note() != "":
-			m.line("Note over n%d: %s", here, plain(s.note()))
+			m.line("n%d%sn%d: %s", at, arrows(s), here, plain(message(s)))
+		case note(s) != "":
+			m.line("Note over n%d: %s", here, plain(note(s)))
 		}
 		at = here
 	}
@@ -73,14 +75,14 @@ func (m *mermaid) branch(b *Branch) {
 	}
 }
 
-func arrows(s *Step) string {
-	if s.Leg == Reply || s.Leg == Answer {
+func arrows(s *walk.Step) string {
+	if s.Leg == walk.Reply || s.Leg == walk.Answer {
 		return "-->>"
 	}
 	return "->>"
 }
 
-func (s *Step) message() string {
+func message(s *walk.Step) string {
 	if s.Tunnel > 0 {
 		return "VXLAN " + s.Packet.String()
 	}
@@ -88,17 +90,17 @@ func (s *Step) message() string {
 }
 
 // note is the note for a step in a diagram; empty for most.
-func (s *Step) note() string {
+func note(s *walk.Step) string {
 	switch {
-	case s.Kind == RuleHit && s.Rewrite != nil:
+	case s.Kind == walk.RuleHit && s.Rewrite != nil:
 		return fmt.Sprintf("%s %s rule %d: %s %s", s.Table, s.Chain, s.Rule, s.Verdict, s.Rewrite)
-	case s.Kind == RuleHit && (s.Verdict == "DROP" || s.Verdict == "REJECT"):
+	case s.Kind == walk.RuleHit && (s.Verdict == "DROP" || s.Verdict == "REJECT"):
 		return fmt.Sprintf("%s %s rule %d: %s", s.Table, s.Chain, s.Rule, s.Verdict)
-	case s.Kind == Conntrack:
+	case s.Kind == walk.Conntrack:
 		return "conntrack: " + s.Rewrite.String()
-	case s.Kind == Encap || s.Kind == Policy:
+	case s.Kind == walk.Encap || s.Kind == walk.Policy:
 		return s.Text
-	case s.Kind == Deliver && s.Text != "":
+	case s.Kind == walk.Deliver && s.Text != "":
 		return s.Text + " takes " + s.Packet.String()
 	}
 	return ""

@@ -1,4 +1,4 @@
-package walk
+package network
 
 import (
 	"cmp"
@@ -14,20 +14,20 @@ type route struct {
 	to   netip.Prefix
 	via  netip.Addr
 	more []netip.Addr
-	dev  *link
+	dev  *Link
 	text string
 }
 
-// hop is where a packet goes next.
-type hop struct {
-	local bool // to this host itself
-	dev   *link
-	next  netip.Addr   // gateway, or the destination when it is on the link
-	more  []netip.Addr // further gateways, over which connections are spread
-	text  string       // the route in ip route syntax
+// Hop is where a packet goes next.
+type Hop struct {
+	Local bool // to this host itself
+	Dev   *Link
+	Next  netip.Addr   // gateway, or the destination when it is on the link
+	More  []netip.Addr // further gateways, over which connections are spread
+	Text  string       // the route in ip route syntax
 }
 
-func (h *host) indexRoutes() {
+func (h *Host) indexRoutes() {
 	for _, a := range h.addrs {
 		if !a.prefix.IsSingleIP() {
 			to := a.prefix.Masked()
@@ -39,7 +39,7 @@ func (h *host) indexRoutes() {
 		if r.Local {
 			continue // in table local
 		}
-		if dev := h.links[r.Dev]; dev != nil && r.To.IsValid() && h.speaks(r.To.Addr()) {
+		if dev := h.links[r.Dev]; dev != nil && r.To.IsValid() && h.Speaks(r.To.Addr()) {
 			h.routes = append(h.routes, route{to: r.To.Masked(), via: r.Via, more: r.More, dev: dev, text: routeText(r)})
 		}
 	}
@@ -64,14 +64,14 @@ func routeText(r *plan.Route) string {
 	return text
 }
 
-// lookup searches the routing tables, local first. It reports false if there is no
+// Lookup searches the routing tables, local first. It reports false if there is no
 // route to dst.
-func (h *host) lookup(dst netip.Addr) (hop, bool) {
-	if !h.speaks(dst) {
-		return hop{}, false
+func (h *Host) Lookup(dst netip.Addr) (Hop, bool) {
+	if !h.Speaks(dst) {
+		return Hop{}, false
 	}
-	if h.isLocal(dst) {
-		return hop{local: true, dev: h.lo, next: dst, text: "local " + dst.String() + " dev lo"}, true
+	if h.IsLocal(dst) {
+		return Hop{Local: true, Dev: h.Lo, Next: dst, Text: "local " + dst.String() + " dev lo"}, true
 	}
 	for _, r := range h.routes {
 		if !r.to.Contains(dst) {
@@ -81,28 +81,28 @@ func (h *host) lookup(dst netip.Addr) (hop, bool) {
 		if r.via.IsValid() {
 			next = r.via
 		}
-		return hop{dev: r.dev, next: next, more: r.more, text: r.text}, true
+		return Hop{Dev: r.dev, Next: next, More: r.more, Text: r.text}, true
 	}
-	return hop{}, false
+	return Hop{}, false
 }
 
-// source is the address that a process of the host sends from by default.
-func (h *host) source(dst netip.Addr, to hop) netip.Addr {
+// Source is the address that a process of the host sends from by default.
+func (h *Host) Source(dst netip.Addr, to Hop) netip.Addr {
 	switch {
-	case to.local && dst.Is4() && dst.IsLoopback():
+	case to.Local && dst.Is4() && dst.IsLoopback():
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	case to.local:
+	case to.Local:
 		return dst
 	default:
-		return h.egress(to.dev, dst, to.next)
+		return h.Egress(to.Dev, dst, to.Next)
 	}
 }
 
-// egress is the address of the link that a packet leaves by, which MASQUERADE uses.
+// Egress is the address of the link that a packet leaves by, which MASQUERADE uses.
 // IPv4 takes the first address whose network holds the next hop, else the link's first,
 // else another link's (inet_select_addr in net/ipv4/devinet.c); IPv6 the one that
 // shares the longest prefix with the destination (RFC 6724 rule 8).
-func (h *host) egress(dev *link, dst, next netip.Addr) netip.Addr {
+func (h *Host) Egress(dev *Link, dst, next netip.Addr) netip.Addr {
 	var best, other netip.Addr
 	bits, otherBits := -1, -1
 	for _, a := range h.addrs {
