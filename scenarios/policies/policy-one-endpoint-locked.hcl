@@ -53,6 +53,7 @@ expect "half of the connections time out" {
   to      = service.web
   outcome = { connected = 1, timeout = 1 }
   answer  = pod.open
+  within  = "2500ms" # a packet that a busy machine loses is sent again after a second
 }
 
 expect "some of them are answered" {
