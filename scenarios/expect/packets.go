@@ -51,6 +51,7 @@ func (p *pair) observe(out *Pair, own, references []flow.Observation) {
 	wrong := p.check(e)
 	measured, beyond, noisy := p.measure(own, references)
 	out.OK = len(wrong)+len(beyond) == 0
+	out.Unlikely = len(wrong) > 0
 	out.Noisy = len(wrong) == 0 && len(beyond) > 0 && noisy
 	out.Measured = strings.Join(measured, ", ")
 	out.Observed = sentences(slices.Concat([]string{t.observed(errorsOf(own))}, wrong, measured, beyond))

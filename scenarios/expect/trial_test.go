@@ -73,6 +73,17 @@ func TestOnlyTheImpossibleIsDialedAgain(t *testing.T) {
 	}
 }
 
+// Shares that are off by chance in one of a billion runs are given further chances, too.
+func TestUnlikelySharesAreDialedAgain(t *testing.T) {
+	trial := half(Reach{Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}}).Try(twins())
+	n := len(trial.Flows())
+	seen := slices.Concat(slices.Repeat([]flow.Observation{answered1}, n/4), slices.Repeat([]flow.Observation{refused1}, n-n/4))
+	v := trial.Judge(seen)
+	if v.OK || v.Disagrees || len(trial.Again(v, seen, 0)) != n || len(trial.Again(v, seen, Confirmations)) > 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
 // What should have been seen is given further chances, but not many.
 func TestWhatNeverHappensDisagrees(t *testing.T) {
 	trial := half(Reach{}).Try(twins())

@@ -16,6 +16,7 @@ type Pair struct {
 	// References are the indexes in Flows of what the pair is compared with.
 	References []int
 	Flows      []int // the pair's indexes in Flows; none when the name did not resolve
+	Unlikely   bool  // the results are wrong; if paper is as claimed, that is improbable
 	Noisy      bool  // only measurements are wrong that another load of the machine may change
 }
 
