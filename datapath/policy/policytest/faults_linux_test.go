@@ -17,6 +17,7 @@ func TestFaultsInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	r := enter(t, &Setup{Style: "kube-router", Mode: "vxlan", Deny: "reject"})
 	lab := start(t)
 	damaged := func(f func(*iptables.Chain, *iptables.Rule)) func(*testing.T, *judged) *plan.Plan {
@@ -61,6 +62,7 @@ func TestLazyConnectionTrackingInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	for _, style := range datapath.Styles() {
 		if !style.Facts().Conforms {
 			continue

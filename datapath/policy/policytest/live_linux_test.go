@@ -93,6 +93,7 @@ func TestLiveConnectionsWhenPoliciesChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	for _, style := range datapath.Styles() {
 		if !style.Facts().Conforms {
 			continue

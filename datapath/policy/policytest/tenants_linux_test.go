@@ -124,6 +124,7 @@ func TestPodsDoNotInheritFromTheirAddress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	for k, style := range datapath.Styles() {
 		if !style.Facts().Conforms {
 			continue

@@ -10,7 +10,8 @@ import (
 )
 
 // While a lab changes, connections are made continuously. What the policies before and
-// after agree on holds throughout: nothing is open or closed in between.
+// after agree on holds throughout: nothing is open or closed in between. Other tests do
+// not run at the same time: a slower update would only mean more connections during it.
 func TestUpdatesInNamespacesHaveNoGap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
