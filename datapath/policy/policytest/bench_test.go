@@ -32,10 +32,8 @@ func crowd(style string, pods, policies int) topology.Spec {
 func resolved(b *testing.B, spec topology.Spec) *topology.Lab {
 	b.Helper()
 	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
-	for _, p := range problems {
-		if !p.Warning {
-			b.Fatalf("%s: %s", p.Summary, p.Detail)
-		}
+	if err := problems.Err(); err != nil {
+		b.Fatal(err)
 	}
 	return lab
 }

@@ -152,10 +152,8 @@ func (r *testLab) open(t testing.TB, c *Case) (*topology.Spec, *topology.Lab, *p
 func labOf(t testing.TB, spec *topology.Spec) *topology.Lab {
 	t.Helper()
 	lab, problems := resolve.Lab(spec, datapath.Catalogue())
-	for _, p := range problems {
-		if !p.Warning {
-			t.Fatalf("%s: %s", p.Summary, p.Detail)
-		}
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
 	}
 	for _, n := range lab.Nodes {
 		for _, cidr := range n.PodCIDRs {

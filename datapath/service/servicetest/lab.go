@@ -183,10 +183,8 @@ func open(t testing.TB, s *Setup) *testLab {
 	t.Helper()
 	spec := s.spec()
 	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
-	for _, p := range problems {
-		if !p.Warning {
-			t.Fatalf("%s: %s", p.Summary, p.Detail)
-		}
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
 	}
 	for _, svc := range lab.Services {
 		s.routeCluster(lab, svc)
