@@ -32,15 +32,8 @@ func HTML(r Report) ([]byte, error) {
 
 // Mark is the sign of the result's status.
 func (r Result) Mark() string {
-	switch r.Status {
-	case Passed:
-		return "✓"
-	case Skipped:
-		return "-"
-	case Disagreed:
-		return "≠"
-	}
-	return "✗"
+	sign, _ := r.Status.look()
+	return sign
 }
 
 // Shown are the rows with a line of their own.

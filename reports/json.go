@@ -20,35 +20,20 @@ type (
 		Results   []jsonResult `json:"results"`
 	}
 	jsonResult struct {
-		Scenario  string    `json:"scenario"`
-		Variation string    `json:"variation,omitempty"`
-		File      string    `json:"file"`
-		Line      int       `json:"line,omitempty"`
-		Name      string    `json:"name"`
-		Claim     string    `json:"claim,omitempty"`
-		Status    Status    `json:"status"`
-		Reason    string    `json:"reason,omitempty"`
-		Seconds   float64   `json:"seconds"`
-		Rows      []jsonRow `json:"rows"`
+		Scenario  string  `json:"scenario"`
+		Variation string  `json:"variation,omitempty"`
+		File      string  `json:"file"`
+		Line      int     `json:"line,omitempty"`
+		Name      string  `json:"name"`
+		Claim     string  `json:"claim,omitempty"`
+		Status    Status  `json:"status"`
+		Reason    string  `json:"reason,omitempty"`
+		Seconds   float64 `json:"seconds"`
+		Rows      []Row   `json:"rows"`
 		// Table is a truth table, in the form of ReachJSON.
 		Table    *Reachability `json:"table,omitempty"`
 		Failure  string        `json:"failure,omitempty"`
 		Warnings []string      `json:"warnings,omitempty"`
-	}
-	jsonRow struct {
-		Who       string       `json:"who"`
-		To        string       `json:"to"`
-		OK        bool         `json:"ok"`
-		Outcomes  []Outcomes   `json:"outcomes"`
-		Sources   []netip.Addr `json:"sources"`
-		Answers   []Answers    `json:"answers"`
-		TTLs      []int        `json:"ttls,omitempty"`
-		Measured  string       `json:"measured,omitempty"`
-		Wanted    string       `json:"wanted"`
-		Observed  string       `json:"observed"`
-		Predicted string       `json:"predicted,omitempty"`
-		Disagrees bool         `json:"disagrees,omitempty"`
-		Rules     []string     `json:"rules,omitempty"`
 	}
 )
 
@@ -62,24 +47,25 @@ func JSON(r Report) ([]byte, error) {
 		result := jsonResult{
 			Scenario: x.Scenario, Variation: x.Variation, File: x.File, Line: x.Line, Name: x.Name, Claim: x.Claim,
 			Status: x.Status, Reason: x.Reason, Seconds: jsonSeconds(x.Duration),
-			Rows: []jsonRow{}, Table: x.Table, Failure: x.Failure, Warnings: x.Warnings,
+			Rows: []Row{}, Table: x.Table, Failure: x.Failure, Warnings: x.Warnings,
 		}
 		for _, row := range x.Rows {
-			result.Rows = append(result.Rows, jsonRow{
-				Who: row.Who, To: row.To, OK: row.OK,
-				Outcomes: append([]Outcomes{}, row.Outcomes...),
-				Sources:  append([]netip.Addr{}, row.Sources...),
-				Answers:  append([]Answers{}, row.Answers...),
-				TTLs:     row.TTLs, Measured: row.Measured, Wanted: row.Wanted, Observed: row.Observed, Predicted: row.Predicted, Disagrees: row.Disagrees, Rules: row.Rules,
-			})
+			row.Outcomes = append([]Outcomes{}, row.Outcomes...)
+			row.Sources = append([]netip.Addr{}, row.Sources...)
+			row.Answers = append([]Answers{}, row.Answers...)
+			result.Rows = append(result.Rows, row)
 		}
 		all.Results = append(all.Results, result)
 	}
+	return indented(all, false) // < and > are frequent in rules, and this is not embedded in HTML
+}
+
+func indented(value any, escape bool) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false) // < and > are frequent in rules, and this is not embedded in HTML
-	if err := e.Encode(all); err != nil {
+	e.SetEscapeHTML(escape)
+	if err := e.Encode(value); err != nil {
 		return nil, fmt.Errorf("render JSON: %w", err)
 	}
 	return text.Bytes(), nil

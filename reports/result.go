@@ -42,6 +42,19 @@ const (
 	Disagreed Status = "disagreed"
 )
 
+// look is the sign of a status, and how it is painted.
+func (s Status) look() (string, style) {
+	switch s {
+	case Passed:
+		return "✓", good
+	case Skipped:
+		return "-", odd
+	case Disagreed:
+		return "≠", bad
+	}
+	return "✗", bad
+}
+
 // Result is the result of one expectation.
 type Result struct {
 	Scenario string // its name
@@ -62,22 +75,35 @@ type Result struct {
 	Warnings []string
 }
 
-// Row is what one dialer observed at one target.
+// Row is what one dialer observed at one target. The names in JSON are a contract.
 type Row struct {
-	Who      string // the dialer
-	To       string // the target
-	OK       bool
-	Outcomes []Outcomes   // most frequent first
-	Sources  []netip.Addr // of the dialer as the servers saw it
-	Answers  []Answers
-	TTLs     []int  // of packets as they arrived at servers
-	Measured string // in words, such as a latency; empty: nothing
-	Wanted   string // in words
-	Observed string // in words; empty: no packets were sent
-	// Predicted is what the rules do on paper, in words; empty: not predicted.
-	Predicted string
-	Disagrees bool     // the observation was not predicted
-	Rules     []string // that the packet should have met, in the syntax of their tool
+	Who       string       `json:"who"` // the dialer
+	To        string       `json:"to"`  // the target
+	OK        bool         `json:"ok"`
+	Outcomes  []Outcomes   `json:"outcomes"` // most frequent first
+	Sources   []netip.Addr `json:"sources"`  // of the dialer as the servers saw it
+	Answers   []Answers    `json:"answers"`
+	TTLs      []int        `json:"ttls,omitempty"`      // of packets as they arrived at servers
+	Measured  string       `json:"measured,omitempty"`  // in words, such as a latency; empty: nothing
+	Wanted    string       `json:"wanted"`              // in words
+	Observed  string       `json:"observed"`            // in words; empty: no packets were sent
+	Predicted string       `json:"predicted,omitempty"` // what the rules do on paper, in words; empty: not predicted
+	Disagrees bool         `json:"disagrees,omitempty"` // the observation was not predicted
+	Rules     []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool
+}
+
+// status is that of the row alone; Skipped where nothing is known about the pair: on
+// paper, what programs do is not.
+func (r Row) status() Status {
+	switch {
+	case len(r.Outcomes) == 0:
+		return Skipped
+	case r.Disagrees:
+		return Disagreed
+	case !r.OK:
+		return Failed
+	}
+	return Passed
 }
 
 // Outcomes counts the connections with the same outcome.
