@@ -75,6 +75,24 @@ type Peers struct {
 // None reports whether there is no other end.
 func (p *Peers) None() bool { return !p.Any && len(p.Pods) == 0 && len(p.Blocks) == 0 }
 
+// Prefixes are the pods and the blocks, without pods that a block contains: in a set they
+// would be duplicates, or overlap.
+func (p *Peers) Prefixes() []netip.Prefix {
+	outside := slices.DeleteFunc(slices.Clone(p.Pods), func(a netip.Addr) bool {
+		return slices.ContainsFunc(p.Blocks, func(b netip.Prefix) bool { return b.Contains(a) })
+	})
+	return append(Singles(outside), p.Blocks...)
+}
+
+// Singles are addresses as prefixes.
+func Singles(addrs []netip.Addr) []netip.Prefix {
+	out := make([]netip.Prefix, 0, len(addrs))
+	for _, a := range addrs {
+		out = append(out, topology.Single(a))
+	}
+	return out
+}
+
 // Member is a port of a pod.
 type Member struct {
 	Addr     netip.Addr
@@ -119,10 +137,8 @@ func members(pods []*topology.Pod, names []portName, ipv6 bool) []Member {
 			if port.Name == "" || !slices.Contains(names, portName{port.Name, port.Protocol}) {
 				continue
 			}
-			for _, a := range p.Addrs {
-				if a.Is6() == ipv6 {
-					out = append(out, Member{a, port.Protocol, port.Number})
-				}
+			if a := topology.OfFamily(p.Addrs, ipv6); a.IsValid() {
+				out = append(out, Member{a, port.Protocol, port.Number})
 			}
 		}
 	}
@@ -164,6 +180,9 @@ func sections(lab *topology.Lab) []*Section {
 	}
 	return slices.Concat(admin, network, baseline)
 }
+
+// PodOrigin is the origin of what serves a pod.
+func PodOrigin(p *topology.Pod) plan.Origin { return origin("pod "+p.AgentName(), p.Origin) }
 
 func origin(object string, o topology.Origin) plan.Origin {
 	return plan.Origin{Object: object, File: o.File, Line: o.Line}
@@ -235,10 +254,8 @@ func peers(from []topology.PolicyPeer, ipv6 bool) Peers {
 	for i := range from {
 		p := &from[i]
 		for _, pod := range p.Pods {
-			for _, a := range pod.Addrs {
-				if a.Is6() == ipv6 {
-					out.Pods = append(out.Pods, a)
-				}
+			if a := topology.OfFamily(pod.Addrs, ipv6); a.IsValid() {
+				out.Pods = append(out.Pods, a)
 			}
 		}
 		if p.Block.IsValid() && p.Block.Addr().Is6() == ipv6 {

@@ -30,7 +30,7 @@ const (
 // cluster IP of the family, of aliases, or of services of another proxy.
 func (ps *paths) served(six bool, found func(*topology.Service, *topology.ServicePort) bool) {
 	for _, sv := range ps.lab.Services {
-		if sv.Unmanaged || sv.Type == topology.ExternalName || !ofFamily(sv.ClusterIPs, six).IsValid() {
+		if sv.Unmanaged || sv.Type == topology.ExternalName || !topology.OfFamily(sv.ClusterIPs, six).IsValid() {
 			continue
 		}
 		for _, p := range sv.Ports {
@@ -180,7 +180,7 @@ func (lab network) admits(n *topology.Node, u *use, p packet) bool {
 		}
 		restricted = true
 		in = in || r.Contains(p.src)
-		nodeIn = nodeIn || r.Contains(ofFamily(n.Addrs, u.six))
+		nodeIn = nodeIn || r.Contains(topology.OfFamily(n.Addrs, u.six))
 	}
 	return !restricted || in || nodeIn && slices.ContainsFunc(u.service.LoadBalancers, func(l topology.LoadBalancerIP) bool { return l.Addr == p.src })
 }
@@ -190,7 +190,7 @@ func (lab network) admits(n *topology.Node, u *use, p packet) bool {
 // traffic at all.
 func (ps *paths) policy(n *topology.Node, u *use, p packet) (list []*topology.Endpoint, masquerade bool) {
 	detects := ps.lab.Proxy.DetectLocal != topology.DetectNone
-	pod := detects && ofFamilyPrefix(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
+	pod := detects && topology.PrefixOfFamily(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
 	switch {
 	case u.kind == atClusterIP:
 		masquerade = ps.lab.Proxy.MasqueradeAll || detects && !pod

@@ -56,8 +56,8 @@ func podMTU(lab *topology.Lab) int {
 // remote node the entries that lead there.
 func addTunnel(lab *topology.Lab, node *topology.Node, cidr netip.Prefix, n *plan.Netns) {
 	ipv6 := cidr.Addr().Is6()
-	local, ok := podnet.AddrOf(node, ipv6)
-	if !ok {
+	local := topology.OfFamily(node.Addrs, ipv6)
+	if !local.IsValid() {
 		return // the nodes do not have this family
 	}
 	link := tunnel(lab, node, local)
@@ -89,8 +89,8 @@ func tunnel(lab *topology.Lab, node *topology.Node, local netip.Addr) plan.Link 
 // on one link, so direct routing leaves nothing to the tunnel.
 func addRemote(lab *topology.Lab, remote *topology.Node, link plan.Link, ipv6 bool, n *plan.Netns) {
 	o := podnet.NodeOrigin(remote)
-	vtep, ok := podnet.AddrOf(remote, ipv6)
-	if !ok {
+	vtep := topology.OfFamily(remote.Addrs, ipv6)
+	if !vtep.IsValid() {
 		return
 	}
 	for _, cidr := range remote.PodCIDRs {
@@ -110,7 +110,4 @@ func addRemote(lab *topology.Lab, remote *topology.Node, link plan.Link, ipv6 bo
 
 // single is the first address of a node's share: its end of the tunnel, as /32, so
 // that no broadcast or subnet route comes with it.
-func single(cidr netip.Prefix) netip.Prefix {
-	a := cidr.Masked().Addr()
-	return netip.PrefixFrom(a, a.BitLen())
-}
+func single(cidr netip.Prefix) netip.Prefix { return topology.Single(cidr.Masked().Addr()) }

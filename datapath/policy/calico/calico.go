@@ -1,8 +1,6 @@
 package calico
 
 import (
-	"net/netip"
-
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
@@ -69,16 +67,11 @@ type compiler struct{ policy.Filter }
 // policies apply there.
 func (c *compiler) hooks() {
 	o := c.View.Origin()
-	hook := func(builtin, chain string) {
-		h := c.Ensure(builtin, "ACCEPT")
-		h.Rules = append(h.Rules, iptables.Rule{Target: iptables.Jump{Chain: chain}, Origin: o})
-		c.Ensure(chain, "")
-	}
-	hook("FORWARD", forward)
+	c.Hook("FORWARD", forward, o)
 	c.Add(forward, o, iptables.Jump{Chain: from})
 	c.Add(forward, o, iptables.Jump{Chain: to})
 	if c.View.Lab.Proxy.Mode.VirtualServers {
-		hook("OUTPUT", output)
+		c.Hook("OUTPUT", output, o)
 		own := iptables.AddrType{Src: "LOCAL", NotSrc: true}
 		if c.View.MarksBalanced() {
 			c.Add(output, o, set(policy.Balanced), own, iptables.Comment{Text: "Sent by IPVS"})
@@ -87,22 +80,13 @@ func (c *compiler) hooks() {
 		c.Add(output, o, iptables.Jump{Chain: to}, own)
 	}
 	if c.View.Options.HostEgress {
-		hook("INPUT", input)
-		c.served(o)
+		c.Hook("INPUT", input, o)
+		family := "4"
+		if c.IPv6 {
+			family = "6"
+		}
+		c.SkipServed(input, "cali"+family+"0s:services", "cali"+family+"0n:services", "Services: their endpoints are asked about")
 		c.Add(input, o, iptables.Jump{Chain: from})
-	}
-}
-
-// served skips what is for services of IPVS.
-func (c *compiler) served(o plan.Origin) {
-	addrs, ports := "cali40s:services", "cali40n:services"
-	if c.IPv6 {
-		addrs, ports = "cali60s:services", "cali60n:services"
-	}
-	sets, matches := c.View.ServedSets(addrs, ports, c.IPv6)
-	c.Sets = append(c.Sets, sets...)
-	for _, m := range matches {
-		c.Add(input, o, iptables.Return{}, iptables.Comment{Text: "Services: their endpoints are asked about"}, m)
 	}
 }
 
@@ -113,5 +97,3 @@ func clear(bits uint32) iptables.Target { return iptables.SetMark{Mask: bits} }
 func has(bit uint32) iptables.Match { return iptables.Mark{Value: bit, Mask: bit} }
 
 func lacks(bit uint32) iptables.Match { return iptables.Mark{Mask: bit} }
-
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

@@ -65,7 +65,7 @@ func (c *compiler) intercept() []iptables.Rule {
 	var rules []iptables.Rule
 	for i := range c.view.Pods {
 		p := &c.view.Pods[i]
-		o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
+		o := policy.PodOrigin(p.Pod)
 		for _, own := range prefixes(p.Addrs, c.ipv6) {
 			jump := func(matches ...iptables.Match) {
 				rules = append(rules, iptables.Rule{Matches: matches, Target: iptables.Jump{Chain: podSpecific}, Origin: o})
@@ -146,7 +146,7 @@ func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []
 	}
 	for _, m := range s.Named(r, c.ipv6) {
 		ports := []iptables.Match{iptables.Proto{Name: string(m.Protocol)}, iptables.DPort{Port: m.Port}}
-		address := netip.PrefixFrom(m.Addr, m.Addr.BitLen())
+		address := topology.Single(m.Addr)
 		switch {
 		case s.Direction == policy.Egress:
 			add([]netip.Prefix{address}, ports)
@@ -177,7 +177,7 @@ func prefixes(addrs []netip.Addr, ipv6 bool) []netip.Prefix {
 	var out []netip.Prefix
 	for _, a := range addrs {
 		if a.Is6() == ipv6 {
-			out = append(out, netip.PrefixFrom(a, a.BitLen()))
+			out = append(out, topology.Single(a))
 		}
 	}
 	return out

@@ -1,8 +1,6 @@
 package nftables
 
 import (
-	"net/netip"
-
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/policy"
@@ -182,8 +180,8 @@ func (c *compiler) dispatch() {
 		ingress := nft.Set{Name: f.name("ingress"), Key: []nft.Type{f.addr}, Data: []nft.Type{nft.VerdictData}, Origin: o}
 		for i := range c.view.Pods {
 			p := &c.view.Pods[i]
-			a, ok := addressOf(p.Pod, f.ipv6)
-			if !ok {
+			a := topology.OfFamily(p.Addrs, f.ipv6)
+			if !a.IsValid() {
 				continue
 			}
 			key := nft.Addr(a)
@@ -216,14 +214,4 @@ func (c *compiler) denial() {
 
 func protocol(p topology.Protocol) nft.Expr {
 	return nft.Match{Field: nft.L4Proto, Value: nft.Protocol(string(p))}
-}
-
-// addressOf is a pod's address in one family.
-func addressOf(p *topology.Pod, ipv6 bool) (netip.Addr, bool) {
-	for _, a := range p.Addrs {
-		if a.Is6() == ipv6 {
-			return a, true
-		}
-	}
-	return netip.Addr{}, false
 }

@@ -2,7 +2,6 @@ package policytest
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
@@ -157,50 +156,29 @@ func labOf(t testing.TB, spec *topology.Spec) *topology.Lab {
 	}
 	for _, n := range lab.Nodes {
 		for _, cidr := range n.PodCIDRs {
-			lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: cidr, Via: pick(n.Addrs, cidr.Addr().Is6())})
+			lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: cidr, Via: topology.OfFamily(n.Addrs, cidr.Addr().Is6())})
 		}
 	}
 	return lab
 }
 
-// pick returns the address of a family.
-func pick(list []netip.Addr, ipv6 bool) netip.Addr {
-	i := slices.IndexFunc(list, func(a netip.Addr) bool { return a.Is6() == ipv6 })
-	if i < 0 {
-		return netip.Addr{}
-	}
-	return list[i]
-}
-
 // egress is the address of node n towards pods of another: the first of the outgoing
 // link, which masquerade uses.
 func (r *testLab) egress(n, to int) netip.Addr {
-	var pods netip.Addr
-	for _, cidr := range r.base.Nodes[n-1].PodCIDRs {
-		if cidr.Addr().Is6() == r.IPv6 {
-			pods = cidr.Masked().Addr()
-		}
-	}
+	pods := topology.PrefixOfFamily(r.base.Nodes[n-1].PodCIDRs, r.IPv6).Masked().Addr()
 	switch {
 	case n == to:
 		return pods.Next() // the bridge
 	case r.base.Network.Mode.Tunnel == topology.VXLANTunnel:
 		return pods // the tunnel
 	}
-	return pick(r.base.Nodes[n-1].Addrs, r.IPv6)
+	return topology.OfFamily(r.base.Nodes[n-1].Addrs, r.IPv6)
 }
 
 // block returns a CIDR by name: of a pod, a node, outside, "pods", "pods of node1",
 // "underlay", "all", "other family", or as it is.
 func (r *testLab) block(name string) netip.Prefix {
-	ofFamily := func(list []netip.Prefix) netip.Prefix {
-		for _, p := range list {
-			if p.Addr().Is6() == r.IPv6 {
-				return p
-			}
-		}
-		return netip.Prefix{}
-	}
+	ofFamily := func(list []netip.Prefix) netip.Prefix { return topology.PrefixOfFamily(list, r.IPv6) }
 	name, wider, _ := strings.Cut(name, " wider by ")
 	var out netip.Prefix
 	switch name {
@@ -227,7 +205,7 @@ func (r *testLab) block(name string) netip.Prefix {
 		if e == nil {
 			panic("policytest: no block " + name)
 		}
-		out = netip.PrefixFrom(e.addr, e.addr.BitLen())
+		out = topology.Single(e.addr)
 	}
 	if wider != "" {
 		out = netip.PrefixFrom(out.Addr(), out.Bits()-int(wider[0]-'0')).Masked()

@@ -68,7 +68,7 @@ func (r *testLab) liveFlows(from string) []heldFlow {
 	}
 	i := slices.IndexFunc(r.base.Services, func(s *topology.Service) bool { return s.Name == "web" })
 	add(from, r.ends["y/b"].addr, 80)
-	add(from, pick(r.base.Services[i].ClusterIPs, r.IPv6), 8080)
+	add(from, topology.OfFamily(r.base.Services[i].ClusterIPs, r.IPv6), 8080)
 	return list
 }
 

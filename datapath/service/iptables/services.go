@@ -82,7 +82,7 @@ func (pc *portCompiler) firewalled() bool { return len(pc.VIPs) > 0 && len(pc.So
 
 // to matches an address and the port of the service, in kube-proxy's order.
 func (pc *portCompiler) to(comment string, a netip.Addr) []iptables.Match {
-	return []iptables.Match{iptables.Comment{Text: comment}, pc.protocol(), iptables.Dst{Prefix: single(a)}, iptables.DPort{Port: pc.sp.Port}}
+	return []iptables.Match{iptables.Comment{Text: comment}, pc.protocol(), iptables.Dst{Prefix: topology.Single(a)}, iptables.DPort{Port: pc.sp.Port}}
 }
 
 // toNodePort matches the node port.
@@ -94,28 +94,26 @@ func (pc *portCompiler) protocol() iptables.Match {
 	return iptables.Proto{Name: string(pc.sp.Protocol)}
 }
 
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
-
 // entries adds the rules of KUBE-SERVICES and KUBE-NODEPORTS that lead to the
 // port's chains.
 func (pc *portCompiler) entries() {
 	if pc.hasInternal() {
-		pc.nat.add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
+		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
 		pc.masqueradeInternal(pc.internalChain())
 	}
 	external := iptables.Jump{Chain: pc.names.ext}
 	for _, a := range pc.ExternalIPs {
-		pc.nat.add(services, pc.o, external, pc.to(pc.name+" external IP", a)...)
+		pc.nat.Add(services, pc.o, external, pc.to(pc.name+" external IP", a)...)
 	}
 	for _, a := range pc.VIPs {
 		to := external
 		if pc.firewalled() {
 			to.Chain = pc.names.fw
 		}
-		pc.nat.add(services, pc.o, to, pc.to(pc.name+" loadbalancer IP", a)...)
+		pc.nat.Add(services, pc.o, to, pc.to(pc.name+" loadbalancer IP", a)...)
 	}
 	if pc.sp.NodePort != 0 {
-		pc.nat.add(nodePorts, pc.o, external, pc.toNodePort(pc.name)...)
+		pc.nat.Add(nodePorts, pc.o, external, pc.toNodePort(pc.name)...)
 	}
 }
 
@@ -130,5 +128,5 @@ func (pc *portCompiler) masqueradeInternal(chain string) {
 	default:
 		return
 	}
-	pc.nat.add(chain, pc.o, toMarkMasq, matches...)
+	pc.nat.Add(chain, pc.o, toMarkMasq, matches...)
 }

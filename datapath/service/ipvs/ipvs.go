@@ -6,6 +6,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
@@ -91,8 +92,8 @@ type compiler struct {
 	bound   map[netip.Addr]plan.Origin // addresses that the node has for services only
 	sets    map[string]map[ipset.Entry]bool
 	barred  []serverKey // load balancer addresses that the node itself may not use
-	nat     *tableBuilder
-	filter  *tableBuilder
+	nat     iptables.Builder
+	filter  iptables.Builder
 }
 
 func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compiler {
@@ -100,15 +101,11 @@ func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compi
 	c := &compiler{
 		view: v, ipv6: ipv6, proxy: proxy,
 		known: map[serverKey]bool{}, bound: map[netip.Addr]plan.Origin{}, sets: map[string]map[ipset.Entry]bool{},
-		nat: newTable("nat", ipv6), filter: newTable("filter", ipv6),
+		nat: iptables.NewBuilder("nat", ipv6, 0), filter: iptables.NewBuilder("filter", ipv6, 0),
+		nodeIP: topology.OfFamily(v.Node.Addrs, ipv6),
 	}
 	if v.Lab.Proxy.DetectLocal != topology.DetectNone {
 		c.local = podCIDR
-	}
-	for _, a := range v.Node.Addrs {
-		if a.Is6() == ipv6 && !c.nodeIP.IsValid() {
-			c.nodeIP = a
-		}
 	}
 	c.hosts = c.nodePortAddrs()
 	return c
@@ -137,7 +134,7 @@ func (c *compiler) nodePortAddrs() []netip.Addr {
 // addTo adds what was gathered to a node's namespace.
 func (c *compiler) addTo(out *plan.Netns) {
 	for a, o := range c.bound {
-		prefix := single(a)
+		prefix := topology.Single(a)
 		if c.view.Lab.Proxy.IPVS.Addresses == topology.AddressesRoutes {
 			out.Routes = append(out.Routes, plan.Route{To: prefix, Dev: "lo", Local: true, Origin: o})
 		} else {
@@ -148,7 +145,5 @@ func (c *compiler) addTo(out *plan.Netns) {
 	slices.SortFunc(out.Routes, func(a, b plan.Route) int { return a.To.Addr().Compare(b.To.Addr()) })
 	out.Virtual = append(out.Virtual, c.servers...)
 	out.Sets = append(out.Sets, c.planSets()...)
-	out.Tables = append(out.Tables, c.nat.t, c.filter.t)
+	out.Tables = append(out.Tables, c.nat.Table, c.filter.Table)
 }
-
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

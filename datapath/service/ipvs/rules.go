@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/topology"
 )
 
 // The names of the chains.
@@ -74,27 +74,25 @@ func (c *compiler) rules() {
 // kube-proxy inserting each at the head.
 func (c *compiler) hooks() {
 	for _, h := range []struct {
-		table             *tableBuilder
+		table             *iptables.Builder
 		from, to, comment string
 	}{
-		{c.nat, "PREROUTING", services, "kubernetes service portals"},
-		{c.nat, "OUTPUT", services, "kubernetes service portals"},
-		{c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules"},
-		{c.filter, "INPUT", ipvsFilter, "kubernetes ipvs access filter"},
-		{c.filter, "INPUT", proxyFirewall, "kube-proxy firewall rules"},
-		{c.filter, "INPUT", nodePorts, "kubernetes health check rules"},
-		{c.filter, "FORWARD", proxyFirewall, "kube-proxy firewall rules"},
-		{c.filter, "FORWARD", forward, "kubernetes forwarding rules"},
-		{c.filter, "OUTPUT", ipvsOutFilter, "kubernetes ipvs access filter"},
+		{&c.nat, "PREROUTING", services, "kubernetes service portals"},
+		{&c.nat, "OUTPUT", services, "kubernetes service portals"},
+		{&c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules"},
+		{&c.filter, "INPUT", ipvsFilter, "kubernetes ipvs access filter"},
+		{&c.filter, "INPUT", proxyFirewall, "kube-proxy firewall rules"},
+		{&c.filter, "INPUT", nodePorts, "kubernetes health check rules"},
+		{&c.filter, "FORWARD", proxyFirewall, "kube-proxy firewall rules"},
+		{&c.filter, "FORWARD", forward, "kubernetes forwarding rules"},
+		{&c.filter, "OUTPUT", ipvsOutFilter, "kubernetes ipvs access filter"},
 	} {
-		h.table.ensure(h.from, "ACCEPT")
-		h.table.ensure(h.to, "")
-		h.table.add(h.from, c.proxy, iptables.Jump{Chain: h.to}, iptables.Comment{Text: h.comment})
+		h.table.Hook(h.from, h.to, c.proxy, iptables.Comment{Text: h.comment})
 	}
 	for _, name := range []string{nodePorts, loadBalancers, markMasq} {
-		c.nat.ensure(name, "")
+		c.nat.Ensure(name, "")
 	}
-	c.filter.ensure(sourceRanges, "")
+	c.filter.Ensure(sourceRanges, "")
 }
 
 // inSet matches a set of this family.
@@ -110,7 +108,7 @@ func (c *compiler) commented(set string, p parts, more ...iptables.Match) []ipta
 // serviceRules adds KUBE-SERVICES, which only decides what is masqueraded.
 func (c *compiler) serviceRules() {
 	add := func(target iptables.Target, matches ...iptables.Match) {
-		c.nat.add(services, c.proxy, target, matches...)
+		c.nat.Add(services, c.proxy, target, matches...)
 	}
 	lo := loopback4
 	if c.ipv6 {
@@ -176,9 +174,9 @@ func (c *compiler) setRules() {
 		if r.proto != "" {
 			matches = append([]iptables.Match{iptables.Proto{Name: r.proto}}, matches...)
 		}
-		c.nat.add(r.chain, c.proxy, r.target, matches...)
+		c.nat.Add(r.chain, c.proxy, r.target, matches...)
 	}
-	c.nat.add(loadBalancers, c.proxy, toMarkMasq)
+	c.nat.Add(loadBalancers, c.proxy, toMarkMasq)
 }
 
 // firewallRules drops what source ranges exclude: other sources at INPUT, where a packet
@@ -186,16 +184,16 @@ func (c *compiler) setRules() {
 func (c *compiler) firewallRules() {
 	add := func(chain, set string, p parts, target iptables.Target) {
 		if c.filled(set) {
-			c.filter.add(chain, c.proxy, target, c.commented(set, p)...)
+			c.filter.Add(chain, c.proxy, target, c.commented(set, p)...)
 		}
 	}
 	add(proxyFirewall, setLoadBalancerFW, both, iptables.Jump{Chain: sourceRanges})
 	add(sourceRanges, setLoadBalancerSource, "dst,dst,src", iptables.Return{})
 	add(sourceRanges, setLoadBalancerSourceIP, "dst,dst,src", iptables.Return{})
-	c.filter.add(sourceRanges, c.proxy, iptables.Drop{})
+	c.filter.Add(sourceRanges, c.proxy, iptables.Drop{})
 	slices.SortFunc(c.barred, func(a, b serverKey) int { return cmp.Or(a.addr.Compare(b.addr), cmp.Compare(a.proto, b.proto)) })
 	for _, k := range c.barred {
-		c.filter.add(ipvsOutFilter, c.proxy, iptables.Drop{}, iptables.Src{Prefix: single(k.addr.Addr())},
+		c.filter.Add(ipvsOutFilter, c.proxy, iptables.Drop{}, iptables.Src{Prefix: topology.Single(k.addr.Addr())},
 			iptables.IPVS{Addr: k.addr.Addr(), Proto: k.proto, Port: k.addr.Port()})
 	}
 }
@@ -203,51 +201,27 @@ func (c *compiler) firewallRules() {
 // static adds the rules that exist without any service.
 func (c *compiler) static() {
 	o := c.proxy
-	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
-	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
+	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
+	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
 		iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}})
-	c.filter.add(nodePorts, o, iptables.Accept{}, c.commented(setHealthCheck, "dst")...)
+	c.filter.Add(nodePorts, o, iptables.Accept{}, c.commented(setHealthCheck, "dst")...)
 
 	// Service addresses are the node's own, but its sockets do not serve them: kubernetes
 	// issue 72236.
 	for _, set := range []string{setLoadBalancer, setClusterIP, setExternalIP, setExternalIPLocal} {
-		c.filter.add(ipvsFilter, o, iptables.Return{}, c.inSet(set, both))
+		c.filter.Add(ipvsFilter, o, iptables.Return{}, c.inSet(set, both))
 	}
-	c.filter.add(ipvsFilter, o, iptables.Return{}, c.inSet(setHealthCheck, "dst"))
+	c.filter.Add(ipvsFilter, o, iptables.Return{}, c.inSet(setHealthCheck, "dst"))
 	var reject iptables.Reject
 	if c.ipv6 {
 		reject.With = "icmp6-port-unreachable"
 	}
-	c.filter.add(ipvsFilter, o, reject, iptables.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
+	c.filter.Add(ipvsFilter, o, reject, iptables.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
 
-	c.nat.add(postrouting, o, iptables.Return{}, notMarked)
+	c.nat.Add(postrouting, o, iptables.Return{}, notMarked)
 	// Without the mark a packet that passes here again, as after a tunnel, is not
 	// rewritten twice.
-	c.nat.add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
-	c.nat.add(postrouting, o, iptables.Masquerade{RandomFully: true}, iptables.Comment{Text: "kubernetes service traffic requiring SNAT"})
-	c.nat.add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
-}
-
-// tableBuilder gathers the chains of a table.
-type tableBuilder struct{ t iptables.Table }
-
-func newTable(name string, ipv6 bool) *tableBuilder {
-	return &tableBuilder{iptables.Table{Name: name, IPv6: ipv6}}
-}
-
-// ensure returns a chain, creating it if it is missing.
-func (b *tableBuilder) ensure(name, policy string) *iptables.Chain {
-	for i := range b.t.Chains {
-		if b.t.Chains[i].Name == name {
-			return &b.t.Chains[i]
-		}
-	}
-	b.t.Chains = append(b.t.Chains, iptables.Chain{Name: name, Policy: policy})
-	return &b.t.Chains[len(b.t.Chains)-1]
-}
-
-// add appends a rule to a chain.
-func (b *tableBuilder) add(chain string, o plan.Origin, target iptables.Target, matches ...iptables.Match) {
-	c := b.ensure(chain, "")
-	c.Rules = append(c.Rules, iptables.Rule{Matches: matches, Target: target, Origin: o})
+	c.nat.Add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
+	c.nat.Add(postrouting, o, iptables.Masquerade{RandomFully: true}, iptables.Comment{Text: "kubernetes service traffic requiring SNAT"})
+	c.nat.Add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
 }

@@ -68,7 +68,7 @@ func (c *compiler) filled(set string) bool { return len(c.sets[set]) > 0 }
 
 // entry is an address with the port of a service.
 func (c *compiler) entry(p *service.Port, a netip.Addr) ipset.Entry {
-	return ipset.Entry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: p.Port.Port}
+	return ipset.Entry{Prefix: topology.Single(a), Proto: string(p.Port.Protocol), Port: p.Port.Port}
 }
 
 // loopBack records the endpoints on this node, in any state: what one of them sends
@@ -76,7 +76,7 @@ func (c *compiler) entry(p *service.Port, a netip.Addr) ipset.Entry {
 func (c *compiler) loopBack(p *service.Port) {
 	for _, e := range p.Port.Endpoints {
 		if a := e.Addr.Addr(); a.Is6() == c.ipv6 && e.Node == c.view.Node.Name {
-			c.add(setLoopBack, ipset.Entry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: e.Addr.Port(), Second: single(a)})
+			c.add(setLoopBack, ipset.Entry{Prefix: topology.Single(a), Proto: string(p.Port.Protocol), Port: e.Addr.Port(), Second: topology.Single(a)})
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (c *compiler) loadBalancer(p *service.Port, a netip.Addr) {
 	}
 	// The node has the address itself, and sends to it from it.
 	own := entry
-	own.Second = single(a)
+	own.Second = topology.Single(a)
 	c.add(setLoadBalancerSourceIP, own)
 }
 
@@ -126,7 +126,7 @@ func (c *compiler) nodePort(p *service.Port) {
 	if p.Port.Protocol == topology.SCTP {
 		entries = nil
 		for _, a := range c.hosts {
-			entries = append(entries, ipset.Entry{Prefix: single(a), Proto: string(topology.SCTP), Port: p.Port.NodePort})
+			entries = append(entries, ipset.Entry{Prefix: topology.Single(a), Proto: string(topology.SCTP), Port: p.Port.NodePort})
 		}
 	}
 	for _, e := range entries {
@@ -140,7 +140,7 @@ func (c *compiler) nodePort(p *service.Port) {
 // planSets are all sets with their members in order.
 func (c *compiler) planSets() []ipset.Set {
 	for a := range c.bound {
-		c.add(setIPVSIPs, ipset.Entry{Prefix: single(a)})
+		c.add(setIPVSIPs, ipset.Entry{Prefix: topology.Single(a)})
 	}
 	types := setTypes()
 	var out []ipset.Set

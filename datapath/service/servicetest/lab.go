@@ -199,19 +199,10 @@ func open(t testing.TB, s *Setup) *testLab {
 // routeCluster makes the client send cluster IPs to node1.
 func (s *Setup) routeCluster(lab *topology.Lab, svc *topology.Service) {
 	for _, ip := range svc.ClusterIPs {
-		to := netip.PrefixFrom(ip, ip.BitLen())
-		via := pick(lab.Nodes[0].Addrs, ip.Is6())
+		to := topology.Single(ip)
+		via := topology.OfFamily(lab.Nodes[0].Addrs, ip.Is6())
 		lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: to, Via: via})
 	}
-}
-
-// pick returns the address of a family.
-func pick(list []netip.Addr, ipv6 bool) netip.Addr {
-	i := slices.IndexFunc(list, func(a netip.Addr) bool { return a.Is6() == ipv6 })
-	if i < 0 {
-		return netip.Addr{}
-	}
-	return list[i]
 }
 
 // svc returns a service of the lab.
@@ -223,21 +214,16 @@ func (r *testLab) svc(name string) *topology.Service {
 // pod returns a pod's address.
 func (r *testLab) pod(name string) netip.Addr {
 	i := slices.IndexFunc(r.lab.Pods, func(p *topology.Pod) bool { return p.Name == name })
-	return pick(r.lab.Pods[i].Addrs, r.IPv6)
+	return topology.OfFamily(r.lab.Pods[i].Addrs, r.IPv6)
 }
 
 // node returns the address of a node on the underlay.
-func (r *testLab) node(n int) netip.Addr { return pick(r.lab.Nodes[n-1].Addrs, r.IPv6) }
+func (r *testLab) node(n int) netip.Addr { return topology.OfFamily(r.lab.Nodes[n-1].Addrs, r.IPv6) }
 
 // egress is the address of node n towards pods of another: the first of the outgoing
 // link, which masquerade uses.
 func (r *testLab) egress(n, to int) netip.Addr {
-	var pods netip.Addr
-	for _, cidr := range r.lab.Nodes[n-1].PodCIDRs {
-		if cidr.Addr().Is6() == r.IPv6 {
-			pods = cidr.Masked().Addr()
-		}
-	}
+	pods := topology.PrefixOfFamily(r.lab.Nodes[n-1].PodCIDRs, r.IPv6).Masked().Addr()
 	switch {
 	case n == to:
 		return pods.Next() // the bridge

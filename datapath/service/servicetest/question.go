@@ -113,13 +113,13 @@ func (q question) flow(r *testLab, service string) flow.Flow {
 	var a netip.Addr
 	switch q.to.name {
 	case clusterIP:
-		a = pick(svc.ClusterIPs, r.IPv6)
+		a = topology.OfFamily(svc.ClusterIPs, r.IPv6)
 	case nodePort:
 		a, number = r.node(q.to.node), port.NodePort
 	case loadBalancer:
-		a = pick(vips(svc), r.IPv6)
+		a = topology.OfFamily(vips(svc), r.IPv6)
 	case externalIP:
-		a = pick(svc.ExternalIPs, r.IPv6)
+		a = topology.OfFamily(svc.ExternalIPs, r.IPv6)
 	}
 	return flow.Flow{From: q.from.netns, To: netip.AddrPortFrom(a, number), Protocol: q.protocol}
 }
