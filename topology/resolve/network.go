@@ -44,11 +44,10 @@ func (r *resolver) network() {
 		Port:          r.number(s.VXLAN.Port, "UDP port", defaultVXLANPort, 1, 65535),
 		DirectRouting: s.VXLAN.DirectRouting.Value,
 	}
-	families := r.families
-	n.PodCIDRs = r.cidrs("pod_cidr", s.PodCIDRs, families)
-	n.ServiceCIDRs = r.cidrs("service_cidr", s.ServiceCIDRs, families)
-	n.NodeCIDRs = r.cidrs("node_cidr", s.NodeCIDRs, families)
-	n.LoadBalancerCIDRs = r.cidrs("load_balancer_cidr", s.LoadBalancerCIDRs, families)
+	n.PodCIDRs = r.cidrs("pod_cidr", s.PodCIDRs)
+	n.ServiceCIDRs = r.cidrs("service_cidr", s.ServiceCIDRs)
+	n.NodeCIDRs = r.cidrs("node_cidr", s.NodeCIDRs)
+	n.LoadBalancerCIDRs = r.cidrs("load_balancer_cidr", s.LoadBalancerCIDRs)
 	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
 	r.overlaps()
 	for _, p := range n.NodeCIDRs {
@@ -81,8 +80,8 @@ func (r *resolver) families() (v4 bool, v6 bool) {
 
 // cidrs checks one list of prefixes, at most one per family, and fills it from
 // the defaults where it was left out. IPv4 comes first.
-func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families func() (bool, bool)) []netip.Prefix {
-	v4, v6 := families()
+func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix]) []netip.Prefix {
+	v4, v6 := r.families()
 	var out []netip.Prefix
 	if r.spec.Network.Families.Set {
 		o = ofFamilies(name, o, v4, v6)
@@ -97,8 +96,8 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families f
 		case p != p.Masked():
 			r.errorf(at(o.Origin), "CIDR has host bits", "%s %s has bits beyond its prefix length. Use %s.", name, p, p.Masked())
 			out = append(out, p.Masked())
-		case slices.ContainsFunc(out, func(q netip.Prefix) bool { return q.Addr().Is4() == p.Addr().Is4() }):
-			r.errorf(at(o.Origin), "Two CIDRs of a family", "%s has two %s prefixes. Give one per IP family.", name, familyName(p.Addr()))
+		case topology.PrefixOfFamily(out, p.Addr().Is6()).IsValid():
+			r.errorf(at(o.Origin), "Two CIDRs of a family", "%s has two %s prefixes. Give one per IP family.", name, nameOfFamily(p.Addr().Is6()))
 		case p.Addr().BitLen()-p.Bits() < 3:
 			r.errorf(at(o.Origin), "CIDR too small", "%s %s has no room for a lab. Use a shorter prefix, such as a /24.", name, p)
 		default:
@@ -106,10 +105,8 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families f
 		}
 	}
 	slices.SortFunc(out, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
-	has := func(four bool) bool {
-		return slices.ContainsFunc(out, func(p netip.Prefix) bool { return p.Addr().Is4() == four })
-	}
-	if len(out) == len(o.Value) && (has(true) != v4 || has(false) != v6) {
+	has := func(six bool) bool { return topology.PrefixOfFamily(out, six).IsValid() }
+	if len(out) == len(o.Value) && (has(false) != v4 || has(true) != v6) {
 		r.errorf(at(o.Origin), "IP families differ",
 			"%s does not have the same IP families as the other prefixes of the network. Give pod_cidr, service_cidr and node_cidr the same families.", name)
 	}
@@ -142,7 +139,7 @@ func ofFamilies(name string, o topology.Opt[[]netip.Prefix], v4, v6 bool) topolo
 		}
 	}
 	for _, d := range defaultsOf(name, v4, v6) {
-		if !slices.ContainsFunc(kept, func(p netip.Prefix) bool { return p.Addr().Is4() == d.Addr().Is4() }) {
+		if !topology.PrefixOfFamily(kept, d.Addr().Is6()).IsValid() {
 			kept = append(kept, d)
 		}
 	}
