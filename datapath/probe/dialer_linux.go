@@ -3,7 +3,6 @@ package probe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -110,8 +109,9 @@ type run struct {
 	noEntry  error // why it is not there
 
 	began  time.Time
-	epoll  int
-	cancel *canceller
+	poller *poller
+	cancel func() (pending bool) // stops waking the poller when the context ends
+	woken  chan struct{}
 	buf    [4096]byte
 }
 
@@ -124,19 +124,20 @@ func (d *Dialer) newRun(ctx context.Context, seen []flow.Observation) (*run, err
 		maxAge:   cmp.Or(d.Young, 20*time.Millisecond),
 		maxOpen:  descriptors() / 2, // the agents need the rest
 		began:    time.Now(),
+		woken:    make(chan struct{}),
 	}
 	for i := range r.order {
 		r.order[i] = i
 	}
 	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(seen[a].Flow.From, seen[b].Flow.From) })
 	var err error
-	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("dial: %w", os.NewSyscallError("epoll_create1", err))
-	}
-	if r.cancel, err = newCanceller(ctx, r.epoll); err != nil {
-		unix.Close(r.epoll)
+	if r.poller, err = newPoller(); err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
+	r.cancel = context.AfterFunc(ctx, func() {
+		defer close(r.woken)
+		r.poller.poke()
+	})
 	return r, nil
 }
 
@@ -147,8 +148,10 @@ func (r *run) close() {
 			unix.Close(a.fd)
 		}
 	}
-	r.cancel.close()
-	unix.Close(r.epoll)
+	if !r.cancel() {
+		<-r.woken // it may be about to poke
+	}
+	r.poller.close()
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -166,13 +169,13 @@ func (r *run) loop(ctx context.Context) error {
 		if r.open == 0 {
 			return nil // begin only waits for others: all are done
 		}
-		n, err := unix.EpollWait(r.epoll, events, r.wait())
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("dial: %w", os.NewSyscallError("epoll_wait", err))
+		seen, err := r.poller.wait(events, r.wait())
+		if err != nil {
+			return fmt.Errorf("dial: %w", err)
 		}
-		for i := range max(n, 0) {
-			if at := int(events[i].Fd); at >= 0 {
-				r.proceed(at)
+		for _, e := range seen {
+			if e.Fd >= 0 {
+				r.proceed(int(e.Fd))
 			}
 		}
 	}
