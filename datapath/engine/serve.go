@@ -90,7 +90,11 @@ func (e *engine) serve(conn *net.UnixConn, creator bool) {
 	if err != nil {
 		return
 	}
-	defer closeAll(files)
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
 	decoder := gob.NewDecoder(conn)
 	var req request
 	if err := decoder.Decode(&req); err != nil {
@@ -130,21 +134,7 @@ func receiveKind(conn *net.UnixConn) (byte, []*os.File, error) {
 	if err != nil || n == 0 {
 		return 0, nil, errors.New("no request")
 	}
-	var files []*os.File
-	if msgs, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(msgs) > 0 {
-		fds, _ := unix.ParseUnixRights(&msgs[0])
-		for _, fd := range fds {
-			unix.CloseOnExec(fd)
-			files = append(files, os.NewFile(uintptr(fd), "stdio"))
-		}
-	}
-	return buf[0], files, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		f.Close()
-	}
+	return buf[0], received(oob[:oobn], "stdio"), nil
 }
 
 func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, error) {
