@@ -46,12 +46,8 @@ func image(m Machine, b Boot) (*tree, error) {
 			t.dir(parent, 0o755)
 		}
 	}
-	needed, err := hostLibraries().closure(append(programs, exe))
-	if err != nil {
+	if err := addLibraries(t, append(programs, exe)); err != nil {
 		return nil, err
-	}
-	for _, lib := range needed {
-		addPath(t, lib)
 	}
 	text, err := json.Marshal(orders{Jobs: b.Jobs, Collect: b.Collect, Env: m.environ(), Modules: loads})
 	if err != nil {
@@ -260,12 +256,14 @@ func probeImage() (*tree, error) {
 	t := newTree()
 	t.dir("/dev", 0o755)
 	t.file("/init", 0o755, exe)
-	needed, err := hostLibraries().closure([]string{exe})
-	if err != nil {
-		return nil, err
-	}
+	return t, addLibraries(t, []string{exe})
+}
+
+// addLibraries adds what programs load when they start.
+func addLibraries(t *tree, programs []string) error {
+	needed, err := hostLibraries().closure(programs)
 	for _, lib := range needed {
 		addPath(t, lib)
 	}
-	return t, nil
+	return err
 }

@@ -152,15 +152,12 @@ func resolve(ctx context.Context) ([]aptPackage, error) {
 		if err != nil {
 			return aptPackage{}, err
 		}
-		list, err := parsePackages(text)
+		p, err := parsePackage(text)
 		// Without a size it is installed here, but not available for download.
-		if err == nil && (len(list) == 0 || list[0].Bytes == 0) {
+		if err == nil && p.Bytes == 0 {
 			err = fmt.Errorf("apt-cache knows no package %s", name)
 		}
-		if err != nil {
-			return aptPackage{}, err
-		}
-		return list[0], nil
+		return p, err
 	}
 	for _, meta := range metaPackages(runtime.GOARCH) {
 		top, err := show(meta)

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -66,12 +67,7 @@ func (d dependencies) choose(patterns []string) []string {
 			}
 		}
 	}
-	list := make([]string, 0, len(chosen))
-	for file := range chosen {
-		list = append(list, file)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(chosen))
 }
 
 func matchesModule(pattern, stem string) bool {
