@@ -55,20 +55,6 @@ func (c crowd) spec() *topology.Spec {
 	return spec
 }
 
-// policies measures many policies, a half-denied mesh, and the cost of a packet in each
-// style.
-func policies(ctx context.Context, o Options) ([]Row, error) {
-	var rows []Row
-	for _, measure := range []func(context.Context, Options) ([]Row, error){programPolicies, deniedMesh, packetCosts} {
-		more, err := measure(ctx, o)
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, more...)
-	}
-	return rows, nil
-}
-
 const manyPods, manyPolicies = 1000, 1000
 
 // programPolicies compiles and applies many policies, and changes one label; in the first

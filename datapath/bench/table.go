@@ -31,7 +31,7 @@ type Options struct {
 	Progress func(what string)
 }
 
-// part is a group of measurements.
+// part is a group of measurements, or some of it.
 type part struct {
 	name    string
 	measure func(context.Context, Options) ([]Row, error)
@@ -41,7 +41,7 @@ type part struct {
 
 func parts() []part {
 	return []part{{"process", wholeProcess, true}, {"test", wholeTest, true}, {"growth", growth, false}, {"pods", thousand, false},
-		{"services", services, false}, {"rules", rules, false}, {"policies", policies, false}, {"ipvs", ipvs, false}}
+		{"services", services, false}, {"rules", rules, false}, {"policies", programPolicies, false}, {"policies", deniedMesh, false}, {"policies", packetCosts, false}, {"ipvs", ipvs, false}}
 }
 
 // Parts are the names of the groups of measurements.
@@ -50,7 +50,7 @@ func Parts() []string {
 	for _, p := range parts() {
 		names = append(names, p.name)
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // UsesScenario reports whether a group of measurements (with "": any group) runs netlab

@@ -312,7 +312,7 @@ func TestSetsOfIPv6HaveNamesOfTheirOwn(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for name := range setTypes() {
+	for name := range kinds {
 		for _, ipv6 := range []bool{false, true} {
 			if n := nameOfSet(name, ipv6); seen[n] {
 				t.Errorf("%s twice", n)

@@ -32,28 +32,6 @@ type parts = string
 // both are the address and the port of a destination.
 const both parts = "dst,dst"
 
-// comments of the rules that match a set.
-func comments() map[string]string {
-	return map[string]string{
-		setLoopBack:             "Kubernetes endpoints dst ip:port, source ip for solving hairpin purpose",
-		setClusterIP:            "Kubernetes service cluster ip + port for masquerade purpose",
-		setExternalIP:           "Kubernetes service external ip + port for masquerade and filter purpose",
-		setExternalIPLocal:      "Kubernetes service external ip + port with externalTrafficPolicy=local",
-		setLoadBalancer:         "Kubernetes service lb portal",
-		setLoadBalancerLocal:    "Kubernetes service load balancer ip + port with externalTrafficPolicy=local",
-		setLoadBalancerFW:       "Kubernetes service load balancer ip + port for load balancer with sourceRange",
-		setLoadBalancerSourceIP: "Kubernetes service load balancer ip + port + source IP for packet filter purpose",
-		setLoadBalancerSource:   "Kubernetes service load balancer ip + port + source cidr for packet filter purpose",
-		setNodePortTCP:          "Kubernetes nodeport TCP port for masquerade purpose",
-		setNodePortLocalTCP:     "Kubernetes nodeport TCP port with externalTrafficPolicy=local",
-		setNodePortUDP:          "Kubernetes nodeport UDP port for masquerade purpose",
-		setNodePortLocalUDP:     "Kubernetes nodeport UDP port with externalTrafficPolicy=local",
-		setNodePortSCTP:         "Kubernetes nodeport SCTP port for masquerade purpose with type 'hash ip:port'",
-		setNodePortLocalSCTP:    "Kubernetes nodeport SCTP port with externalTrafficPolicy=local with type 'hash ip:port'",
-		setHealthCheck:          "Kubernetes health check node port",
-	}
-}
-
 var (
 	toMarkMasq = iptables.Jump{Chain: markMasq}
 	isMarked   = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit}
@@ -102,7 +80,7 @@ func (c *compiler) inSet(set string, p parts) iptables.Match {
 
 // commented is the same after the comment of the set.
 func (c *compiler) commented(set string, p parts, more ...iptables.Match) []iptables.Match {
-	return append([]iptables.Match{iptables.Comment{Text: comments()[set]}, c.inSet(set, p)}, more...)
+	return append([]iptables.Match{iptables.Comment{Text: kinds[set].comment}, c.inSet(set, p)}, more...)
 }
 
 // serviceRules adds KUBE-SERVICES, which only decides what is masqueraded.
