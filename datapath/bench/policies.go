@@ -86,8 +86,8 @@ func programPolicies(ctx context.Context, o Options) ([]Row, error) {
 func styles() []string {
 	var names []string
 	for _, s := range datapath.Styles() {
-		if s.Facts().Conforms {
-			names = append(names, s.Name())
+		if s.Conforms {
+			names = append(names, s.Name)
 		}
 	}
 	return names

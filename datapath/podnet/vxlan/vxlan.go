@@ -17,29 +17,22 @@ const (
 )
 
 // Mode is the mode vxlan.
-type Mode struct{}
-
-var _ podnet.Mode = Mode{}
-
-// Name is vxlan.
-func (Mode) Name() string { return "vxlan" }
-
-// Facts says that packets between nodes are encapsulated.
-func (Mode) Facts() topology.NetworkFacts {
-	return topology.NetworkFacts{
+func Mode() podnet.Mode {
+	return podnet.Mode{Compile: compile, NetworkMode: topology.NetworkMode{
+		Name:   "vxlan",
 		About:  "frames between nodes travel inside UDP",
 		Limits: "50 bytes less MTU for pods, 70 over IPv6",
 		Routed: true, Tunnel: topology.VXLANTunnel,
-	}
+	}}
 }
 
-// Compile returns the plan of the lab with a tunnel device on each node.
-func (Mode) Compile(lab *topology.Lab) (*plan.Plan, error) {
+// compile returns the plan of the lab with a tunnel device on each node.
+func compile(lab *topology.Lab) *plan.Plan {
 	return podnet.Bridged(lab, podMTU(lab), func(node *topology.Node, n *plan.Netns) {
 		for _, cidr := range node.PodCIDRs {
 			addTunnel(lab, node, cidr, n)
 		}
-	}), nil
+	})
 }
 
 // podMTU is what the narrowest tunnel of the lab carries.

@@ -8,16 +8,8 @@ import (
 )
 
 // Style is the policy style calico.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is calico.
-func (Style) Name() string { return "calico" }
-
-// Facts says that Calico's layout does all that the API requires.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "chains per endpoint and policy, sets per selector", Conforms: true}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "calico", About: "chains per endpoint and policy, sets per selector", Conforms: true}}
 }
 
 // The marks of a packet while it passes the chain of one pod (felix reserves 0xffff0000
@@ -37,12 +29,9 @@ const (
 	to      = "cali-to-wl-dispatch"
 )
 
-// Compile returns the table filter and the sets of each IP family.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns the table filter and the sets of each IP family.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	for _, ipv6 := range v.Families() {
 		c := &compiler{policy.NewFilter(&v, ipv6)}
 		c.hooks()

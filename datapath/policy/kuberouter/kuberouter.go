@@ -10,16 +10,8 @@ import (
 )
 
 // Style is the policy style kube-router.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is kube-router.
-func (Style) Name() string { return "kube-router" }
-
-// Facts says that kube-router's layout does all that the API requires.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "a chain per pod and policy, sets per peer", Conforms: true}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "kube-router", About: "a chain per pod and policy, sets per peer", Conforms: true}}
 }
 
 // The marks of a packet, while it passes the chains of one pod and after.
@@ -29,12 +21,9 @@ const (
 	passed   = 0x40000 // an Admin rule passed it to the network policies
 )
 
-// Compile returns the table filter and the sets of each IP family.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns the table filter and the sets of each IP family.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	for _, ipv6 := range v.Families() {
 		c := &compiler{policy.NewFilter(&v, ipv6)}
 		c.top()

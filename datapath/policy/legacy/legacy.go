@@ -11,16 +11,8 @@ import (
 )
 
 // Style is the policy style legacy.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is legacy.
-func (Style) Name() string { return "legacy" }
-
-// Facts says what the style cannot do.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "one chain of what is allowed, one that denies the rest", Limits: "no cluster policies, and both directions share a chain"}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "legacy", About: "one chain of what is allowed, one that denies the rest", Limits: "no cluster policies, and both directions share a chain"}}
 }
 
 // The chains.
@@ -32,12 +24,9 @@ const (
 // errTiers rejects what the style has no rules for.
 var errTiers = errors.New("this style has no cluster policies: use kube-router, calico or nftables")
 
-// Compile returns the table filter of each IP family. Cluster policies are an error.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns the table filter of each IP family. Cluster policies are an error.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	for _, s := range v.Sections {
 		if s.Tier != "" {
 			return out, errTiers

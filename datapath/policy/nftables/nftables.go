@@ -8,16 +8,8 @@ import (
 )
 
 // Style is the policy style nftables.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is nftables.
-func (Style) Name() string { return "nftables" }
-
-// Facts says that the verdict maps do all that the API requires.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "verdict maps of nf_tables", Conforms: true}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "nftables", About: "verdict maps of nf_tables", Conforms: true}}
 }
 
 // The marks of a packet while it passes the chain of one pod.
@@ -36,12 +28,9 @@ const (
 // before is the priority of the base chains: before iptables' filter tables, after DNAT.
 const before = -10
 
-// Compile returns one table for all IP families.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns one table for all IP families.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	c := &compiler{view: &v, table: nft.Table{Family: "inet", Name: tableName, Origin: v.Origin()}, index: map[string]int{}}
 	c.base()
 	c.dispatch()

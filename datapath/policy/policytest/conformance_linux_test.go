@@ -48,8 +48,8 @@ func TestStylesInNamespaces(t *testing.T) {
 		share = 4
 	}
 	for _, style := range datapath.Styles() {
-		for k, s := range kernelSetups(style.Name()) {
-			t.Run(style.Name()+"/"+s.Name, func(t *testing.T) {
+		for k, s := range kernelSetups(style.Name) {
+			t.Run(style.Name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
 				r := enter(t, &s)
 				lab := start(t)

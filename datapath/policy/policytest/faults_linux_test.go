@@ -64,13 +64,13 @@ func TestLazyConnectionTrackingInNamespaces(t *testing.T) {
 	}
 	t.Parallel()
 	for _, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
 		for name, lazy := range map[string]bool{"from the beginning": false, "lazy": true} {
-			t.Run(style.Name()+"/"+name, func(t *testing.T) {
+			t.Run(style.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				firstPolicy(t, enter(t, &Setup{Style: style.Name(), Mode: "host-gw", Deny: "drop"}), lazy)
+				firstPolicy(t, enter(t, &Setup{Style: style.Name, Mode: "host-gw", Deny: "drop"}), lazy)
 			})
 		}
 	}

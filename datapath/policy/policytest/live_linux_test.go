@@ -95,11 +95,11 @@ func TestLiveConnectionsWhenPoliciesChange(t *testing.T) {
 	}
 	t.Parallel()
 	for _, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
-		for _, s := range liveSetups(style.Name()) {
-			t.Run(style.Name()+"/"+s.Name, func(t *testing.T) {
+		for _, s := range liveSetups(style.Name) {
+			t.Run(style.Name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
 				r, lab := enter(t, &s), start(t)
 				before := r.judge(t, &Case{Name: "at first"}, s.planes(0)[:1])

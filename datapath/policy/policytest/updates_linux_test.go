@@ -17,12 +17,12 @@ func TestUpdatesInNamespacesHaveNoGap(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	for _, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
-		t.Run(style.Name(), func(t *testing.T) {
+		t.Run(style.Name, func(t *testing.T) {
 			t.Parallel()
-			s := Setup{Style: style.Name(), Mode: "vxlan", Deny: "reject"}
+			s := Setup{Style: style.Name, Mode: "vxlan", Deny: "reject"}
 			r, lab, l := enter(t, &s), start(t), newLife(7)
 			old := r.judge(t, l.now("at first"), s.planes(0)[:1])
 			apply(t, lab, old.plan)

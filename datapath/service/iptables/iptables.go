@@ -15,24 +15,17 @@ import (
 const largeCluster = 1000
 
 // Backend is the proxy mode iptables.
-type Backend struct{}
-
-var _ service.Backend = Backend{}
-
-// Name is iptables.
-func (Backend) Name() string { return "iptables" }
-
-// Facts says that rules translate, and that what they cannot translate back is dropped.
-func (Backend) Facts() topology.ProxyFacts {
-	return topology.ProxyFacts{
+func Backend() service.Backend {
+	return service.Backend{Compile: compile, ProxyMode: topology.ProxyMode{
+		Name:       "iptables",
 		About:      "chains of the table nat, a rule per endpoint",
 		Limits:     "the time to program grows with the number of services",
 		Translates: true, LoopbackNodePorts: true, DropsInvalid: true, Layouts: true,
-	}
+	}}
 }
 
-// Compile returns the tables nat, filter and mangle of each IP family.
-func (Backend) Compile(v service.View) (plan.Netns, error) {
+// compile returns the tables nat, filter and mangle of each IP family.
+func compile(v service.View) plan.Netns {
 	var out plan.Netns
 	for _, cidr := range v.Lab.Network.PodCIDRs {
 		c := newCompiler(v, cidr)
@@ -47,7 +40,7 @@ func (Backend) Compile(v service.View) (plan.Netns, error) {
 		out.Tables = append(out.Tables, c.nat.Table, c.filter.Table, c.mangle.Table)
 		out.Sysctls = append(out.Sysctls, c.sysctls()...)
 	}
-	return out, nil
+	return out
 }
 
 // compiler gathers the rules of one node and one IP family.

@@ -16,24 +16,17 @@ import (
 const Device = "kube-ipvs0"
 
 // Backend is the proxy mode ipvs.
-type Backend struct{}
-
-var _ service.Backend = Backend{}
-
-// Name is ipvs.
-func (Backend) Name() string { return "ipvs" }
-
-// Facts says that virtual servers balance.
-func (Backend) Facts() topology.ProxyFacts {
-	return topology.ProxyFacts{
+func Backend() service.Backend {
+	return service.Backend{Compile: compile, ProxyMode: topology.ProxyMode{
+		Name:       "ipvs",
 		About:      "a virtual server of the kernel per address and port",
 		Limits:     "no node ports on 127.0.0.1; needs ip_vs, which most kernels refuse to user namespaces",
 		Translates: true, VirtualServers: true,
-	}
+	}}
 }
 
-// Compile returns the addresses, virtual servers, sets, rules and settings of a node.
-func (Backend) Compile(v service.View) (plan.Netns, error) {
+// compile returns the addresses, virtual servers, sets, rules and settings of a node.
+func compile(v service.View) plan.Netns {
 	out := plan.Netns{Sysctls: sysctls(v.Lab.Proxy.IPVS.StrictARP)}
 	proxy := plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line}
 	if v.Lab.Proxy.IPVS.Addresses != topology.AddressesRoutes {
@@ -49,7 +42,7 @@ func (Backend) Compile(v service.View) (plan.Netns, error) {
 		c.rules()
 		c.addTo(&out)
 	}
-	return out, nil
+	return out
 }
 
 // sysctls are kube-proxy's. It leaves conn_reuse_mode as it is since Linux 5.9
