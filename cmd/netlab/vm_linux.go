@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -146,7 +147,7 @@ func (u *ui) inMachine(ctx context.Context, f *vmFlags, job vm.Job, boot vm.Boot
 	}
 	booted := sync.OnceFunc(u.working("booting a virtual machine"))
 	defer booted()
-	streams := vm.Streams{Out: u.out, Err: u.errs, Ready: func(vm.Ready) { booted() }}
+	streams := vm.Streams{Out: u.out, Err: u.errs, Ready: func(time.Duration) { booted() }}
 	if job.TTY {
 		end, err := u.atTerminal(&job, &streams)
 		if err != nil {

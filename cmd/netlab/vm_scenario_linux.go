@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -227,6 +228,6 @@ func (u *ui) atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error
 	job.Rows, job.Cols = size.Rows, size.Cols
 	streams.In, streams.Resized = os.Stdin, t.sizes
 	before := streams.Ready
-	streams.Ready = func(v vm.Ready) { before(v); t.lend() }
+	streams.Ready = func(after time.Duration) { before(after); t.lend() }
 	return t.giveBack, nil
 }

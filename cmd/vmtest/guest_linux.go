@@ -133,7 +133,7 @@ func boot(ctx context.Context, work string, binaries map[string]binary, selectio
 	}
 	m := vm.Machine{MemoryMiB: 1024, CPUs: 2, Kernel: kernel, KVM: kvm}
 	result, err := vm.Run(ctx, m, b, vm.Streams{
-		Ready: func(r vm.Ready) { fmt.Printf("the machine was ready after %.1f s\n", r.After.Seconds()) },
+		Ready: func(after time.Duration) { fmt.Printf("the machine was ready after %.1f s\n", after.Seconds()) },
 		Progress: func(o vm.Outcome) {
 			fmt.Printf("%s: status %d after %.1f s\n", o.Name, o.Code, o.Took.Seconds())
 		},

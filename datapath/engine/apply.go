@@ -103,7 +103,7 @@ func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r re
 }
 
 func report(changes plan.Changes, lines bool) Applied {
-	a := Applied{Created: len(changes.Create), Edited: len(changes.Edit), Removed: len(changes.Remove)}
+	var a Applied
 	if !changes.Empty() {
 		a.Summary = changes.Summary()
 	}

@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel"
-	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/probe"
 )
@@ -198,9 +197,7 @@ func (e *engine) read(ctx context.Context) (reply, error) {
 func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	var dialer probe.Dialer
-	enter := func(name string) (*netns.NS, error) { return e.kernel.Namespace(name) }
-	return reply{Observations: dialer.Dial(ctx, req.Flows, enter)}, nil
+	return reply{Observations: probe.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
 }
 
 // underlay is the namespace to which all nodes and clients have a link.

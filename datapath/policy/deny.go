@@ -5,12 +5,6 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// The targets that end denied packets.
-const (
-	Drop   = topology.DenyDrop
-	Reject = topology.DenyReject
-)
-
 // Deny returns how denied packets end, each row with the condition that comes before
 // it; every packet meets one of them.
 //
@@ -21,7 +15,7 @@ const (
 // not recognise it. So such connections get the error. IPVS translates without
 // connection tracking, so what it sends is recognised by the mark Balanced.
 func (v *View) Deny(ipv6 bool) []iptables.Rule {
-	if v.Options.Deny != Reject {
+	if v.Options.Deny != topology.DenyReject {
 		return []iptables.Rule{{Target: iptables.Drop{}}}
 	}
 	var other iptables.Reject
@@ -44,7 +38,7 @@ const Balanced = 0x80000
 
 // MarksBalanced reports whether packets at OUTPUT get the mark Balanced, for Deny to match.
 func (v *View) MarksBalanced() bool {
-	return v.Options.Deny == Reject && v.Lab.Proxy.Mode.VirtualServers
+	return v.Options.Deny == topology.DenyReject && v.Lab.Proxy.Mode.VirtualServers
 }
 
 // Established matches packets of connections that are known and errors about them.

@@ -48,7 +48,6 @@ func (s *Section) Key() []string {
 // its ports: either of Ranges or of what Named returns, or any port at all.
 type Rule struct {
 	Index  int // in the section, from 0
-	Name   string
 	Action topology.PolicyAction
 	// AnyPort stands for every port of every protocol, also of those without ports.
 	AnyPort bool
@@ -199,7 +198,7 @@ func (r *resolver) section(s Section, rules []topology.PolicyRule) *Section {
 }
 
 func (r *resolver) rule(s *Section, index int, from *topology.PolicyRule) *Rule {
-	out := &Rule{Index: index, Name: from.Name, Action: from.Action, AnyPort: len(from.Ports) == 0}
+	out := &Rule{Index: index, Action: from.Action, AnyPort: len(from.Ports) == 0}
 	if out.Action == "" || out.Action == topology.PolicyPass && s.Tier == topology.BaselineTier {
 		out.Action = topology.PolicyAccept // no tier comes after Baseline
 	}

@@ -17,16 +17,15 @@ import (
 // DefaultWithin is the deadline of a flow that sets none.
 const DefaultWithin = time.Second
 
-// Dialer dials flows, many at once. The zero Dialer is ready to use.
-type Dialer struct {
-	// InFlight is how many young connections there may be at once; 0 means 64; more
-	// gain nothing on one thread.
-	InFlight int
-	// Young is how long a connection counts as young; 0 means 20 ms. Beyond that it
-	// most likely waits for its deadline, and others start: a thousand dropped
-	// connections cost about one deadline, not sixteen.
-	Young time.Duration
-}
+const (
+	// inFlight is how many young connections there may be at once: more gain nothing on
+	// one thread.
+	inFlight = 64
+	// maxAge is how long a connection counts as young. Beyond that it most likely waits for
+	// its deadline, and others start: a thousand dropped connections cost about one
+	// deadline, not sixteen.
+	maxAge = 20 * time.Millisecond
+)
 
 // Dial makes one connection attempt per flow and returns what happened, in the
 // order of flows. enter opens the network namespace of a flow by its name, and is
@@ -39,7 +38,7 @@ type Dialer struct {
 // from an agent, named in Answer, or from a server of another protocol, with Answer
 // empty. TCP connections end with a reset, which leaves nothing in TIME_WAIT, on either
 // side or in conntrack.
-func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
+func Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
 	seen := make([]flow.Observation, len(flows))
 	for i, f := range flows {
 		seen[i].Flow = f
@@ -50,7 +49,7 @@ func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name st
 	t := netns.NewThread()
 	defer t.Close()
 	err := t.Run(func(here netns.Here) error {
-		r, err := d.newRun(ctx, seen)
+		r, err := newRun(ctx, seen)
 		if err != nil {
 			return err
 		}
@@ -100,9 +99,7 @@ type run struct {
 	open     int
 	young    int
 	grown    int // in order: all before it are no longer young
-	inFlight int
 	maxOpen  int
-	maxAge   time.Duration
 	deadline deadlines
 	inside   string // the network namespace that the thread is in
 	entered  bool
@@ -115,13 +112,11 @@ type run struct {
 	buf    [4096]byte
 }
 
-func (d *Dialer) newRun(ctx context.Context, seen []flow.Observation) (*run, error) {
+func newRun(ctx context.Context, seen []flow.Observation) (*run, error) {
 	r := &run{
 		seen:     seen,
 		order:    make([]int, len(seen)),
 		attempts: make([]attempt, len(seen)),
-		inFlight: cmp.Or(d.InFlight, 64),
-		maxAge:   cmp.Or(d.Young, 20*time.Millisecond),
 		maxOpen:  descriptors() / 2, // the agents need the rest
 		began:    time.Now(),
 		woken:    make(chan struct{}),
@@ -161,7 +156,7 @@ func (r *run) loop(ctx context.Context) error {
 			return fmt.Errorf("dial: %w", context.Cause(ctx))
 		}
 		r.age(time.Since(r.began))
-		for r.next < len(r.order) && r.young < r.inFlight && r.open < r.maxOpen {
+		for r.next < len(r.order) && r.young < inFlight && r.open < r.maxOpen {
 			if !r.begin(r.next) {
 				break
 			}
@@ -189,7 +184,7 @@ func (r *run) age(now time.Duration) {
 		if a.state == over {
 			continue
 		}
-		if now-a.began < r.maxAge {
+		if now-a.began < maxAge {
 			break
 		}
 		r.grow(a)
@@ -238,7 +233,7 @@ func (r *run) lookAgain(at int) {
 func (r *run) wait() int {
 	due := r.deadline.next(r.attempts)
 	if r.grown < r.next {
-		due = min(due, r.attempts[r.grown].began+r.maxAge)
+		due = min(due, r.attempts[r.grown].began+maxAge)
 	}
 	left := due - time.Since(r.began)
 	return max(0, int((left+time.Millisecond-1)/time.Millisecond))

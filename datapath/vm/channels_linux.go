@@ -173,7 +173,7 @@ func (r *running) control(conn net.Conn) {
 			r.mu.Unlock()
 			r.up()
 			if r.streams.Ready != nil {
-				r.streams.Ready(Ready{r.result.Ready})
+				r.streams.Ready(r.result.Ready)
 			}
 			if r.streams.Resized != nil {
 				go r.resize(tell, ended)

@@ -22,7 +22,7 @@ func Lab(spec *topology.Spec, catalogue topology.Catalogue) (*topology.Lab, topo
 	r := &resolver{
 		spec:       spec,
 		catalogue:  catalogue,
-		lab:        &topology.Lab{Name: spec.Name, Description: spec.Description.Value},
+		lab:        &topology.Lab{Name: spec.Name},
 		nodes:      map[string]*topology.Node{},
 		namespaces: map[string]*topology.Namespace{},
 	}

@@ -192,5 +192,5 @@ const kubeletPort = 10250
 
 // portNamed is the port of that name as it was written first.
 func portNamed(s topology.ServiceSpec, name string) topology.ServicePortSpec {
-	return find(s.Ports, func(p topology.ServicePortSpec) bool { return p.Name == name })
+	return topology.First(s.Ports, func(p topology.ServicePortSpec) bool { return p.Name == name })
 }

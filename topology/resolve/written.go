@@ -73,19 +73,11 @@ func listOf[T any](o topology.Opt[T]) []T {
 	return []T{o.Value}
 }
 
-// find is the first element for which f holds, or the zero one.
-func find[T any](list []T, f func(T) bool) (out T) {
-	if i := slices.IndexFunc(list, f); i >= 0 {
-		out = list[i]
-	}
-	return out
-}
-
 func (r *resolver) podNamed(name string) *topology.Pod {
 	if !strings.Contains(name, "/") {
 		name = topology.DefaultNamespace + "/" + name
 	}
-	return find(r.lab.Pods, func(p *topology.Pod) bool { return p.Namespace+"/"+p.Name == name })
+	return topology.First(r.lab.Pods, func(p *topology.Pod) bool { return p.Namespace+"/"+p.Name == name })
 }
 
 func (r *resolver) podNames() []string {
@@ -160,7 +152,7 @@ func addEndpoint(p *topology.ServicePort, e *topology.Endpoint) *topology.Endpoi
 
 // podAt is the pod with an address of its own.
 func (r *resolver) podAt(a netip.Addr) *topology.Pod {
-	return find(r.lab.Pods, func(p *topology.Pod) bool { return !p.HostNetwork && slices.Contains(p.Addrs, a) })
+	return topology.First(r.lab.Pods, func(p *topology.Pod) bool { return !p.HostNetwork && slices.Contains(p.Addrs, a) })
 }
 
 // endpointPort is the port of an endpoint block: its own, else what the target port

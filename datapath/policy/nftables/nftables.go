@@ -189,7 +189,7 @@ func (c *compiler) dispatch() {
 // by a bridge would bypass NAT: see policy.View.Deny.
 func (c *compiler) denial() {
 	o := c.view.Origin()
-	if c.view.Options.Deny != policy.Reject {
+	if c.view.Options.Deny != topology.DenyReject {
 		c.add(deny, o, "", verdict("drop"))
 		return
 	}
