@@ -2,6 +2,7 @@ package datapath
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/podnet"
@@ -14,7 +15,8 @@ import (
 // addresses before the route lookup.
 //
 // A load balancer in mode Proxy answers at its address itself, so there is no route to
-// it. Routes that the scenario gives a client take precedence.
+// it. Routes that the scenario gives a client take precedence, also where they only cover
+// the address.
 func addExternalRoutes(lab *topology.Lab, netns map[string]*plan.Netns) {
 	var routes []plan.Route
 	for _, svc := range lab.Services {
@@ -27,7 +29,7 @@ func addExternalRoutes(lab *topology.Lab, netns map[string]*plan.Netns) {
 		}
 	}
 	for _, c := range lab.Clients {
-		addRoutes(netns[c.Netns()], routes)
+		addRoutes(netns[c.Netns()], slices.DeleteFunc(slices.Clone(routes), func(r plan.Route) bool { return c.Routed(r.To.Addr()) }))
 	}
 }
 

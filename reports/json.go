@@ -17,6 +17,7 @@ type (
 		Skipped   int          `json:"skipped"`
 		Seconds   float64      `json:"seconds"` // wall time
 		Paper     bool         `json:"paper,omitempty"`
+		NotRun    int          `json:"not_run,omitempty"`
 		Results   []jsonResult `json:"results"`
 	}
 	jsonResult struct {
@@ -41,7 +42,7 @@ type (
 func JSON(r Report) ([]byte, error) {
 	all := jsonReport{
 		Passed: r.Count(Passed), Failed: r.Count(Failed), Disagreed: r.Count(Disagreed), Skipped: r.Count(Skipped),
-		Seconds: jsonSeconds(r.total()), Paper: r.Paper, Results: []jsonResult{},
+		Seconds: jsonSeconds(r.total()), Paper: r.Paper, NotRun: r.NotRun, Results: []jsonResult{},
 	}
 	for _, x := range r.Results {
 		result := jsonResult{

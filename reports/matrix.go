@@ -211,11 +211,22 @@ func summary(r Report) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
+	if r.NotRun > 0 {
+		parts = append(parts, fmt.Sprintf("%d not run", r.NotRun))
+	}
 	text := strings.Join(parts, ", ")
 	if r.Paper {
 		text += " on paper"
 	}
-	return text + " in " + seconds(r.total())
+	text += " in " + seconds(r.total())
+	var all Result
+	for _, result := range r.Results {
+		all.Rows = append(all.Rows, result.Rows...)
+	}
+	if again := all.Again(); again != "" {
+		text += "; " + again
+	}
+	return text
 }
 
 func seconds(d time.Duration) string {

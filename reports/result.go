@@ -16,6 +16,7 @@ type Report struct {
 	Results  []Result
 	Duration time.Duration // wall time of the run; 0: the sum over the results
 	Paper    bool          // nothing was built: the rules were judged on paper
+	NotRun   int           // expectations without a result, since the run was ended
 }
 
 func (r Report) total() time.Duration {
@@ -77,19 +78,23 @@ type Result struct {
 
 // Row is what one dialer observed at one target. The names in JSON are a contract.
 type Row struct {
-	Who       string       `json:"who"` // the dialer
-	To        string       `json:"to"`  // the target
-	OK        bool         `json:"ok"`
-	Outcomes  []Outcomes   `json:"outcomes"` // most frequent first
-	Sources   []netip.Addr `json:"sources"`  // of the dialer as the servers saw it
-	Answers   []Answers    `json:"answers"`
-	TTLs      []int        `json:"ttls,omitempty"`      // of packets as they arrived at servers
-	Measured  string       `json:"measured,omitempty"`  // in words, such as a latency; empty: nothing
-	Wanted    string       `json:"wanted"`              // in words
-	Observed  string       `json:"observed"`            // in words; empty: no packets were sent
-	Predicted string       `json:"predicted,omitempty"` // what the rules do on paper, in words; empty: not predicted
-	Disagrees bool         `json:"disagrees,omitempty"` // the observation was not predicted
-	Rules     []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool
+	Who string `json:"who"` // the dialer
+	To  string `json:"to"`  // the target
+	OK  bool   `json:"ok"`
+	// Connections is how many were made, each of which the claim is about; Again, how many
+	// of them were dialed more than once, since what they showed was impossible on paper.
+	Connections int          `json:"connections"`
+	Again       int          `json:"dialed_again"`
+	Outcomes    []Outcomes   `json:"outcomes"` // most frequent first
+	Sources     []netip.Addr `json:"sources"`  // of the dialer as the servers saw it
+	Answers     []Answers    `json:"answers"`
+	TTLs        []int        `json:"ttls,omitempty"`      // of packets as they arrived at servers
+	Measured    string       `json:"measured,omitempty"`  // in words, such as a latency; empty: nothing
+	Wanted      string       `json:"wanted"`              // in words
+	Observed    string       `json:"observed"`            // in words; empty: no packets were sent
+	Predicted   string       `json:"predicted,omitempty"` // what the rules do on paper, in words; empty: not predicted
+	Disagrees   bool         `json:"disagrees,omitempty"` // the observation was not predicted
+	Rules       []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool
 }
 
 // status is that of the row alone; Skipped where nothing is known about the pair: on
@@ -171,19 +176,40 @@ func (r Report) scenarios() [][]Result {
 	return all
 }
 
-// outcome is the cell of the column of that name. Counts appear if outcomes differ.
+// outcome is the cell of the column of that name, with the number of connections.
 func (r Row) outcome() string {
-	if len(r.Outcomes) == 1 {
-		if r.Measured != "" {
-			return string(r.Outcomes[0].Outcome) + ", " + r.Measured
-		}
-		return string(r.Outcomes[0].Outcome)
-	}
 	var cells []string
 	for _, o := range r.Outcomes {
-		cells = append(cells, string(o.Outcome)+share(o.Count, o.Chance))
+		cell := string(o.Outcome)
+		if len(r.Outcomes) > 1 || r.Connections > 1 {
+			cell += share(o.Count, o.Chance)
+		}
+		cells = append(cells, cell)
+	}
+	if r.Measured != "" && len(r.Outcomes) == 1 {
+		cells = append(cells, r.Measured)
+	}
+	if r.Again > 0 {
+		cells = append(cells, r.dialedAgain())
 	}
 	return orDash(cells)
+}
+
+// Again says how many connections were dialed again, or "".
+func (r Result) Again() string {
+	var all Row
+	for _, row := range r.Rows {
+		all.Again, all.Connections = all.Again+row.Again, all.Connections+row.Connections
+	}
+	if all.Again == 0 {
+		return ""
+	}
+	return all.dialedAgain()
+}
+
+// dialedAgain says how many of the connections were.
+func (r Row) dialedAgain() string {
+	return fmt.Sprintf("%d of %d dialed again", r.Again, r.Connections)
 }
 
 func (r Row) source() string {

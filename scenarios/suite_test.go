@@ -15,6 +15,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/scenarios/suite"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 // TestScenarios proves every scenario of this folder in the kernel: applied twice,
 // compared with its plan, every expectation with real packets, and taken down.
 func TestScenarios(t *testing.T) {
-	paths, err := language.Find([]string{"."})
+	paths, err := source.Find([]string{"."})
 	if err != nil {
 		t.Fatal(err)
 	}

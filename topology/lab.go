@@ -2,6 +2,7 @@ package topology
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -275,6 +276,11 @@ func (n *Node) Netns() string { return "node." + n.Name }
 
 // Netns is the name of the network namespace of the client in a plan.
 func (c *Client) Netns() string { return "client." + c.Name }
+
+// Routed reports whether a route that the scenario gives the client covers an address.
+func (c *Client) Routed(a netip.Addr) bool {
+	return slices.ContainsFunc(c.Routes, func(r Route) bool { return r.To.Contains(a) })
+}
 
 // Netns is the name of the network namespace of the pod in a plan: its node's
 // when the pod uses the host's network.

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -27,6 +28,23 @@ func Nearest(name string, known []string) string {
 		}
 	}
 	return best
+}
+
+// DidYouMean is a sentence that suggests the nearest of the known names, with a
+// leading space, or "".
+func DidYouMean(name string, known []string) string {
+	if n := Nearest(name, known); n != "" {
+		return fmt.Sprintf(" Did you mean %q?", n)
+	}
+	return ""
+}
+
+// OneOf lists known words for a sentence.
+func OneOf(known []string) string {
+	if len(known) < 2 {
+		return strings.Join(known, "")
+	}
+	return strings.Join(known[:len(known)-1], ", ") + " or " + known[len(known)-1]
 }
 
 // editDistance is the number of insertions, deletions, substitutions and swaps

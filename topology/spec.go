@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -13,6 +14,18 @@ type Origin struct {
 	Column    int
 	EndLine   int
 	EndColumn int
+}
+
+// SeenFrom describes the place relative to another one, for a sentence.
+func (o Origin) SeenFrom(here Origin) string {
+	switch {
+	case o.Line == 0:
+		return "by default"
+	case o.File != here.File:
+		return fmt.Sprintf("at %s:%d", o.File, o.Line)
+	default:
+		return fmt.Sprintf("on line %d", o.Line)
+	}
 }
 
 // Opt is an attribute that the scenario may leave out, with the place where it

@@ -10,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/bench"
 )
 
-func benchCommand(u *ui) *cobra.Command {
+func benchCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var rounds int
 	var asJSON bool
 	var only string
@@ -30,19 +32,19 @@ goal is missed: on a busy machine, measure again.`,
 				file = args[0]
 			}
 			if rounds < 1 {
-				return usage(errors.New("--rounds must be at least 1"), "write, for example, --rounds 5")
+				return command.Usage(errors.New("--rounds must be at least 1"), "write, for example, --rounds 5")
 			}
 			if only != "" && !slices.Contains(bench.Parts(), only) {
-				return usage(fmt.Errorf("--only %s is not a group of measurements", only), "use one of "+strings.Join(bench.Parts(), ", "))
+				return command.Usage(fmt.Errorf("--only %s is not a group of measurements", only), "use one of "+strings.Join(bench.Parts(), ", "))
 			}
 			program, err := os.Executable()
 			if err != nil {
-				return broken(err, "")
+				return command.Broken(err, "")
 			}
 			o := bench.Options{Rounds: rounds, Only: only, Program: program, Scenario: file,
-				Progress: func(what string) { u.say("measuring %s, %s", what, plural(rounds, "round")) }}
+				Progress: func(what string) { u.Say("measuring %s, %s", what, command.Plural(rounds, "round")) }}
 			if bench.UsesScenario(only) {
-				s, err := u.load(file, scenarioFlags{})
+				s, err := u.Load(file, command.ScenarioFlags{})
 				if err != nil {
 					return err
 				}
@@ -51,10 +53,10 @@ goal is missed: on a busy machine, measure again.`,
 			}
 			rows, err := bench.Table(c.Context(), o)
 			if err != nil {
-				return broken(err, "see what this machine can do: netlab doctor")
+				return command.Broken(err, "see what this machine can do: netlab doctor")
 			}
 			if asJSON {
-				return u.json(rows)
+				return u.Json(rows)
 			}
 			return u.benchTable(rows)
 		},
@@ -65,8 +67,8 @@ goal is missed: on a busy machine, measure again.`,
 	return c
 }
 
-func (u *ui) benchTable(rows []bench.Row) error {
-	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+func (u ui) benchTable(rows []bench.Row) error {
+	w := tabwriter.NewWriter(u.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WHAT\tNETLAB\tFLOOR\tMEDIAN\tGOAL\t")
 	missed := false
 	for _, r := range rows {
@@ -83,7 +85,7 @@ func (u *ui) benchTable(rows []bench.Row) error {
 		return err
 	}
 	if missed {
-		return told(exitFailed)
+		return command.Told(command.ExitFailed)
 	}
 	return nil
 }

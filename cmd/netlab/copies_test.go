@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
 func TestDownTwiceAndWithoutTheFile(t *testing.T) {
@@ -46,7 +48,7 @@ func TestTwoCopiesOfOneLab(t *testing.T) {
 	p.write("two/a.hcl", small)
 	p.netlab("up", "one/a.hcl")
 	r := p.try("up", "two/a.hcl")
-	if r.status != exitInvalid || !strings.Contains(r.err, filepath.Join(p.dir, "one/a.hcl")) ||
+	if r.status != command.ExitInvalid || !strings.Contains(r.err, filepath.Join(p.dir, "one/a.hcl")) ||
 		!strings.Contains(r.err, "netlab up --name a-2 two/a.hcl") {
 		t.Errorf("the second copy: exit status %d\n%s", r.status, r.err)
 	}
@@ -86,7 +88,7 @@ func TestTwoUpsOfOneFileAtOnce(t *testing.T) {
 		p.netlab("down")
 		p.expectNothing()
 		results = p.sideBySide([][]string{{"up", "a.hcl"}, {"up", "other/a.hcl"}})
-		if results[0].status+results[1].status != exitInvalid {
+		if results[0].status+results[1].status != command.ExitInvalid {
 			t.Errorf("up of different files at once: %+v", results)
 		}
 		p.netlab("down")

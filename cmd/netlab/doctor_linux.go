@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-func doctorCommand(u *ui) *cobra.Command {
+func doctorCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "doctor",
@@ -26,12 +28,12 @@ is missing, so that no lab can run here.`,
 				return err
 			}
 			if asJSON {
-				err = u.json(checks)
+				err = u.Json(checks)
 			} else {
 				err = u.printChecks(checks)
 			}
 			if err == nil && !usable(checks) {
-				err = told(exitUnsupported)
+				err = command.Told(command.ExitUnsupported)
 			}
 			return err
 		},
@@ -62,12 +64,12 @@ func examine(ctx context.Context) ([]check, error) {
 			WayOut: about.Remedy, Basic: true}}, nil
 	}
 	if err != nil {
-		return nil, broken(err, "try again; netlab could not start a scratch lab")
+		return nil, command.Broken(err, "try again; netlab could not start a scratch lab")
 	}
 	defer lab.Abandon()
 	missing, err := lab.Missing(ctx)
 	if err != nil {
-		return nil, broken(err, "try again; netlab could not start a scratch lab")
+		return nil, command.Broken(err, "try again; netlab could not start a scratch lab")
 	}
 	var list []check
 	for _, f := range plan.AllFeatures() {
@@ -97,8 +99,8 @@ func usable(checks []check) bool {
 	return true
 }
 
-func (u *ui) printChecks(checks []check) error {
-	w := tabwriter.NewWriter(u.out, 0, 0, 2, ' ', 0)
+func (u ui) printChecks(checks []check) error {
+	w := tabwriter.NewWriter(u.Out, 0, 0, 2, ' ', 0)
 	lacking := 0
 	for _, c := range checks {
 		if c.OK {
@@ -114,7 +116,7 @@ func (u *ui) printChecks(checks []check) error {
 		return err
 	}
 	text, err := verdict(checks, lacking)
-	u.print("\n%s", text)
+	u.Print("\n%s", text)
 	return err
 }
 

@@ -7,13 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
-	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
 
-func explainCommand(u *ui) *cobra.Command {
+func explainCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain FROM TO",
@@ -31,7 +33,7 @@ probability.
 			return u.explain(o)
 		},
 	}
-	o.flags.register(c)
+	o.flags.Register(c)
 	f := c.Flags()
 	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (default: the one in this folder)")
 	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (default: that of the port)")
@@ -43,23 +45,23 @@ probability.
 }
 
 type explainOptions struct {
-	flags          scenarioFlags
+	flags          command.ScenarioFlags
 	file, from, to string
 	protocol       string
 	udp, all       bool
 	json, mermaid  bool
 }
 
-func (u *ui) explain(o explainOptions) error {
+func (u ui) explain(o explainOptions) error {
 	var args []string
 	if o.file != "" {
 		args = []string{o.file}
 	}
-	path, err := theScenario(args)
+	path, err := command.TheScenario(args)
 	if err != nil {
 		return err
 	}
-	s, p, err := u.compile(path, o.flags)
+	s, p, err := u.Compile(path, o.flags)
 	if err != nil {
 		return err
 	}
@@ -68,15 +70,15 @@ func (u *ui) explain(o explainOptions) error {
 		protocol = topology.UDP
 	}
 	if !slices.Contains([]topology.Protocol{"", topology.TCP, topology.UDP, topology.SCTP}, protocol) {
-		return usage(fmt.Errorf("--protocol %s is not a protocol of services", protocol), "write tcp, udp or sctp")
+		return command.Usage(fmt.Errorf("--protocol %s is not a protocol of services", protocol), "write tcp, udp or sctp")
 	}
-	from, err := language.Dialer(s.Lab, o.from)
+	from, err := names.Dialer(s.Lab, o.from)
 	if err != nil {
-		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
+		return command.Misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
-	to, protocol, err := language.Listener(s.Lab, o.to, protocol)
+	to, protocol, err := names.Listener(s.Lab, o.to, protocol)
 	if err != nil {
-		return misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
+		return command.Misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
 	f := flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second}
 	prediction := walk.New(p).Walk(f)
@@ -87,16 +89,16 @@ func (u *ui) explain(o explainOptions) error {
 	return nil
 }
 
-func (u *ui) printPrediction(p walk.Prediction, o explainOptions) error {
+func (u ui) printPrediction(p walk.Prediction, o explainOptions) error {
 	switch {
 	case o.json:
-		return u.json(p)
+		return u.Json(p)
 	case o.mermaid:
-		u.print("%s", p.Mermaid())
+		u.Print("%s", p.Mermaid())
 	case o.all:
-		u.print("%s", p.Text(walk.Full))
+		u.Print("%s", p.Text(walk.Full))
 	default:
-		u.print("%s", p.Text(walk.Brief))
+		u.Print("%s", p.Text(walk.Brief))
 	}
 	return nil
 }

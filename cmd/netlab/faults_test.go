@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
 // small is a lab with a bit of everything:
@@ -228,9 +231,9 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 		_ = up.Wait()
 		switch status := up.ProcessState.Sys().(syscall.WaitStatus); {
 		case status.Signaled(): // it was not yet ready to catch the signal
-		case status.ExitStatus() == exitInterrupted:
+		case status.ExitStatus() == command.ExitInterrupted:
 			interrupted++
-		case status.ExitStatus() == exitOK:
+		case status.ExitStatus() == command.ExitOK:
 			if out := p.netlab("down", "a"); out != "a is down\n" {
 				t.Errorf("up succeeded, then: %s", out)
 			}
@@ -265,7 +268,7 @@ func TestInterruptedUpdateLeavesTheLabAsItWas(t *testing.T) {
 		time.Sleep(after)
 		_ = up.Process.Signal(os.Interrupt)
 		_ = up.Wait()
-		if up.ProcessState.ExitCode() == exitOK {
+		if up.ProcessState.ExitCode() == command.ExitOK {
 			p.netlab("up", "a.hcl")
 			return true
 		}
@@ -280,5 +283,48 @@ func TestInterruptedUpdateLeavesTheLabAsItWas(t *testing.T) {
 		t.Errorf("only %d of 15 updates were interrupted", back)
 	}
 	p.netlab("down")
+	p.expectNothing()
+}
+
+// What an interrupted test did not get to is no failure.
+func TestInterruptedTestSaysWhatDidNotRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("a.hcl", small+`
+pod "lonely" { node = node.node1 }
+expect "nothing answers, for long" {
+  from    = pod.lonely
+  to      = "10.99.0.1:80"
+  outcome = "timeout"
+  within  = "60s"
+}
+expect "nor there" {
+  from    = pod.lonely
+  to      = "10.99.0.2:80"
+  outcome = "timeout"
+  within  = "60s"
+}
+`)
+	for _, after := range []time.Duration{10 * time.Millisecond, 3 * time.Second} {
+		test := p.command("test", "a.hcl")
+		var out, errs bytes.Buffer
+		test.Stdout, test.Stderr = &out, &errs
+		if err := test.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(after)
+		_ = test.Process.Signal(os.Interrupt)
+		_ = test.Wait()
+		status := test.ProcessState.Sys().(syscall.WaitStatus)
+		if status.Signaled() { // it was not yet ready to catch the signal
+			continue
+		}
+		if status.ExitStatus() != command.ExitInterrupted || strings.Contains(out.String(), "✗") || strings.Contains(out.String(), "failed") {
+			t.Errorf("after %v: %v\n%s%s", after, test.ProcessState, out.String(), errs.String())
+		}
+		if after > time.Second && !strings.Contains(out.String(), "2 not run") {
+			t.Errorf("after %v: %s", after, out.String())
+		}
+	}
 	p.expectNothing()
 }

@@ -9,12 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 type fmtOptions struct{ check, diff bool }
 
-func fmtCommand(u *ui) *cobra.Command {
+func fmtCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var o fmtOptions
 	c := &cobra.Command{
 		Use:   "fmt [FILE…]",
@@ -25,9 +27,9 @@ Takes files and folders (default: this one); - formats standard input.`,
 			if len(args) == 1 && args[0] == "-" {
 				return u.formatStdin()
 			}
-			paths, err := language.Find(orHere(args))
+			paths, err := source.Find(command.OrHere(args))
 			if err != nil {
-				return usage(err, "name a scenario file")
+				return command.Usage(err, "name a scenario file")
 			}
 			return u.format(paths, o)
 		},
@@ -37,23 +39,23 @@ Takes files and folders (default: this one); - formats standard input.`,
 	return c
 }
 
-func (u *ui) formatStdin() error {
-	src, err := io.ReadAll(u.in)
+func (u ui) formatStdin() error {
+	src, err := io.ReadAll(u.In)
 	if err != nil {
-		return usage(err, "")
+		return command.Usage(err, "")
 	}
 	out, diags := formatted("<stdin>", src)
 	if diags.HasErrors() {
-		_ = diags.WriteText(u.errs, colour(u.errs))
-		return told(exitInvalid)
+		_ = diags.WriteText(u.Errs, command.Colour(u.Errs))
+		return command.Told(command.ExitInvalid)
 	}
-	_, err = u.out.Write(out)
+	_, err = u.Out.Write(out)
 	return err
 }
 
 // formatted is language.Format with diagnostics that name the file.
-func formatted(path string, src []byte) ([]byte, language.Diagnostics) {
-	out, diags := language.Format(src)
+func formatted(path string, src []byte) ([]byte, source.Diagnostics) {
+	out, diags := source.Format(src)
 	for i := range diags {
 		if r := diags[i].Range; r != nil {
 			r.File = path
@@ -62,7 +64,7 @@ func formatted(path string, src []byte) ([]byte, language.Diagnostics) {
 	return out, diags
 }
 
-func (u *ui) format(paths []string, o fmtOptions) error {
+func (u ui) format(paths []string, o fmtOptions) error {
 	changed, failed := false, false
 	for _, path := range paths {
 		if strings.HasSuffix(path, ".json") {
@@ -70,11 +72,11 @@ func (u *ui) format(paths []string, o fmtOptions) error {
 		}
 		src, err := os.ReadFile(path)
 		if err != nil {
-			return usage(err, "name a scenario file")
+			return command.Usage(err, "name a scenario file")
 		}
 		out, diags := formatted(path, src)
 		if diags.HasErrors() {
-			_ = diags.WriteText(u.errs, colour(u.errs))
+			_ = diags.WriteText(u.Errs, command.Colour(u.Errs))
 			failed = true
 			continue
 		}
@@ -82,21 +84,21 @@ func (u *ui) format(paths []string, o fmtOptions) error {
 			continue
 		}
 		changed = true
-		u.print("%s\n", path)
+		u.Print("%s\n", path)
 		if o.diff {
-			u.print("%s", lineDiff(string(src), string(out)))
+			u.Print("%s", lineDiff(string(src), string(out)))
 		}
 		if !o.check && !o.diff {
 			if err := os.WriteFile(path, out, 0o666); err != nil {
-				return broken(fmt.Errorf("write %w", err), "check the permissions of the file")
+				return command.Broken(fmt.Errorf("write %w", err), "check the permissions of the file")
 			}
 		}
 	}
 	switch {
 	case failed:
-		return told(exitInvalid)
+		return command.Told(command.ExitInvalid)
 	case changed && o.check:
-		return told(exitFailed)
+		return command.Told(command.ExitFailed)
 	}
 	return nil
 }

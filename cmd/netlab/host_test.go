@@ -54,12 +54,12 @@ func lookAtHost(t testing.TB) host {
 		h[file] = string(data)
 	}
 	for _, dir := range []string{"/run", "/run/netns", "/var/run/netns", "/run/netlab-lab"} {
-		h[dir] = fmt.Sprint(names(dir))
+		h[dir] = fmt.Sprint(namesIn(dir))
 	}
 	return h
 }
 
-func names(dir string) []string {
+func namesIn(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	var list []string
 	for _, e := range entries {

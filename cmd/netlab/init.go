@@ -8,12 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/scenarios"
 	"github.com/netlab/netlab/scenarios/index"
 	"github.com/netlab/netlab/topology"
 )
 
-func initCommand(u *ui) *cobra.Command {
+func initCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var asMarkdown bool
 	c := &cobra.Command{
 		Use:   "init [NAME]",
@@ -26,11 +28,11 @@ list them, with what each shows. A file that exists is never overwritten.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case asMarkdown && len(args) > 0:
-				return usage(errors.New("--markdown lists all scenarios"), "leave out "+args[0])
+				return command.Usage(errors.New("--markdown lists all scenarios"), "leave out "+args[0])
 			case asMarkdown:
 				text, err := index.Markdown()
 				if err == nil {
-					u.print("%s", text)
+					u.Print("%s", text)
 				}
 				return err
 			case len(args) == 0:
@@ -58,7 +60,7 @@ func shippedNames() []string {
 	return names
 }
 
-func (u *ui) listScenarios() {
+func (u ui) listScenarios() {
 	all := scenarios.All()
 	wide := 0
 	for _, lab := range all {
@@ -68,34 +70,34 @@ func (u *ui) listScenarios() {
 	for _, lab := range all {
 		if s := lab.Subject(); s != subject {
 			subject = s
-			u.print("\n%s\n", s)
+			u.Print("\n%s\n", s)
 		}
-		u.print("  %-*s  %s\n", wide, lab.Name, lab.Shows)
+		u.Print("  %-*s  %s\n", wide, lab.Name, lab.Shows)
 	}
-	u.print("\nnetlab init NAME writes one into this folder.\n")
+	u.Print("\nnetlab init NAME writes one into this folder.\n")
 }
 
-func (u *ui) writeScenario(name string) error {
+func (u ui) writeScenario(name string) error {
 	lab, ok := scenarios.Find(name)
 	if !ok {
 		hint := "netlab init lists them"
 		if near := topology.Nearest(name, shippedNames()); near != "" {
 			hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 		}
-		return usage(fmt.Errorf("no scenario %q ships with netlab", name), hint)
+		return command.Usage(fmt.Errorf("no scenario %q ships with netlab", name), hint)
 	}
 	file := lab.Name + ".hcl"
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return usage(fmt.Errorf("%s already exists", file), "remove it, or use another folder")
+		return command.Usage(fmt.Errorf("%s already exists", file), "remove it, or use another folder")
 	case err != nil:
-		return usage(err, "use a folder that you can write to")
+		return command.Usage(err, "use a folder that you can write to")
 	}
 	_, err = f.Write(lab.Text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(broken(err, "free some space, and try again"), os.Remove(file))
+		return errors.Join(command.Broken(err, "free some space, and try again"), os.Remove(file))
 	}
-	u.print("wrote %s\n  prove its claims with packets: netlab test %s\n", file, file)
+	u.Print("wrote %s\n  prove its claims with packets: netlab test %s\n", file, file)
 	return nil
 }

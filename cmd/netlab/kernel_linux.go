@@ -1,10 +1,11 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/cmd/netlab/labs"
+	"github.com/netlab/netlab/cmd/netlab/machine"
 	"github.com/netlab/netlab/datapath/bench"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/vm"
@@ -18,10 +19,10 @@ func child() {
 }
 
 // kernelCommands makes the commands of kernelVerbs.
-func kernelCommands(u *ui) []*cobra.Command {
-	commands := map[string]func(*ui) *cobra.Command{
-		"up": upCommand, "down": downCommand, "ps": psCommand, "inspect": inspectCommand, "exec": execCommand, "shell": shellCommand,
-		"status": statusCommand, "doctor": doctorCommand, "bench": benchCommand, "rules": rulesCommand, "vm": vmCommand,
+func kernelCommands(u *command.UI) []*cobra.Command {
+	commands := map[string]func(*command.UI) *cobra.Command{
+		"up": labs.UpCommand, "down": labs.DownCommand, "ps": labs.PSCommand, "inspect": labs.InspectCommand, "exec": labs.ExecCommand, "shell": labs.ShellCommand,
+		"status": labs.StatusCommand, "doctor": doctorCommand, "bench": benchCommand, "rules": labs.RulesCommand, "vm": machine.Command,
 	}
 	var list []*cobra.Command
 	for _, v := range kernelVerbs {
@@ -30,12 +31,4 @@ func kernelCommands(u *ui) []*cobra.Command {
 		list = append(list, c)
 	}
 	return list
-}
-
-// plan prints a plan, or its difference from the running lab.
-func (u *ui) plan(ctx context.Context, o planOptions) error {
-	if !o.diff && !o.detailedExit {
-		return u.printPlan(o)
-	}
-	return u.planDiff(ctx, o)
 }

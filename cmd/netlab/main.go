@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/cmd/netlab/proof"
 )
 
 func main() {
@@ -23,22 +26,22 @@ func main() {
 	os.Exit(code)
 }
 
-// run is the whole command: it returns the exit code (see exit.go).
+// run is the whole command: it returns the exit code (see command/exit.go).
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	u := newUI(in, out, errs)
+	u := command.New(in, out, errs)
 	root := rootCommand(u)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
-	if err != nil && ctx.Err() != nil && !errors.As(err, new(*timeoutError)) && !isTold(err) {
-		err = errInterrupted
+	if err != nil && ctx.Err() != nil && !errors.As(err, new(*command.TimeoutError)) && !command.IsTold(err) {
+		err = command.ErrInterrupted
 	}
-	return u.finish(err)
+	return u.Finish(err)
 }
 
-func rootCommand(u *ui) *cobra.Command {
+func rootCommand(u *command.UI) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "netlab",
 		Short: "Real multi-node networks from one file, proved with real packets",
@@ -55,44 +58,18 @@ network namespaces, and proves with real packets what the file claims.
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage(err, "see: "+c.CommandPath()+" --help")
+		return command.Usage(err, "see: "+c.CommandPath()+" --help")
 	})
 	flags := root.PersistentFlags()
-	flags.BoolVarP(&u.verbose, "verbose", "v", false, "show each kernel change as a command line")
-	flags.DurationVar(&u.timeout, "timeout", 0, "give up after this long (0: never)")
-	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), testCommand(u), fmtCommand(u), initCommand(u), versionCommand(u))
+	flags.BoolVarP(&u.Verbose, "verbose", "v", false, "show each kernel change as a command line")
+	flags.DurationVar(&u.Timeout, "timeout", 0, "give up after this long (0: never)")
+	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(u), fmtCommand(u), initCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
 	for _, c := range root.Commands() {
-		guard(u, c)
+		command.Guard(u, c)
 	}
 	return root
 }
 
-// guard wraps a command: wrong arguments are usage errors, and --timeout applies.
-func guard(u *ui, c *cobra.Command) {
-	if args := c.Args; args != nil {
-		c.Args = func(c *cobra.Command, list []string) error {
-			if err := args(c, list); err != nil {
-				return usage(err, "usage: "+c.UseLine())
-			}
-			return nil
-		}
-	}
-	do := c.RunE
-	if do == nil {
-		return
-	}
-	c.RunE = func(c *cobra.Command, list []string) error {
-		if u.timeout <= 0 {
-			return do(c, list)
-		}
-		ctx, cancel := context.WithTimeoutCause(c.Context(), u.timeout, &timeoutError{u.timeout})
-		defer cancel()
-		c.SetContext(ctx)
-		err := do(c, list)
-		if err != nil && context.Cause(ctx) != nil && errors.As(context.Cause(ctx), new(*timeoutError)) {
-			return context.Cause(ctx)
-		}
-		return err
-	}
-}
+// ui is what the commands of this package print to.
+type ui struct{ *command.UI }

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 
 	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
-func planCommand(u *ui) *cobra.Command {
-	var flags scenarioFlags
+func planCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
+	var flags command.ScenarioFlags
 	var o planOptions
 	c := &cobra.Command{
 		Use:   "plan [FILE]",
@@ -16,22 +19,25 @@ func planCommand(u *ui) *cobra.Command {
 no privileges and no kernel. The same file gives the same bytes on every machine.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := theScenario(args)
+			path, err := command.TheScenario(args)
 			if err != nil {
 				return err
 			}
 			o.path, o.flags = path, flags
-			return u.plan(c.Context(), o)
+			if o.diff || o.detailedExit {
+				return u.planDiff(c.Context(), o)
+			}
+			return u.printPlan(o)
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	o.register(c)
 	return c
 }
 
 type planOptions struct {
 	path         string
-	flags        scenarioFlags
+	flags        command.ScenarioFlags
 	name         string
 	diff         bool
 	digest       bool
@@ -47,22 +53,22 @@ func (o *planOptions) register(c *cobra.Command) {
 	c.Flags().StringVar(&o.name, "name", "", "name of the lab, if it is not the scenario's")
 }
 
-func (u *ui) printPlan(o planOptions) error {
-	_, p, err := u.compile(o.path, o.flags)
+func (u ui) printPlan(o planOptions) error {
+	_, p, err := u.Compile(o.path, o.flags)
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.digest:
-		u.print("%s\n", p.Digest())
+		u.Print("%s\n", p.Digest())
 	case o.json:
 		data, err := json.MarshalIndent(p, "", "  ")
 		if err != nil {
 			return err
 		}
-		u.print("%s\n", data)
+		u.Print("%s\n", data)
 	default:
-		_, err = u.out.Write(p.Text())
+		_, err = u.Out.Write(p.Text())
 	}
 	return err
 }

@@ -97,7 +97,7 @@ func (e *enforced) denials() []string {
 }
 
 // printPolicies shows, for every path that a packet can take, which policies decided.
-func (u *ui) printPolicies(lab *topology.Lab, p walk.Prediction) {
+func (u ui) printPolicies(lab *topology.Lab, p walk.Prediction) {
 	if len(lab.Policies)+len(lab.ClusterPolicies) == 0 {
 		return
 	}
@@ -114,7 +114,7 @@ func (u *ui) printPolicies(lab *topology.Lab, p walk.Prediction) {
 			}
 			if !slices.Contains(said, text) {
 				said = append(said, text)
-				u.print("%s", text)
+				u.Print("%s", text)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
@@ -20,7 +21,8 @@ import (
 	"github.com/netlab/netlab/topology/meaning"
 )
 
-func reachCommand(u *ui) *cobra.Command {
+func reachCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var o reachOptions
 	c := &cobra.Command{
 		Use:   "reach [LAB or FILE]",
@@ -33,14 +35,14 @@ does so for one connection.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return u.reach(c.Context(), args, o) },
 	}
-	o.flags.register(c)
+	o.flags.Register(c)
 	c.Flags().StringSliceVar(&o.ports, "port", nil, "only these: `PORT` or PORT/PROTOCOL (repeatable)")
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return c
 }
 
 type reachOptions struct {
-	flags scenarioFlags
+	flags command.ScenarioFlags
 	ports []string
 	json  bool
 }
@@ -53,12 +55,12 @@ type plane struct {
 	addrs    []netip.Addr
 }
 
-func (u *ui) reach(ctx context.Context, args []string, o reachOptions) error {
+func (u ui) reach(ctx context.Context, args []string, o reachOptions) error {
 	path, running, err := u.reachable(ctx, args)
 	if err != nil {
 		return err
 	}
-	s, p, err := u.compile(path, o.flags)
+	s, p, err := u.Compile(path, o.flags)
 	if err != nil {
 		return err
 	}
@@ -72,17 +74,17 @@ func (u *ui) reach(ctx context.Context, args []string, o reachOptions) error {
 	dialers := s.Lab.Dialers()
 	tables := onPaper(s.Lab, p, dialers, planes)
 	if running != nil {
-		done := u.working(fmt.Sprintf("dialing %s", plural(len(flowsOf(tables, dialers, planes)), "connection")))
+		done := u.Working(fmt.Sprintf("dialing %s", command.Plural(len(flowsOf(tables, dialers, planes)), "connection")))
 		err = observeReach(ctx, running, tables, dialers, planes)
 		done()
 		if err != nil {
-			return broken(err, "see: netlab status")
+			return command.Broken(err, "see: netlab status")
 		}
 	}
 	return u.printReach(tables, o.json)
 }
 
-func (u *ui) printReach(tables []reports.Reachability, asJSON bool) error {
+func (u ui) printReach(tables []reports.Reachability, asJSON bool) error {
 	for i := range tables {
 		for _, row := range tables[i].Cells {
 			for k := range row {
@@ -90,7 +92,7 @@ func (u *ui) printReach(tables []reports.Reachability, asJSON bool) error {
 			}
 		}
 	}
-	text, differences := reports.ReachTables(tables, colour(u.out))
+	text, differences := reports.ReachTables(tables, command.Colour(u.Out))
 	if asJSON {
 		data, err := reports.ReachJSON(tables)
 		if err != nil {
@@ -98,9 +100,9 @@ func (u *ui) printReach(tables []reports.Reachability, asJSON bool) error {
 		}
 		text = string(data)
 	}
-	u.print("%s", text)
+	u.Print("%s", text)
 	if differences > 0 {
-		return told(exitFailed)
+		return command.Told(command.ExitFailed)
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ func wanted(all []plane, ports []string) ([]plane, error) {
 		number, protocol, _ := strings.Cut(text, "/")
 		n, err := strconv.ParseUint(number, 10, 16)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--port %s is not a port", text), "write, for example, --port 80 or --port 53/udp")
+			return nil, command.Usage(fmt.Errorf("--port %s is not a port", text), "write, for example, --port 80 or --port 53/udp")
 		}
 		found := false
 		for _, p := range all {
@@ -157,7 +159,7 @@ func wanted(all []plane, ports []string) ([]plane, error) {
 			}
 		}
 		if !found {
-			return nil, usage(fmt.Errorf("nothing listens on port %s", text), "list all ports: leave out --port")
+			return nil, command.Usage(fmt.Errorf("nothing listens on port %s", text), "list all ports: leave out --port")
 		}
 	}
 	return out, nil
@@ -233,16 +235,16 @@ type runningLab interface {
 }
 
 // sameAs refuses to compare a lab with a file that it was not made from.
-func (u *ui) sameAs(ctx context.Context, running runningLab, p *plan.Plan, path string) error {
+func (u ui) sameAs(ctx context.Context, running runningLab, p *plan.Plan, path string) error {
 	if running == nil {
 		return nil
 	}
 	_, want, err := running.Read(ctx)
 	if err != nil {
-		return broken(err, "see: netlab status")
+		return command.Broken(err, "see: netlab status")
 	}
 	if !plan.Diff(want, p).Empty() {
-		return usage(fmt.Errorf("the lab does not match %s", path), "update it: netlab up "+path+", or give the same --var here")
+		return command.Usage(fmt.Errorf("the lab does not match %s", path), "update it: netlab up "+path+", or give the same --var here")
 	}
 	return nil
 }

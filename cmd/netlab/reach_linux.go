@@ -4,27 +4,29 @@ import (
 	"context"
 	"slices"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/cmd/netlab/labs"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
 // reachable resolves the argument: a running lab, which can be dialed and has its
 // scenario, else a scenario, which can only be followed on paper.
-func (u *ui) reachable(ctx context.Context, args []string) (path string, lab runningLab, err error) {
+func (u ui) reachable(ctx context.Context, args []string) (path string, lab runningLab, err error) {
 	running, err := engine.List()
 	if err != nil {
-		return "", nil, broken(err, "make sure that you may read "+engine.StateDir())
+		return "", nil, command.Broken(err, "make sure that you may read "+engine.StateDir())
 	}
 	name := ""
 	if len(args) > 0 {
-		name = labName(args[0])
-	} else if name, err = theLab(nil); err != nil {
+		name = labs.Name(args[0])
+	} else if name, err = labs.TheLab(nil); err != nil {
 		return "", nil, err
 	}
 	if !slices.Contains(running, name) {
-		path, err = theScenario(args)
+		path, err = command.TheScenario(args)
 		return path, nil, err
 	}
-	client, info, err := connect(ctx, []string{name})
+	client, info, err := labs.Connect(ctx, []string{name})
 	if err != nil {
 		return "", nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath"
 )
 
@@ -237,7 +238,7 @@ func TestStatusNamesWhatWasChangedAndUpRepairs(t *testing.T) {
 	} {
 		p.netlab("exec", test.place, "--", "sh", "-c", test.harm)
 		r := p.try("status")
-		if r.status != exitFailed {
+		if r.status != command.ExitFailed {
 			t.Errorf("%s: netlab status: exit status %d: %s%s", test.name, r.status, r.out, r.err)
 		}
 		for _, want := range test.wants {

@@ -3,11 +3,14 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
-func validateCommand(u *ui) *cobra.Command {
-	var flags scenarioFlags
+func validateCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
+	var flags command.ScenarioFlags
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate [FILE…]",
@@ -16,9 +19,9 @@ func validateCommand(u *ui) *cobra.Command {
 this one) and globs; - is standard input. Exits 2 when one is invalid. Needs no privileges
 and no kernel.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			paths, err := language.Find(orHere(args))
+			paths, err := source.Find(command.OrHere(args))
 			if err != nil {
-				return usage(err, "name a scenario file")
+				return command.Usage(err, "name a scenario file")
 			}
 			if asJSON {
 				return u.validateJSON(paths, flags)
@@ -26,46 +29,46 @@ and no kernel.`,
 			return u.validate(paths, flags)
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the diagnostics as JSON")
 	return c
 }
 
-func (u *ui) validate(paths []string, flags scenarioFlags) error {
+func (u ui) validate(paths []string, flags command.ScenarioFlags) error {
 	failed := false
 	for _, path := range paths {
-		s, _, err := u.compile(path, flags)
+		s, _, err := u.Compile(path, flags)
 		switch {
-		case isTold(err):
+		case command.IsTold(err):
 			failed = true
 		case err != nil:
 			return err
 		default:
-			u.print("%s: valid: %s, %s\n", path, counts(s.Lab), plural(len(s.Expects), "expectation"))
+			u.Print("%s: valid: %s, %s\n", path, command.Counts(s.Lab), command.Plural(len(s.Expects), "expectation"))
 		}
 	}
 	if failed {
-		return told(exitInvalid)
+		return command.Told(command.ExitInvalid)
 	}
 	return nil
 }
 
 // validateJSON prints one array with the diagnostics of all scenarios.
-func (u *ui) validateJSON(paths []string, flags scenarioFlags) error {
-	options, err := flags.options(u)
+func (u ui) validateJSON(paths []string, flags command.ScenarioFlags) error {
+	options, err := flags.Options(u.UI)
 	if err != nil {
 		return err
 	}
-	all := language.Diagnostics{}
+	all := source.Diagnostics{}
 	for _, path := range paths {
 		_, diags := language.Load(path, options)
 		all = append(all, diags...)
 	}
-	if _, err := u.out.Write(all.JSON()); err != nil {
+	if _, err := u.Out.Write(all.JSON()); err != nil {
 		return err
 	}
 	if all.HasErrors() {
-		return told(exitInvalid)
+		return command.Told(command.ExitInvalid)
 	}
 	return nil
 }

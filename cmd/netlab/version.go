@@ -5,18 +5,21 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
 // version is set by the linker for releases.
 var version = ""
 
-func versionCommand(u *ui) *cobra.Command {
+func versionCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			u.print("netlab %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			u.Print("netlab %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil
 		},
 	}

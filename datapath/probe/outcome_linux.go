@@ -25,11 +25,10 @@ func outcome(err error) flow.Outcome {
 		return flow.Timeout
 	// ICMP errors as the kernel translates them (icmp_err_convert in net/ipv4/icmp.c),
 	// and routes of the types unreachable, prohibit and blackhole (ip-route(8)), which
-	// answer the local sender with EHOSTUNREACH, EACCES and EINVAL. EPERM is a datagram
-	// dropped by the dialer's own OUTPUT rules.
+	// answer the local sender with EHOSTUNREACH, EACCES and EINVAL.
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET,
 		unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO,
-		unix.EACCES, unix.EPERM, unix.EINVAL, unix.EADDRNOTAVAIL:
+		unix.EACCES, unix.EINVAL, unix.EADDRNOTAVAIL:
 		return flow.Unreachable
 	}
 	return flow.Failed

@@ -127,7 +127,6 @@ func (r *run) bridgeHooks(b, port *link, p *packet) *fate {
 	to := hop{dev: b, next: p.dst.Addr()}
 	v = &visit{r: r, h: b.host, hook: "POSTROUTING", out: b, port: port, p: p, to: to}
 	if f := r.tables(v, "mangle", "nat"); f != nil {
-		f.own = false
 		return f
 	}
 	p.confirm()

@@ -242,7 +242,7 @@ func otherCells() []cell {
 		{"shell-3", "service datagrams/udp", everyone},
 		{"laptop", "node1:30087/udp", "a-0 from node1/cni0, a-1 from node1/cni0, b-0 from " + "*"},
 		{"shell-3", "service nodatagrams/udp", "refused"},
-		{"node3", "service nodatagrams/udp", "unreachable"},
+		{"node3", "service nodatagrams/udp", "refused"},
 		{"laptop", "node1:30088/udp", "refused"},
 		{"shell-1", "a-0:54/udp", "refused"},
 	}

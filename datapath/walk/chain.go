@@ -223,7 +223,7 @@ func word(t iptables.Target) string {
 
 // fateOf turns the verdict of a table into the fate of the packet, or nil.
 func (r *run) fateOf(v *visit, out verdict) *fate {
-	f := &fate{h: v.h, p: v.p, why: out.why, own: v.hook == "OUTPUT" || v.hook == "POSTROUTING" && v.in == nil}
+	f := &fate{h: v.h, p: v.p, why: out.why}
 	switch out.action {
 	case drop:
 		f.kind = dropped

@@ -94,7 +94,7 @@ func nftMatchRows() []row {
 	}
 	return []row{
 		{name: "nft: drop", change: atForward(exprs(nftDrop)), want: "timeout"},
-		{name: "nft: outgoing datagram dropped", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { inTable(a, base("filter", "output", 0), exprs(nftDrop)) }, want: "unreachable"},
+		{name: "nft: outgoing datagram dropped", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { inTable(a, base("filter", "output", 0), exprs(nftDrop)) }, want: "timeout"},
 		{name: "nft: source", change: atForward(exprs(is(nft.IPSrc, address("10.0.1.2")), nftDrop)), want: "timeout"},
 		{name: "nft: another source", change: atForward(exprs(is(nft.IPSrc, address("10.0.1.3")), nftDrop)), want: "b from a"},
 		{name: "nft: not a block", change: atForward(exprs(isNot(nft.IPDst, block("10.0.2.0/30")), is(nft.IPSrc, block("10.0.1.0/24")), nftDrop)), want: "b from a"},

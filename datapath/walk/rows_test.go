@@ -173,8 +173,11 @@ func rows() []row {
 		{name: "DROP by link, negated", change: forward(iptables.Drop{}, iptables.InIf{Name: "b", Not: true}), want: "timeout"},
 		{name: "local REJECT", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(iptables.Reject{}, isTCP)) }, want: "refused"},
 		{name: "local DROP", change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(iptables.Drop{})) }, want: "timeout"},
-		{name: "DROP of a local datagram", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(iptables.Drop{})) }, want: "unreachable"},
-		{name: "DROP of a local datagram at POSTROUTING", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "mangle", "POSTROUTING", rule(iptables.Drop{})) }, want: "unreachable"},
+		{name: "DROP of a local datagram", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "filter", "OUTPUT", rule(iptables.Drop{})) }, want: "timeout"},
+		{name: "DROP of a local datagram at POSTROUTING", proto: flow.UDP, change: func(a, _, _ *plan.Netns) { rules(a, "mangle", "POSTROUTING", rule(iptables.Drop{})) }, want: "timeout"},
+		{name: "REJECT of a local datagram", proto: flow.UDP, change: func(a, _, _ *plan.Netns) {
+			rules(a, "filter", "OUTPUT", rule(iptables.Reject{}, iptables.Proto{Name: "udp"}))
+		}, want: "refused"},
 		{name: "incoming ICMP dropped", change: func(a, r, _ *plan.Netns) {
 			rules(r, "filter", "FORWARD", rule(iptables.Reject{}))
 			rules(a, "filter", "INPUT", rule(iptables.Drop{}, iptables.Proto{Name: "icmp"}))

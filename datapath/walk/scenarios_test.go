@@ -6,11 +6,12 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // TestScenariosHoldOnPaper checks every claim of every scenario without a kernel.
 func TestScenariosHoldOnPaper(t *testing.T) {
-	paths, err := language.Find([]string{"../../scenarios"})
+	paths, err := source.Find([]string{"../../scenarios"})
 	if err != nil || len(paths) < 9 {
 		t.Fatalf("%d scenarios: %v", len(paths), err)
 	}

@@ -12,9 +12,9 @@ type fate struct {
 	p    *packet
 	why  string
 	code Code // of refused: the error sent to the sender
-	// own: leaving the host that sent the packet. The kernel reports the fate of a
-	// datagram to the process immediately.
-	own bool
+	// told: the host that sent the packet found no route for it after DNAT. send(2) of a
+	// datagram reports that; connect(2) of a stream keeps trying.
+	told bool
 }
 
 type fateKind uint8
@@ -70,7 +70,7 @@ func (r *run) originate(h *host, p *packet) fate {
 	if p.dst != before {
 		if to, ok = h.lookup(p.dst.Addr()); !ok {
 			f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
-			f.own = true
+			f.told = true
 			return f
 		}
 		r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.dev.Name, Text: to.text})
@@ -91,7 +91,7 @@ func (r *run) originate(h *host, p *packet) fate {
 	if f := r.tables(v, "filter"); f != nil {
 		return *f
 	}
-	return r.postrouting(h, nil, to, p)
+	return r.postrouting(h, to, p)
 }
 
 // loopbackOut stops packets from 127.0.0.0/8 that would leave the host
@@ -99,17 +99,16 @@ func (r *run) originate(h *host, p *packet) fate {
 func (r *run) loopbackOut(h *host, p *packet, to hop) *fate {
 	if src := p.src.Addr(); !to.local && src.Is4() && src.IsLoopback() && !h.either(to.dev, "route_localnet") {
 		f := r.lose(h, p, "%s may not leave by %s: route_localnet is 0", src, to.dev.Name)
-		f.own = true
+		f.told = true
 		return &f
 	}
 	return nil
 }
 
-func (r *run) postrouting(h *host, in *link, to hop, p *packet) fate {
+func (r *run) postrouting(h *host, to hop, p *packet) fate {
 	v := &visit{r: r, h: h, hook: "POSTROUTING", out: to.dev, p: p, to: to}
 	f := r.tables(v, "mangle", "nat")
 	if f != nil {
-		f.own = in == nil
 		return *f
 	}
 	p.confirm()
@@ -188,7 +187,7 @@ func (r *run) forward(h *host, dev *link, to hop, routed bool, p *packet) fate {
 		return *f
 	}
 	r.unbalance(v)
-	return r.postrouting(h, dev, to, p)
+	return r.postrouting(h, to, p)
 }
 
 // martian says why a host rejects a packet from a link because of its addresses

@@ -48,7 +48,6 @@ func (r *run) balance(v *visit) *fate {
 		real := r.schedule(v, server)
 		if real == nil {
 			f := r.refuse(v.h, p, PortUnreachable, "virtual server %s in %s has no available real server", p.dst, v.h.Name)
-			f.own = v.hook == "OUTPUT"
 			return &f
 		}
 		c = &served{server, p.proto, p.src, real.Addr}
@@ -113,12 +112,9 @@ func (r *run) sendReal(h *host, to hop, p *packet) fate {
 	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.dev.Name, Text: to.text})
 	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.dev, p: p}
 	if f := r.tables(v, "raw", "mangle", "nat", "filter"); f != nil {
-		f.own = false
 		return *f
 	}
-	f := r.postrouting(h, nil, to, p)
-	f.own = false
-	return f
+	return r.postrouting(h, to, p)
 }
 
 // unbalance gives the reply of a real server the address of the virtual one, and

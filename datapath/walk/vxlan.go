@@ -36,7 +36,7 @@ func (r *run) tunnel(dev *link, next netip.Addr, p *packet) fate {
 		Text: fmt.Sprintf("VXLAN %d to %s, for %s", dev.VXLAN.ID, to, macText(mac))})
 	arrived := r.originate(h, outer)
 	if arrived.kind != delivered {
-		arrived.p, arrived.own = p, false
+		arrived.p, arrived.told = p, false
 		if arrived.kind != broken {
 			// The sender of the inner packet does not learn the fate of the outer one.
 			arrived.kind, arrived.why = dropped, "the encapsulated packet is lost: "+arrived.why

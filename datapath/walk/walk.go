@@ -205,9 +205,7 @@ func (r *run) arrived(t *talk, f fate) Branch {
 		}
 		return r.complain(t, f.h, f.p, HostUnreachable.family(f.p.ipv6()), f.why)
 	}
-	if f.own && t.flow.Protocol == flow.UDP {
-		// send(2) fails with EPERM or the error of the route; connect(2) of a
-		// stream keeps trying.
+	if f.told && t.flow.Protocol == flow.UDP {
 		return ended(flow.Unreachable, f.why)
 	}
 	if f.kind == dropped {

@@ -22,19 +22,17 @@ var answerCheck = check{
 		}
 		return []string{"answered by each of " + list(r.Answers, "and")}
 	},
-	judge: byResults(func(p *pair, e evidence) []string {
-		if len(p.Answers) == 0 {
-			return nil
+	part: func(r flow.Result) any { return r.Answer },
+	each: func(p *pair, r flow.Result) (string, bool) {
+		switch {
+		case len(p.Answers) == 0 || slices.Contains(p.Answers, r.Answer):
+			return "", true
+		case r.Answer == "":
+			return unnamed, false
 		}
-		wrong := e.each(p, func(r flow.Result) string {
-			switch {
-			case r.Answer == "":
-				return unnamed
-			case !slices.Contains(p.Answers, r.Answer):
-				return r.Answer + " should not answer"
-			}
-			return ""
-		})
+		return r.Answer + " should not answer", false
+	},
+	all: func(p *pair, e evidence) (wrong []string) {
 		met := answerers(e.connected(p))
 		var missing []string
 		for _, name := range p.Answers {
@@ -47,7 +45,7 @@ var answerCheck = check{
 			wrong = append(wrong, e.missing(missing))
 		}
 		return wrong
-	}),
+	},
 }
 
 // unnamed says that something answered that is not an agent of the lab.

@@ -100,7 +100,8 @@ func boundCheck(what string, of func(*Reach) *Bound, value func(flow.Observation
 		name:       what,
 		attributes: []string{what},
 		wanted:     func(r *Reach, _ int) []string { return of(r).wanted(what, text) },
-		judge: byPackets(func(p *pair, own, references []flow.Observation) (measured, wrong []string) {
+		noisy:      true,
+		measure: func(p *pair, own, references []flow.Observation) (measured, wrong []string) {
 			b := of(p.Reach)
 			if b == nil {
 				return nil, nil
@@ -130,7 +131,7 @@ func boundCheck(what string, of func(*Reach) *Bound, value func(flow.Observation
 				wrong = append(wrong, fmt.Sprintf("%s is %.2f times that of %s (%s)", what, ratio, b.Than.Name, text(other)))
 			}
 			return measured, wrong
-		}),
+		},
 	}
 }
 

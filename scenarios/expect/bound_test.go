@@ -34,7 +34,7 @@ func TestBoundsHoldForTheMedian(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			r := &Reach{From: []Place{{Name: "far", Netns: "client.far"}}, To: []Target{{Name: "web", Addr: netip.MustParseAddrPort("10.0.0.1:80")}}}
 			row.edit(r)
-			flows := r.Flows()
+			flows := r.Try(nil).Flows()
 			words := strings.Fields(row.trips + " " + row.references)
 			if len(words) != len(flows) {
 				t.Fatalf("%d flows", len(flows))
@@ -51,11 +51,11 @@ func TestBoundsHoldForTheMedian(t *testing.T) {
 				}
 				seen = append(seen, s)
 			}
-			v := r.Judge(seen)
+			v := r.Try(nil).Judge(seen)
 			if v.OK != (row.wrong == "") || !strings.Contains(v.Pairs[0].Observed, row.wrong) || v.Pairs[0].Measured == "" {
 				t.Errorf("OK %v, observed %q, measured %q", v.OK, v.Pairs[0].Observed, v.Pairs[0].Measured)
 			}
-			if again := v.Again(); !v.OK && len(again) != len(flows) {
+			if again := r.Try(nil).Again(v, seen, 0); !v.OK && len(again) != len(flows) {
 				t.Errorf("%d of %d flows are dialed again", len(again), len(flows))
 			}
 		})

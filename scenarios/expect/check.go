@@ -22,22 +22,24 @@ type check struct {
 	// wanted describes what is claimed of a dialer, by its index in From, or of all
 	// dialers with -1. Nothing: it is not claimed, or is implied.
 	wanted func(r *Reach, from int) []string
-	judge  judge
+
+	// What the walker knows as well as the probe does is judged by each and all, and
+	// both may be nil. each judges one connection, of those that were answered unless
+	// unanswered is set. It returns false, and why, unless what is always shown says it.
+	each       func(p *pair, r flow.Result) (why string, ok bool)
+	unanswered bool
+	// part is what each judges of a result.
+	part func(r flow.Result) any
+	// all judges the connections together, and returns descriptions of what is wrong.
+	all func(p *pair, e evidence) (wrong []string)
+
+	// measure judges what only packets show; nil: nothing. It returns descriptions of
+	// what was measured and of what is wrong with it.
+	measure func(p *pair, own, references []flow.Observation) (measured, wrong []string)
+	// noisy: the measurement depends on what else the machine does, so that one that is
+	// wrong is repeated.
+	noisy bool
 }
-
-// judge is how a check judges a pair: byResults or byPackets.
-type judge interface{ judge() }
-
-// byResults judges what the walker knows as well as the probe does. It returns
-// descriptions of what is wrong.
-type byResults func(p *pair, e evidence) (wrong []string)
-
-// byPackets judges what only packets show. It returns descriptions of what was measured
-// and of what is wrong with it.
-type byPackets func(p *pair, own, references []flow.Observation) (measured, wrong []string)
-
-func (byResults) judge() {}
-func (byPackets) judge() {}
 
 // Claims are the attributes and blocks of an expectation that checks judge.
 func Claims() []string {
@@ -53,7 +55,7 @@ func Claims() []string {
 func (r *Reach) Unpredicted() []string {
 	var names []string
 	for _, c := range checks {
-		if _, only := c.judge.(byPackets); only && r.outcome() == flow.Connected && len(c.wanted(r, -1)) > 0 {
+		if c.measure != nil && r.claims(flow.Connected) && len(c.wanted(r, -1)) > 0 {
 			names = append(names, c.name)
 		}
 	}
@@ -64,7 +66,7 @@ func (r *Reach) Unpredicted() []string {
 type pair struct {
 	*Reach
 	from, to int
-	want     flow.Outcome
+	outcomes map[flow.Outcome]float64 // how connections may end, by weights
 }
 
 // pairs are those of an expectation, dialer by dialer.
@@ -72,7 +74,7 @@ func (r *Reach) pairs() []pair {
 	var all []pair
 	for from := range r.From {
 		for to := range r.To {
-			all = append(all, pair{r, from, to, r.outcomeOf(from, to)})
+			all = append(all, pair{r, from, to, r.outcomesOf(from, to)})
 		}
 	}
 	return all
@@ -84,28 +86,95 @@ func (p *pair) target() Target { return p.To[p.to] }
 // unresolved is the evidence of a target whose name did not resolve: nothing is dialed.
 func unresolved() evidence { return evidence{results: []weighted{{flow.Result{Outcome: flow.DNS}, 1}}} }
 
-// check judges results, from packets or from paper.
+// check judges results, from packets or from paper: every connection must be as claimed,
+// or with Sometimes any, and then those that are must be as claimed together.
 func (p *pair) check(e evidence) (wrong []string) {
+	if p.Sometimes {
+		if e = e.only(p.asClaimed); len(e.results) == 0 {
+			return []string{"no connection is as claimed"}
+		}
+	} else {
+		wrong = p.outside(e)
+	}
 	for _, c := range checks {
-		if judge, ok := c.judge.(byResults); ok {
-			wrong = append(wrong, judge(p, e)...)
+		if c.all != nil {
+			wrong = append(wrong, c.all(p, e)...)
 		}
 	}
 	return wrong
 }
 
-// measure judges what only packets show.
-func (p *pair) measure(own, references []flow.Observation) (measured, wrong []string) {
-	if p.want != flow.Connected {
-		return nil, nil
-	}
-	for _, c := range checks {
-		if judge, ok := c.judge.(byPackets); ok {
-			m, w := judge(p, own, references)
-			measured, wrong = append(measured, m...), append(wrong, w...)
+// outside describes the results that are not as claimed, nothing twice.
+func (p *pair) outside(e evidence) (wrong []string) {
+	for _, w := range e.results {
+		for _, c := range checks {
+			why, ok := p.each(c, w.Result)
+			if ok {
+				continue
+			}
+			if e.made == 0 && len(e.results) > 1 {
+				why = outsideOnPaper(w, why)
+			}
+			if !slices.Contains(wrong, why) {
+				wrong = append(wrong, why)
+			}
 		}
 	}
-	return measured, wrong
+	return wrong
+}
+
+// outsideOnPaper names a result that can occur although it is not as claimed.
+func outsideOnPaper(w weighted, why string) string {
+	text := fmt.Sprintf("outside the claim: %.3g %% %s", 100*w.weight, w.Result)
+	if why != asShown {
+		text += " (" + why + ")"
+	}
+	return text
+}
+
+// each judges one connection by one check.
+func (p *pair) each(c check, r flow.Result) (why string, ok bool) {
+	if c.each == nil || !c.unanswered && !(r.Outcome == flow.Connected && p.outcomes[r.Outcome] > 0) {
+		return "", true
+	}
+	return c.each(p, r)
+}
+
+// asClaimed reports whether one connection is as claimed.
+func (p *pair) asClaimed(r flow.Result) bool {
+	return !slices.ContainsFunc(checks, func(c check) bool {
+		_, ok := p.each(c, r)
+		return !ok
+	})
+}
+
+// judged is what the claim is about in a result: results that are equal in it are the
+// same to the claim.
+func (p *pair) judged(r flow.Result) string {
+	var parts []any
+	for _, c := range checks {
+		if c.part != nil && len(c.wanted(p.Reach, p.from)) > 0 {
+			parts = append(parts, c.part(r))
+		}
+	}
+	return fmt.Sprint(parts...)
+}
+
+// measure judges what only packets show. noisy: all that is wrong may be due to what else
+// the machine does.
+func (p *pair) measure(own, references []flow.Observation) (measured, wrong []string, noisy bool) {
+	if p.outcomes[flow.Connected] == 0 {
+		return nil, nil, true
+	}
+	noisy = true
+	for _, c := range checks {
+		if c.measure != nil {
+			m, w := c.measure(p, own, references)
+			measured, wrong = append(measured, m...), append(wrong, w...)
+			noisy = noisy && (c.noisy || len(w) == 0)
+		}
+	}
+	return measured, wrong, noisy
 }
 
 // evidence is what is known of the connections of one pair.
@@ -137,7 +206,7 @@ func newEvidence(made int, weights map[flow.Result]float64, sequences [][]flow.R
 // connected are the results of connections that were answered, if that is what is
 // claimed: else the outcome suffices.
 func (e evidence) connected(p *pair) []weighted {
-	if p.want != flow.Connected {
+	if p.outcomes[flow.Connected] == 0 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(e.results), func(w weighted) bool { return w.Outcome != flow.Connected })
@@ -166,15 +235,18 @@ func answered(results []weighted, name string) float64 {
 	return sum
 }
 
-// each lists what is wrong with the answered connections, nothing twice.
-func (e evidence) each(p *pair, wrong func(flow.Result) string) []string {
-	var texts []string
-	for _, w := range e.connected(p) {
-		if text := wrong(w.Result); text != "" && !slices.Contains(texts, text) {
-			texts = append(texts, text)
+// only is the evidence of some results.
+func (e evidence) only(fit func(flow.Result) bool) evidence {
+	out := evidence{made: e.made}
+	for _, w := range e.results {
+		if fit(w.Result) {
+			out.results = append(out.results, w)
 		}
 	}
-	return texts
+	for _, s := range e.sequences {
+		out.sequences = append(out.sequences, slices.DeleteFunc(slices.Clone(s), func(r flow.Result) bool { return !fit(r) }))
+	}
+	return out
 }
 
 // missing says that agents never answered.

@@ -50,10 +50,10 @@ func TestEveryCheckJudgesPacketsAndPaper(t *testing.T) {
 				if r.To == nil {
 					r.To = twin(80)
 				}
-				if v := r.Judge(asPredicted(&r, world)); v.OK != ok {
+				if v := r.Try(nil).Judge(asPredicted(&r, world)); v.OK != ok {
 					t.Errorf("packets: %v, want %v: %s", v.OK, ok, v.Pairs[0].Observed)
 				}
-				if _, only := c.judge.(byPackets); only {
+				if c.measure != nil {
 					if !slices.Contains(r.Unpredicted(), c.name) {
 						t.Errorf("on paper %s is not named as not judged", c.name)
 					}
@@ -98,7 +98,7 @@ func twin(port uint16) []Target {
 // asPredicted is what packets show of the flows if the world behaves as the walker predicts.
 func asPredicted(r *Reach, w *walk.World) []flow.Observation {
 	var all []flow.Observation
-	for i, f := range r.Flows() {
+	for i, f := range r.Try(nil).Flows() {
 		o := flow.Observation{Flow: f, RoundTrip: time.Millisecond, Rate: 1e6, MTU: 1500, Header: map[string]string{"server": "x"}}
 		at := (float64(i) + 0.5) / float64(r.Connections())
 		for _, b := range w.Walk(f).Branches {

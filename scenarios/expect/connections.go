@@ -29,10 +29,17 @@ const (
 // it takes to be sure of Answers and Spread.
 func (r *Reach) Connections() int {
 	if r.Count > 0 {
-		return r.Count
+		return max(r.Count, r.addresses())
 	}
-	if r.outcome() != flow.Connected {
+	if !r.claims(flow.Connected) {
 		return 1
+	}
+	if r.Mix != nil {
+		shares := map[string]float64{}
+		for o, share := range r.outcomesOf(0, 0) {
+			shares[string(o)] = share
+		}
+		return max(toSeeAll(shares), toSeeShares(shares, mixTolerance))
 	}
 	if r.Sticky {
 		return unlikely

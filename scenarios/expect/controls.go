@@ -48,12 +48,15 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 // some reports whether f holds for how the connections of any dialer to a target
 // should end.
 func (r *Reach) some(to int, f func(flow.Outcome) bool) bool {
-	if r.Allow == nil {
-		return f(r.outcome())
+	dialers := 1
+	if r.Allow != nil {
+		dialers = len(r.From) // they differ
 	}
-	for from := range r.From {
-		if f(r.outcomeOf(from, to)) {
-			return true
+	for from := range dialers {
+		for o := range r.outcomesOf(from, to) {
+			if f(o) {
+				return true
+			}
 		}
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
@@ -18,7 +19,7 @@ const certain = 1 - missed
 // other). Neither has to do with the claim: a disagreement is a bug in the walk on paper,
 // in the lab or in the kernel.
 func (f Forecast) Disagrees(observations []flow.Observation) []string {
-	if len(f.Prediction.Branches) == 0 || f.Unknown != "" || len(observations) == 0 {
+	if !f.known() || len(observations) == 0 {
 		return nil
 	}
 	var wrong []string
@@ -33,7 +34,7 @@ func (f Forecast) Disagrees(observations []flow.Observation) []string {
 			wrong = append(wrong, "observed but not predicted: "+r.Full())
 		}
 	}
-	if slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return b.State.Remembers() }) {
+	if f.remembers() {
 		return wrong
 	}
 	for _, e := range f.Prediction.Results() {
@@ -45,12 +46,40 @@ func (f Forecast) Disagrees(observations []flow.Observation) []string {
 	return wrong
 }
 
-// allows compares with a server that may not identify itself.
-func (f Forecast) allows(r flow.Result) bool {
-	if r.Outcome != flow.Connected || r.Answer != "" {
-		return f.Prediction.Allows(r)
+// remembers reports whether rules remember the client, so that its connections depend on
+// each other.
+func (f Forecast) remembers() bool {
+	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return b.State.Remembers() })
+}
+
+// compare adds to a pair what was predicted of it, and whether that is the claim and what
+// was observed. A failed probe is not an observation.
+func (f Forecast) compare(p *Pair, observations []flow.Observation) {
+	var seen []flow.Observation
+	for _, place := range p.Flows {
+		if o := observations[place]; o.Outcome != flow.Failed {
+			seen = append(seen, o)
+		}
 	}
-	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return b.Outcome == flow.Connected })
+	p.Predicted, p.OK = f.Predicted, p.OK && f.OK
+	if wrong := f.Disagrees(seen); len(wrong) > 0 {
+		p.Disagrees = true
+		p.Predicted += " (" + strings.Join(wrong, "; ") + ")"
+	}
+}
+
+// known reports whether paper predicts the pair.
+func (f Forecast) known() bool { return len(f.Prediction.Branches) > 0 && f.Unknown == "" }
+
+// allows reports whether a result is possible, apart from what is assumed of programs. A
+// server may not identify itself.
+func (f Forecast) allows(r flow.Result) bool {
+	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool {
+		if b.Probability == 0 || b.Assumed {
+			return false
+		}
+		return r.Agrees(b.Result) || r.Outcome == flow.Connected && r.Answer == "" && b.Outcome == flow.Connected
+	})
 }
 
 // meets reports whether a predicted result was among those observed, or one of a server

@@ -27,20 +27,18 @@ var statusCheck = check{
 		}
 		return []string{fmt.Sprintf("status %d", r.HTTP.Status)}
 	},
-	judge: byResults(func(p *pair, e evidence) []string {
-		if p.HTTP == nil {
-			return nil
+	part: func(r flow.Result) any { return r.Status },
+	each: func(p *pair, r flow.Result) (string, bool) {
+		switch {
+		case p.HTTP == nil:
+			return "", true
+		case r.Status == 0:
+			return "the answer is not an HTTP response", false
+		case p.HTTP.Status != 0 && r.Status != p.HTTP.Status:
+			return fmt.Sprintf("status %d, not %d", r.Status, p.HTTP.Status), false
 		}
-		return e.each(p, func(r flow.Result) string {
-			switch {
-			case r.Status == 0:
-				return "the answer is not an HTTP response"
-			case p.HTTP.Status != 0 && r.Status != p.HTTP.Status:
-				return fmt.Sprintf("status %d, not %d", r.Status, p.HTTP.Status)
-			}
-			return ""
-		})
-	}),
+		return "", true
+	},
 }
 
 // The fields of the HTTP response: what a server writes there is not in the plan.
@@ -57,7 +55,7 @@ var headerCheck = check{
 		}
 		return texts
 	},
-	judge: byPackets(func(p *pair, own, _ []flow.Observation) (_, wrong []string) {
+	measure: func(p *pair, own, _ []flow.Observation) (_, wrong []string) {
 		if p.HTTP == nil {
 			return nil, nil
 		}
@@ -80,5 +78,5 @@ var headerCheck = check{
 			}
 		}
 		return nil, wrong
-	}),
+	},
 }

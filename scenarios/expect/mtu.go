@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
@@ -16,15 +17,18 @@ var mtuCheck = check{
 		}
 		return []string{fmt.Sprintf("packets of up to %d bytes", r.MTU)}
 	},
-	judge: byPackets(func(p *pair, own, _ []flow.Observation) (measured, wrong []string) {
+	measure: func(p *pair, own, _ []flow.Observation) (measured, wrong []string) {
 		if p.MTU == 0 {
 			return nil, nil
 		}
-		got, ok := median(own, func(o flow.Observation) float64 { return float64(o.MTU) })
-		measured = append(measured, fmt.Sprintf("MTU %.0f", got))
-		if ok && int(got) != p.MTU {
-			wrong = append(wrong, fmt.Sprintf("packets of up to %.0f bytes, not %d", got, p.MTU))
+		for _, o := range own {
+			if text := fmt.Sprintf("MTU %d", o.MTU); o.Outcome == flow.Connected && !slices.Contains(measured, text) {
+				measured = append(measured, text)
+				if o.MTU != p.MTU {
+					wrong = append(wrong, fmt.Sprintf("packets of up to %d bytes, not %d", o.MTU, p.MTU))
+				}
+			}
 		}
 		return measured, wrong
-	}),
+	},
 }

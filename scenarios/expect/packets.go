@@ -1,7 +1,6 @@
 package expect
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,40 +8,28 @@ import (
 	"github.com/netlab/netlab/reports"
 )
 
-// Judge decides whether the observations of Flows, in their order, are as claimed. It
-// panics when observations is not as long as Flows.
-func (r *Reach) Judge(observations []flow.Observation) Verdict {
-	dials := len(r.Dials())
-	if n := dials + len(r.references()); n != len(observations) {
-		panic(fmt.Sprintf("expectation %q: %d flows, but %d observations", r.Name, n, len(observations)))
+// judge judges the pair's connections: so many of observations from an index on. Those that
+// it is compared with begin at another.
+func (p *pair) judge(observations []flow.Observation, from, count, references int) Pair {
+	out := Pair{Row: reports.Row{Who: p.who(), To: p.target().Name, Wanted: p.wanted(), Connections: count}}
+	if p.target().NotFound {
+		p.observeUnresolved(&out)
+		return out
 	}
-	own, references := observations[:dials], observations[dials:]
-	v := Verdict{OK: true}
-	next, n := 0, r.Connections()
-	for _, p := range r.pairs() {
-		out := Pair{Row: reports.Row{Who: p.who(), To: p.target().Name, Wanted: p.wanted()}}
-		if p.target().NotFound {
-			p.observeUnresolved(&out)
-		} else {
-			for i := range n {
-				out.Flows = append(out.Flows, next+i)
-			}
-			for i := range references {
-				out.References = append(out.References, dials+i)
-			}
-			p.observe(&out, own[next:next+n], references)
-			next += n
-		}
-		v.Pairs = append(v.Pairs, out)
-		v.OK = v.OK && out.OK
+	for i := range count {
+		out.Flows = append(out.Flows, from+i)
 	}
-	return v
+	for i := range len(observations) - references {
+		out.References = append(out.References, references+i)
+	}
+	p.observe(&out, observations[from:from+count], observations[references:])
+	return out
 }
 
 // wanted describes what the pair should see.
 func (p *pair) wanted() string {
 	if p.Allow != nil {
-		return string(p.want)
+		return string(p.outcomeOf(p.from, p.to))
 	}
 	return p.wantedOf(p.from)
 }
@@ -62,8 +49,9 @@ func (p *pair) observe(out *Pair, own, references []flow.Observation) {
 	t := e.tally()
 	t.row(&out.Row)
 	wrong := p.check(e)
-	measured, beyond := p.measure(own, references)
+	measured, beyond, noisy := p.measure(own, references)
 	out.OK = len(wrong)+len(beyond) == 0
+	out.Noisy = len(wrong) == 0 && len(beyond) > 0 && noisy
 	out.Measured = strings.Join(measured, ", ")
 	out.Observed = sentences(slices.Concat([]string{t.observed(errorsOf(own))}, wrong, measured, beyond))
 }

@@ -82,11 +82,11 @@ func TestJudgeOfOnePair(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.in.From, tt.in.To = []Place{laptop}, []Target{node1}
-			v := tt.in.Judge(tt.seen)
+			v := tt.in.Try(nil).Judge(tt.seen)
 			if v.OK != tt.ok || v.Pairs[0].OK != tt.ok || v.Pairs[0].Observed != tt.observed {
 				t.Errorf("got  %v %s\nwant %v %s", v.OK, v.Pairs[0].Observed, tt.ok, tt.observed)
 			}
-			if again := v.Again(); (len(again) == 0) != tt.ok {
+			if again := tt.in.Try(nil).Again(v, tt.seen, 0); (len(again) == 0) != tt.ok {
 				t.Errorf("dial again %v", again)
 			}
 		})
@@ -101,7 +101,7 @@ func TestEachPairIsJudgedAlone(t *testing.T) {
 	a, b := connected("a", home), connected("b", home)
 	pa, pb := connected("a", "10.244.1.2"), connected("b", "10.244.1.2")
 	seen := []flow.Observation{a, b, a, a, pa, pb, b, pa}
-	v := r.Judge(seen)
+	v := r.Try(nil).Judge(seen)
 	want := []struct {
 		who, to, wanted string
 		ok              bool
@@ -116,13 +116,13 @@ func TestEachPairIsJudgedAlone(t *testing.T) {
 			t.Errorf("pair %d: got %+v, want %+v", i, p, w)
 		}
 	}
-	if again := v.Again(); v.OK || !slices.Equal(again, []int{2, 3, 6, 7}) {
+	if again := r.Try(nil).Again(v, seen, 0); v.OK || !slices.Equal(again, []int{2, 3, 6, 7}) {
 		t.Errorf("ok %v, dial again %v; want the second and the fourth pair", v.OK, again)
 	}
 	for i, s := range map[int]flow.Observation{2: b, 3: a, 6: pb, 7: pa} {
 		seen[i] = s
 	}
-	if v := r.Judge(seen); !v.OK || len(v.Again()) > 0 {
+	if v := r.Try(nil).Judge(seen); !v.OK || len(r.Try(nil).Again(v, seen, 0)) > 0 {
 		t.Errorf("not ok after the second try: %+v", v)
 	}
 }
@@ -130,8 +130,8 @@ func TestEachPairIsJudgedAlone(t *testing.T) {
 func TestANameThatDoesNotResolve(t *testing.T) {
 	for outcome, ok := range map[flow.Outcome]bool{flow.DNS: true, flow.Connected: false, flow.Timeout: false} {
 		r := Reach{From: []Place{laptop}, To: []Target{lost}, Outcome: outcome}
-		v := r.Judge(nil)
-		if v.OK != ok || v.Pairs[0].Outcomes[0].Outcome != flow.DNS || len(v.Again()) > 0 {
+		v := r.Try(nil).Judge(nil)
+		if v.OK != ok || v.Pairs[0].Outcomes[0].Outcome != flow.DNS || len(r.Try(nil).Again(v, nil, 0)) > 0 {
 			t.Errorf("%s: %+v", outcome, v)
 		}
 	}
@@ -139,7 +139,7 @@ func TestANameThatDoesNotResolve(t *testing.T) {
 
 func TestRowsAreThePairs(t *testing.T) {
 	r := Reach{From: []Place{laptop}, To: []Target{node1}}
-	rows := r.Judge(times(1, connected("a", home))).Rows()
+	rows := r.Try(nil).Judge(times(1, connected("a", home))).Rows()
 	if len(rows) != 1 || rows[0].Who != "laptop" || !rows[0].OK || rows[0].Answers[0].Name != "a" {
 		t.Errorf("got %+v", rows)
 	}
@@ -163,7 +163,7 @@ func TestStickyClientsGetOneAnswer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.in.Sticky, tt.in.From, tt.in.To = true, []Place{laptop}, []Target{node1}
-			if v := tt.in.Judge(tt.seen); v.OK != tt.ok {
+			if v := tt.in.Try(nil).Judge(tt.seen); v.OK != tt.ok {
 				t.Errorf("ok %v: %s", v.OK, v.Pairs[0].Observed)
 			}
 		})
@@ -191,10 +191,10 @@ func TestHTTPResponses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.in.Path = "/healthz"
 			r := Reach{From: []Place{laptop}, To: []Target{node1}, HTTP: &tt.in}
-			if f := r.Flows(); len(f) != 1 || f[0].Path != "/healthz" {
+			if f := r.Try(nil).Flows(); len(f) != 1 || f[0].Path != "/healthz" {
 				t.Fatalf("flows %v", f)
 			}
-			if v := r.Judge([]flow.Observation{tt.seen}); v.OK != tt.ok {
+			if v := r.Try(nil).Judge([]flow.Observation{tt.seen}); v.OK != tt.ok {
 				t.Errorf("ok %v: %s", v.OK, v.Pairs[0].Observed)
 			}
 		})
@@ -204,7 +204,7 @@ func TestHTTPResponses(t *testing.T) {
 func TestConnectionsTakeTurnsOverTheAddressesOfAName(t *testing.T) {
 	r := Reach{From: []Place{laptop}, To: []Target{{Name: "service db:80", Addr: node1.Addr, Also: []netip.AddrPort{node2.Addr}}}}
 	var got []netip.AddrPort
-	for _, f := range r.Flows() {
+	for _, f := range r.Try(nil).Flows() {
 		got = append(got, f.To)
 	}
 	if !slices.Equal(got, []netip.AddrPort{node1.Addr, node2.Addr}) {

@@ -31,14 +31,17 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 			e = p.predicted(w, f.Prediction)
 		}
 		if f.Unknown = unknown(f.Prediction); f.Unknown != "" {
-			f.OK, f.Predicted = true, "not predicted: "+f.Unknown
-			all = append(all, f)
-			continue
+			if !p.Sometimes {
+				f.Wrong = p.outside(f.certain())
+			}
+			f.Predicted = "not predicted: " + f.Unknown
+		} else {
+			e.tally().row(&f.Row)
+			f.Wrong = p.check(e)
+			f.Predicted = f.inWords()
 		}
-		e.tally().row(&f.Row)
-		f.Wrong = p.check(e)
 		f.OK = len(f.Wrong) == 0
-		f.Predicted = f.inWords()
+		f.Predicted = sentences(append([]string{f.Predicted}, f.Wrong...))
 		all = append(all, f)
 	}
 	return all
@@ -54,11 +57,22 @@ func unknown(p walk.Prediction) string {
 	return ""
 }
 
+// certain are the results that do not depend on what is unknown.
+func (f Forecast) certain() evidence {
+	weights := map[flow.Result]float64{}
+	for _, b := range f.Prediction.Branches {
+		if !b.Assumed {
+			weights[b.Result] += b.Probability
+		}
+	}
+	return newEvidence(0, weights, nil)
+}
+
 // flowsOnPaper are one connection of the pair to each address of the target, since
 // connections take them in turn.
 func (p *pair) flowsOnPaper() []flow.Flow {
 	var flows []flow.Flow
-	for n := range min(1+len(p.target().Also), p.Connections()) {
+	for n := range 1 + len(p.target().Also) {
 		flows = append(flows, p.flow(Dial{From: p.from, To: p.to, N: n}))
 	}
 	return flows
@@ -96,14 +110,6 @@ func (p *pair) predicted(w *walk.World, prediction walk.Prediction) evidence {
 		sequences = append(sequences, sequence)
 	}
 	return newEvidence(0, weights, sequences)
-}
-
-// OnPaper is the row of a report without packets: it says what is wrong with the
-// prediction.
-func (f Forecast) OnPaper() reports.Row {
-	row := f.Row
-	row.Predicted = sentences(append([]string{f.Predicted}, f.Wrong...))
-	return row
 }
 
 // inWords lists the possible results of the pair's connections, with probabilities where there is

@@ -11,7 +11,8 @@ import (
 	"github.com/netlab/netlab/datapath/walk"
 )
 
-// twins is a host with two servers behind one address, chosen at random.
+// twins is a host with two servers behind port 80, chosen at random. One of them answers
+// half of the connections to port 82; the others are refused.
 func twins() *walk.World {
 	rule := func(t iptables.Target, m ...iptables.Match) iptables.Rule {
 		return iptables.Rule{Matches: m, Target: t}
@@ -25,6 +26,7 @@ func twins() *walk.World {
 		Tables: []iptables.Table{{Name: "nat", Chains: []iptables.Chain{{Name: "OUTPUT", Policy: "ACCEPT", Rules: []iptables.Rule{
 			rule(to(1), tcp, iptables.DPort{Port: 80}, iptables.Random{Probability: 0.25}),
 			rule(to(2), tcp, iptables.DPort{Port: 80}),
+			rule(to(1), tcp, iptables.DPort{Port: 82}, iptables.Random{Probability: 0.5}),
 		}}}}},
 		Agents: []plan.Agent{{Name: "one", Listen: []plan.Listen{{Protocol: "tcp", Port: 1}}}, {Name: "two", Listen: []plan.Listen{{Protocol: "tcp", Port: 2}}}},
 	}}})
@@ -45,10 +47,23 @@ func TestPredictJudgesTheClaim(t *testing.T) {
 		{"weights", Reach{To: at(80), Spread: &Spread{Tolerance: 0.01, Weights: map[string]float64{"one": 1, "two": 3}}}, nil},
 		{"another outcome", Reach{To: at(81)}, []string{""}},
 		{"refused as claimed", Reach{To: at(81), Outcome: flow.Refused}, nil},
-		{"one too many", Reach{To: at(80), Answers: []string{"one"}}, []string{"two should not answer"}},
+		{"one too many", Reach{To: at(80), Answers: []string{"one"}}, []string{"outside the claim: 75 % connected, answered by two, seen as 127.0.0.1 (two should not answer)"}},
 		{"one too few", Reach{To: at(80), Answers: []string{"one", "two", "three"}}, []string{"three cannot answer"}},
 		{"another source", Reach{To: at(80), Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}},
-			[]string{"127.0.0.1 is not an allowed source"}},
+			[]string{"outside the claim: 25 % connected, answered by one, seen as 127.0.0.1 (127.0.0.1 is not an allowed source)",
+				"outside the claim: 75 % connected, answered by two, seen as 127.0.0.1 (127.0.0.1 is not an allowed source)"}},
+		{"sometimes", Reach{To: at(80), Answers: []string{"one"}, Sometimes: true}, nil},
+		{"not even sometimes", Reach{To: at(80), Answers: []string{"one"}, Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}, Sometimes: true},
+			[]string{"no connection is as claimed"}},
+		{"one of them not even sometimes", Reach{To: at(80), Answers: []string{"one", "three"}, Sometimes: true}, []string{"three cannot answer"}},
+		{"half of them", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}}, nil},
+		{"all of them", Reach{To: at(82)}, []string{"outside the claim: 50 % refused"}},
+		{"some of them", Reach{To: at(82), Outcome: flow.Refused, Sometimes: true}, nil},
+		{"other weights", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 2, flow.Refused: 1}},
+			[]string{"50.0 % of the connections end connected, not 66.7 %", "50.0 % of the connections end refused, not 33.3 %"}},
+		{"another outcome in the mix", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Timeout: 1}},
+			[]string{"outside the claim: 50 % refused", "0.0 % of the connections end timeout, not 50.0 %"}},
+		{"who answers in the mix", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}, Answers: []string{"one"}}, nil},
 		{"unfair", Reach{To: at(80), Spread: &Spread{Tolerance: 0.1}}, []string{"one has 25.0 % of the answers, not 50.0 %", "two has 75.0 % of the answers, not 50.0 %"}},
 		{"no such name", Reach{To: []Target{{Name: "nowhere", NotFound: true}}}, []string{""}},
 	} {

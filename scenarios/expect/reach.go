@@ -19,6 +19,11 @@ type Reach struct {
 	To       []Target
 	Protocol flow.Protocol
 	Outcome  flow.Outcome
+	// Mix is how the connections of every pair end, by weights, instead of Outcome; nil:
+	// all end alike.
+	Mix map[flow.Outcome]float64
+	// Sometimes requires only that some connections of every pair are as claimed.
+	Sometimes bool
 	// Allow says which pairs connect, instead of Outcome, and without Answers,
 	// Sources, Spread and Sticky; nil: all pairs end alike.
 	Allow *Allow
@@ -40,7 +45,7 @@ type Reach struct {
 	Throughput *Bound
 	MTU        int           // bytes of the largest packets that an upload sends; 0: not measured
 	TTL        int           // with which packets arrive; 0: any
-	Count      int           // connections per pair; 0: as many as Answers and Spread need
+	Count      int           // connections per pair, at least; 0: as many as Answers and Spread need
 	Within     time.Duration // deadline of one connection
 	Retry      time.Duration // how long to try again after a wrong result
 }
@@ -65,35 +70,6 @@ type Target struct {
 
 // Dial is one connection of a Reach: the N-th from one of From to one of To.
 type Dial struct{ From, To, N int }
-
-// Dials says which connection each flow of Flows is: for each dialer, for each
-// target whose name resolved, all connections of the pair in a row.
-func (r *Reach) Dials() []Dial {
-	n := r.Connections()
-	var dials []Dial
-	for from := range r.From {
-		for to := range r.To {
-			if r.To[to].NotFound {
-				continue
-			}
-			for i := range n {
-				dials = append(dials, Dial{from, to, i})
-			}
-		}
-	}
-	return dials
-}
-
-// Flows are the connections of Dials, and after them those that they are compared
-// with.
-func (r *Reach) Flows() []flow.Flow {
-	dials := r.Dials()
-	flows := make([]flow.Flow, len(dials))
-	for i, d := range dials {
-		flows[i] = r.flow(d)
-	}
-	return append(flows, r.references()...)
-}
 
 func (r *Reach) flow(d Dial) flow.Flow {
 	f := flow.Flow{From: r.From[d.From].Netns, To: r.To[d.To].at(d.N), Protocol: r.protocol(), Within: r.Within}
@@ -154,7 +130,7 @@ func (r *Reach) wantedOf(from int) string {
 	var parts []string
 	for _, c := range checks {
 		parts = append(parts, c.wanted(r, from)...)
-		if r.outcome() != flow.Connected {
+		if !r.claims(flow.Connected) {
 			break // no answer: the outcome, which comes first, is all there is
 		}
 	}

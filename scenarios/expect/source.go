@@ -18,20 +18,17 @@ var sourceCheck = check{
 		}
 		return nil
 	},
-	judge: byResults(func(p *pair, e evidence) []string {
-		if p.from >= len(p.Sources) {
-			return nil
+	part: func(r flow.Result) any { return r.Source },
+	each: func(p *pair, r flow.Result) (string, bool) {
+		allowed := func(prefix netip.Prefix) bool { return prefix.Contains(r.Source) }
+		switch {
+		case p.from >= len(p.Sources) || slices.ContainsFunc(p.Sources[p.from], allowed):
+			return "", true
+		case !r.Source.IsValid():
+			return "the server does not report the source", false
 		}
-		return e.each(p, func(r flow.Result) string {
-			switch {
-			case !r.Source.IsValid():
-				return "the server does not report the source"
-			case !slices.ContainsFunc(p.Sources[p.from], func(allowed netip.Prefix) bool { return allowed.Contains(r.Source) }):
-				return fmt.Sprintf("%s is not an allowed source", r.Source)
-			}
-			return ""
-		})
-	}),
+		return fmt.Sprintf("%s is not an allowed source", r.Source), false
+	},
 }
 
 // sourcesOf are the sources that the server may see for one of From, or for any.

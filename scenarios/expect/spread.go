@@ -24,7 +24,7 @@ var spreadCheck = check{
 		}
 		return []string{fmt.Sprintf("shares within %g %%", 100*r.Spread.Tolerance)}
 	},
-	judge: byResults(func(p *pair, e evidence) []string {
+	all: func(p *pair, e evidence) []string {
 		if p.Spread == nil {
 			return nil
 		}
@@ -43,14 +43,12 @@ var spreadCheck = check{
 		shares := p.Spread.shares(names)
 		var wrong []string
 		for _, name := range names {
-			// Rules hold chances in 31 bits, so that a third is not quite one.
-			const rounding = 1e-6
 			if got := answered(results, name) / whole; math.Abs(got-shares[name]) > p.Spread.Tolerance*shares[name]+rounding {
 				wrong = append(wrong, fmt.Sprintf("%s has %.1f %% of the answers, not %.1f %%", name, 100*got, 100*shares[name]))
 			}
 		}
 		return wrong
-	}),
+	},
 }
 
 // agents are those of Answers, or else those that have weights.

@@ -17,18 +17,13 @@ var stickyCheck = check{
 		}
 		return []string{"always the same"}
 	},
-	judge: byResults(func(p *pair, e evidence) []string {
-		if !p.Sticky || p.want != flow.Connected {
+	all: func(p *pair, e evidence) []string {
+		if !p.Sticky || p.outcomes[flow.Connected] == 0 {
 			return nil
 		}
 		if len(p.Answers) == 0 {
-			if mute := e.each(p, func(r flow.Result) string {
-				if r.Answer == "" {
-					return unnamed
-				}
-				return ""
-			}); mute != nil {
-				return mute
+			if slices.ContainsFunc(e.connected(p), func(w weighted) bool { return w.Answer == "" }) {
+				return []string{unnamed}
 			}
 		}
 		var wrong []string
@@ -46,5 +41,5 @@ var stickyCheck = check{
 			}
 		}
 		return wrong
-	}),
+	},
 }

@@ -17,18 +17,14 @@ var ttlCheck = check{
 		}
 		return []string{fmt.Sprintf("arriving with TTL %d", r.TTL)}
 	},
-	judge: byResults(func(p *pair, e evidence) []string {
-		if p.TTL == 0 {
-			return nil
+	part: func(r flow.Result) any { return r.TTL },
+	each: func(p *pair, r flow.Result) (string, bool) {
+		switch {
+		case p.TTL == 0 || r.TTL == p.TTL:
+			return "", true
+		case r.TTL == 0:
+			return "the server does not report the TTL of packets", false
 		}
-		return e.each(p, func(r flow.Result) string {
-			switch r.TTL {
-			case p.TTL:
-				return ""
-			case 0:
-				return "the server does not report the TTL of packets"
-			}
-			return fmt.Sprintf("packets arrive with TTL %d, not %d", r.TTL, p.TTL)
-		})
-	}),
+		return fmt.Sprintf("packets arrive with TTL %d, not %d", r.TTL, p.TTL), false
+	},
 }

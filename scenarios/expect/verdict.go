@@ -1,15 +1,12 @@
 package expect
 
-import (
-	"slices"
-
-	"github.com/netlab/netlab/reports"
-)
+import "github.com/netlab/netlab/reports"
 
 // Verdict is the judgement of one expectation.
 type Verdict struct {
-	OK    bool
-	Pairs []Pair // of dialer and target, in the order of Flows
+	OK        bool
+	Disagrees bool   // packets and paper differ somewhere
+	Pairs     []Pair // of dialer and target, in the order of Flows
 }
 
 // Pair is the judgement of what packets showed of one dialer and one target, as the
@@ -19,21 +16,7 @@ type Pair struct {
 	// References are the indexes in Flows of what the pair is compared with.
 	References []int
 	Flows      []int // the pair's indexes in Flows; none when the name did not resolve
-}
-
-// Again lists the indexes in Flows that are to be dialed again: all connections of
-// the pairs that are not as claimed. Replace the observations at these indexes, and
-// judge again; pairs that were as claimed keep their observations.
-func (v Verdict) Again() []int {
-	var again []int
-	for _, p := range v.Pairs {
-		if !p.OK {
-			again = append(again, p.Flows...)
-			again = append(again, p.References...)
-		}
-	}
-	slices.Sort(again)
-	return slices.Compact(again)
+	Noisy      bool  // only measurements are wrong that another load of the machine may change
 }
 
 // Rows is the verdict as the reports show it.

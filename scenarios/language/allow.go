@@ -8,97 +8,82 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/blocks"
 )
 
 // allow reads a truth table: allow lists the pairs that connect, [from, to], where
 // each of the two may be a list; denied says how all others end. A pod always
 // reaches itself, listed or not.
-func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces []string, sc scope) *expect.Allow {
+func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces []string, sc blocks.Scope) *expect.Allow {
 	a, denied := c.allow, c.denied
-	if a == nil || l.isNull(a, sc) {
+	if a == nil || l.IsNull(a, sc) {
 		if denied != nil {
-			l.errorf(denied.NameRange, "Denied without allow", "denied is about the pairs that allow does not list. Add allow = [[pod.a, pod.b]], or write outcome.")
+			l.Errorf(denied.NameRange, "Denied without allow", "denied is about the pairs that allow does not list. Add allow = [[pod.a, pod.b]], or write outcome.")
 		}
 		return nil
 	}
-	for _, b := range []*hcl.Attribute{c.outcome, c.answer, c.source, c.sticky, c.ttl, c.mtu} {
-		if b != nil && !l.isNull(b, sc) {
-			l.errorf(b.NameRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", b.Name)
+	for _, b := range []*hcl.Attribute{c.outcome, c.sometimes, c.answer, c.source, c.sticky, c.ttl, c.mtu} {
+		if b != nil && !l.IsNull(b, sc) {
+			l.Errorf(b.NameRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", b.Name)
 		}
 	}
 	for _, name := range []string{"spread", "latency", "throughput"} {
-		for _, b := range c.named(name) {
-			l.errorf(b.kindRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", name)
+		for _, b := range c.Named(name) {
+			l.Errorf(b.KindRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", name)
 		}
 	}
 	def := flow.Timeout
 	if l.lab().PolicyOptions.Deny == "reject" {
 		def = flow.Refused
 	}
-	out := &expect.Allow{Denied: flow.Outcome(l.word(denied, "denied setting", sc, string(def), []string{string(flow.Timeout), string(flow.Refused)}, nil))}
+	out := &expect.Allow{Denied: flow.Outcome(l.Word(denied, "denied setting", sc, string(def), []string{string(flow.Timeout), string(flow.Refused)}, nil))}
 	for i := range e.From {
 		out.Pairs = append(out.Pairs, make([]bool, len(e.To)))
 		for k := range e.To {
 			out.Pairs[i][k] = e.Itself(i, k)
 		}
 	}
-	v, ok := l.value(a, sc)
+	v, ok := l.Value(a, sc)
 	if !ok {
 		return nil
 	}
-	if !isList(v) {
-		l.wrongType(a, "a list of pairs", "[[pod.a, pod.b]]", v)
+	if !blocks.IsList(v) {
+		l.WrongType(a, "a list of pairs", "[[pod.a, pod.b]]", v)
 		return nil
 	}
 	r := l.targetReader(e, c, a, namespaces, sc)
-	for i, pair := range elements(v) {
-		if !isList(pair) || pair.LengthInt() != 2 {
-			l.errorf(item(a, i, v.LengthInt()), "Not a pair", "Each element of allow is a pair [from, to], not %s. Write allow = [[pod.a, pod.b], [pod.c, [pod.a, pod.b]]].", describe(pair))
+	for i, pair := range blocks.Elements(v) {
+		if !blocks.IsList(pair) || pair.LengthInt() != 2 {
+			l.Errorf(blocks.Item(a, i, v.LengthInt()), "Not a pair", "Each element of allow is a pair [from, to], not %s. Write allow = [[pod.a, pod.b], [pod.c, [pod.a, pod.b]]].", blocks.Describe(pair))
 			return nil
 		}
-		r.at = item(a, i, v.LengthInt())
-		both := elements(pair)
+		r.at = blocks.Item(a, i, v.LengthInt())
+		both := blocks.Elements(pair)
 		l.allowPair(out, e, from, r, both[0], both[1])
 	}
 	return out
 }
 
-// item is the place of an element of a list that is written out.
-func item(a *hcl.Attribute, i, of int) hcl.Range {
-	if items, diags := hcl.ExprList(a.Expr); !diags.HasErrors() && len(items) == of {
-		return items[i].Range()
-	}
-	return a.Expr.Range()
-}
-
 // allowPair marks the pairs of one element of allow.
 func (l *loader) allowPair(out *expect.Allow, e *expect.Reach, from []dialer, r *targetReader, who, whom cty.Value) {
-	for _, f := range objectsIn(who) {
-		place, known := l.places.place(f)
+	for _, f := range blocks.ObjectsIn(who) {
+		place, known := l.place(f)
 		i := slices.IndexFunc(from, func(d dialer) bool { return known && d.place.Netns == place.Netns && d.place.Name == place.Name })
 		if i < 0 {
-			l.errorf(r.at, "Pair outside the table", "%s is not one of from. Add it there, or remove the pair.", nameOr(f))
+			l.Errorf(r.at, "Pair outside the table", "%s is not one of from. Add it there, or remove the pair.", blocks.NameOr(f))
 			return
 		}
-		for _, t := range objectsIn(whom) {
+		for _, t := range blocks.ObjectsIn(whom) {
 			target, _, ok := r.read(t)
 			if !ok {
 				return
 			}
 			k := slices.IndexFunc(e.To, func(x expect.Target) bool { return x.Addr == target.Addr })
 			if k < 0 {
-				l.errorf(r.at, "Pair outside the table", "%s is not one of to. Add it there, or remove the pair.", nameOr(t))
+				l.Errorf(r.at, "Pair outside the table", "%s is not one of to. Add it there, or remove the pair.", blocks.NameOr(t))
 				return
 			}
 			out.Pairs[i][k] = true
 		}
 	}
-}
-
-// nameOr is an object's kind and name, else what quoteOr says.
-func nameOr(v cty.Value) string {
-	if isKind(v, objectKinds...) {
-		return textOf(v, "kind") + " " + textOf(v, "name")
-	}
-	return quoteOr(v)
 }

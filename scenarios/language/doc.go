@@ -2,13 +2,15 @@
 // topology.Spec and the expectations about it, and reports what is wrong with them.
 // The scenarios that ship are in the parent folder.
 //
-// Load does everything: it reads the files (files.go), evaluates their blocks in
-// stages (load.go), so that a block can refer to what was decided before it, and
-// collects all mistakes of one run (diagnostics.go). schema.go lists what each
-// block may hold; what is planned but not supported yet is listed there
-// too. Expressions are evaluated in one place (evaluate.go, references.go). What users
-// call nodes, pods and services on the command line is resolved by called.go and lookup.go.
+// Load does everything: it evaluates the blocks of the files in stages (load.go), so
+// that a block can refer to what was decided before it, and collects all mistakes of one
+// run. The files named …table.go list what each block may hold, including what is
+// planned but not supported yet. What objects look like in expressions is in objects.go.
 //
-// The package does not know the kernel, does not read a clock, randomness or the
-// environment, and limits what a scenario can cost (limits.go).
+// What does not depend on what a lab is made of is in folders of its own: source (files and
+// diagnostics), blocks (reading blocks and evaluating expressions), functions (those that
+// expressions call, and what they may cost) and names (what a name means in a lab).
+//
+// The package does not know the kernel, and does not read a clock, randomness or the
+// environment.
 package language

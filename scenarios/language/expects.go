@@ -11,6 +11,10 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/functions"
+	"github.com/netlab/netlab/scenarios/language/names"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -21,10 +25,10 @@ const (
 )
 
 func (l *loader) evalExpects() {
-	l.places = newPlaces(l.lab())
-	for _, b := range l.blocksOf("expect") {
-		l.declareDynamic(b)
-		c := read[expectBody](l, b, b.scope)
+	l.places = names.New(l.lab())
+	for _, b := range l.BlocksOf("expect") {
+		l.DeclareDynamic(b)
+		c := blocks.Read[expectBody](l.Reader, b, b.Scope)
 		if e := l.evalExpect(b, c); e != nil {
 			l.expects = append(l.expects, e)
 		}
@@ -32,97 +36,77 @@ func (l *loader) evalExpects() {
 }
 
 // evalExpect resolves one expect block, or returns nil if anything in it is wrong.
-func (l *loader) evalExpect(b *block, c *expectBody) *expect.Reach {
+func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 	e := &expect.Reach{
-		Name: b.label, Origin: b.origin(),
-		Outcome: flow.Outcome(l.word(c.outcome, "outcome", b.scope, string(flow.Connected), outcomes, nil)),
-		Within:  l.duration(c.within, defaultWithin, false, b.scope),
-		Retry:   l.duration(c.retry, defaultRetry, true, b.scope),
+		Name: b.Label, Origin: b.Origin(),
+		Within: l.Duration(c.within, defaultWithin, false, b.Scope),
+		Retry:  l.Duration(c.retry, defaultRetry, true, b.Scope),
 	}
-	if b.label == "" {
-		l.errorf(b.labelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
+	l.outcome(e, c, b.Scope)
+	if b.Label == "" {
+		l.Errorf(b.LabelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
 	}
-	if n := l.number(c.count, b.scope); n.Set {
+	if n := l.Number(c.count, b.Scope); n.Set {
 		if e.Count = n.Value; n.Value < 1 || n.Value > maxCount {
-			l.errorf(rangeOf(n.Origin), "Count out of range", "The count %d is out of range. Use a number from 1 to %d.", n.Value, maxCount)
+			l.Errorf(source.RangeOf(n.Origin), "Count out of range", "The count %d is out of range. Use a number from 1 to %d.", n.Value, maxCount)
 		}
 	}
-	for _, a := range c.schema().attrs {
-		if a.required && *a.at == nil {
-			l.errorf(b.labelRange, "Missing attribute", "The expectation %q has no %s. Add %s = …", b.label, a.name, a.name)
+	for _, a := range c.Schema().Attrs {
+		if a.Required && *a.At == nil {
+			l.Errorf(b.LabelRange, "Missing attribute", "The expectation %q has no %s. Add %s = …", b.Label, a.Name, a.Name)
 		}
 	}
-	from, fromOK := l.dialers(c.from, b.scope)
-	toOK := l.targets(e, c, namespacesOf(from), b.scope)
+	from, fromOK := l.dialers(c.from, b.Scope)
+	toOK := l.targets(e, c, namespacesOf(from), b.Scope)
 	table := c.allow != nil
 	for _, a := range []*hcl.Attribute{c.answer, c.source, c.sticky, c.ttl} {
-		if a != nil && !table && e.Outcome != flow.Connected && !l.isNull(a, b.scope) {
-			l.errorf(a.NameRange, "No answer expected", "With outcome %q there is no answer, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, a.Name, a.Name)
+		if a != nil && !table && e.Outcome != flow.Connected && !l.IsNull(a, b.Scope) {
+			l.Errorf(a.NameRange, "No answer expected", "With outcome %q there is no answer, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, a.Name, a.Name)
 		}
 	}
-	e.Answers = l.answers(c.answer, b.scope)
+	e.Answers = l.answers(c.answer, b.Scope)
 	if !fromOK || !toOK {
 		return nil
 	}
 	for _, f := range from {
 		e.From = append(e.From, f.place)
 	}
-	if len(e.From)*len(e.To) > maxPairs {
-		l.errorf(b.labelRange, "Too many pairs", "This expectation has %d pairs. The limit is %d.", len(e.From)*len(e.To), maxPairs)
+	if len(e.From)*len(e.To) > functions.MaxPairs {
+		l.Errorf(b.LabelRange, "Too many pairs", "This expectation has %d pairs. The limit is %d.", len(e.From)*len(e.To), functions.MaxPairs)
 		return nil
 	}
-	e.Allow = l.allow(e, c, from, namespacesOf(from), b.scope)
-	e.Sticky = l.boolean(c.sticky, b.scope).Value
-	if sb := c.named("spread"); e.Sticky && len(sb) > 0 {
-		l.errorf(sb[0].kindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")
+	e.Allow = l.allow(e, c, from, namespacesOf(from), b.Scope)
+	e.Sticky = l.Boolean(c.sticky, b.Scope).Value
+	if sb := c.Named("spread"); e.Sticky && len(sb) > 0 {
+		l.Errorf(sb[0].KindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")
 	}
-	e.Sources = l.sourcePrefixes(c.source, from, b.scope)
-	if sb := l.option(c, "spread"); sb != nil {
-		e.Spread = l.spread(sb, e, b.scope)
+	if e.Sticky && (e.Mix != nil || e.Sometimes) {
+		l.Errorf(c.sticky.NameRange, "Sticky, but not always", "A client that always gets the same answer always gets one. Remove sticky, or claim one outcome for all connections.")
+	}
+	if sb := c.Named("spread"); e.Mix != nil && len(sb) > 0 {
+		l.Errorf(sb[0].KindRange, "Two sets of weights", "The weights of outcome and of a spread cannot be claimed together. Remove one, or write another expectation.")
+	}
+	e.Sources = l.sourcePrefixes(c.source, from, b.Scope)
+	if sb := l.Option(c, "spread"); sb != nil {
+		e.Spread = l.spread(sb, e, b.Scope)
 	}
 
-	e.TTL = l.ttl(e, c.ttl, b.scope)
-	l.measures(e, c, b.scope)
+	e.TTL = l.ttl(e, c.ttl, b.Scope)
+	l.measures(e, c, b.Scope)
 	return e
 }
 
 // ttl reads the TTL that packets must arrive with; 0: not set.
-func (l *loader) ttl(e *expect.Reach, a *hcl.Attribute, sc scope) int {
+func (l *loader) ttl(e *expect.Reach, a *hcl.Attribute, sc blocks.Scope) int {
 	const largest = 255 // RFC 791, RFC 8200
-	n := l.number(a, sc)
+	n := l.Number(a, sc)
 	if n.Set && (n.Value < 1 || n.Value > largest) {
-		l.errorf(rangeOf(n.Origin), "TTL out of range", "The TTL %d is out of range. Use a number from 1 to %d.", n.Value, largest)
+		l.Errorf(source.RangeOf(n.Origin), "TTL out of range", "The TTL %d is out of range. Use a number from 1 to %d.", n.Value, largest)
 	}
 	if n.Set && e.Protocol == flow.SCTP {
-		l.errorf(a.NameRange, "TTL over SCTP", "Servers cannot read the TTL of SCTP packets. Remove ttl, or claim it over tcp or udp.")
+		l.Errorf(a.NameRange, "TTL over SCTP", "Servers cannot read the TTL of SCTP packets. Remove ttl, or claim it over tcp or udp.")
 	}
 	return n.Value
-}
-
-// isNull reports an attribute that is null, which counts as not written. That of an
-// expectation may be unknown without each.from; then it is not null.
-func (l *loader) isNull(a *hcl.Attribute, sc scope) bool {
-	if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "each" }) {
-		return false
-	}
-	v, ok := l.eval(a.Expr, sc)
-	return ok && v.IsNull()
-}
-
-var outcomes = []string{string(flow.Connected), string(flow.Refused), string(flow.Timeout), string(flow.Unreachable), string(flow.Reset), string(flow.DNS)}
-
-// word reads one of several words.
-func (l *loader) word(a *hcl.Attribute, what string, sc scope, def string, known, planned []string) string {
-	t := l.text(a, sc)
-	switch {
-	case !t.Set || slices.Contains(known, t.Value):
-		return t.Or(def)
-	case slices.Contains(planned, t.Value):
-		l.notYet(a.Expr.Range(), what, t.Value)
-	default:
-		l.errorf(a.Expr.Range(), "Unknown "+what, "%s is not a valid %s.%s Use %s.", quoteOr(cty.StringVal(t.Value)), what, hint(t.Value, known), words(known))
-	}
-	return def
 }
 
 // dialer is a node, client or pod that dials, with its object, which is each.from.
@@ -131,64 +115,51 @@ type dialer struct {
 	object cty.Value
 }
 
-func (l *loader) dialers(a *hcl.Attribute, sc scope) ([]dialer, bool) {
-	v, ok := l.value(a, sc)
+func (l *loader) dialers(a *hcl.Attribute, sc blocks.Scope) ([]dialer, bool) {
+	v, ok := l.Value(a, sc)
 	if !ok {
 		return nil, false
 	}
 	var out []dialer
-	for _, o := range objectsIn(v) {
-		place, ok := l.places.place(o)
+	for _, o := range blocks.ObjectsIn(v) {
+		place, ok := l.place(o)
 		switch {
 		case ok:
 			out = append(out, dialer{place, o})
-		case isKind(o, "node", "client", "pod"):
-			l.silent = true // not resolved, and reported
+		case blocks.IsKind(o, "node", "client", "pod"):
+			l.Silent = true // not resolved, and reported
 			return nil, false
 		default:
-			l.errorf(a.Expr.Range(), "Cannot dial from there", "from must be a pod, node, client or a list of them, not %s.%s", quoteOr(o), l.places.suggest(o))
+			l.Errorf(a.Expr.Range(), "Cannot dial from there", "from must be a pod, node, client or a list of them, not %s.%s", blocks.QuoteOr(o), l.suggest(o))
 			return nil, false
 		}
 	}
 	if len(out) == 0 {
-		l.errorf(a.Expr.Range(), "Nothing to dial from", "from is an empty list, so nothing would be tried. Name a pod, node or client.")
+		l.Errorf(a.Expr.Range(), "Nothing to dial from", "from is an empty list, so nothing would be tried. Name a pod, node or client.")
 		return nil, false
 	}
 	return out, true
 }
 
-// objectsIn flattens lists and the instances of pods into single values.
-func objectsIn(v cty.Value) []cty.Value {
-	if v.IsNull() || !isList(v) && !v.Type().IsObjectType() && !v.Type().IsMapType() || isKind(v, objectKinds...) {
-		return []cty.Value{v}
-	}
-	var out []cty.Value
-	for it := v.ElementIterator(); it.Next(); {
-		_, e := it.Element()
-		out = append(out, objectsIn(e)...)
-	}
-	return out
-}
-
 // answers reads the agents that may answer.
-func (l *loader) answers(a *hcl.Attribute, sc scope) []string {
-	v, ok := l.value(a, sc)
+func (l *loader) answers(a *hcl.Attribute, sc blocks.Scope) []string {
+	v, ok := l.Value(a, sc)
 	if !ok {
 		return nil
 	}
 	var out []string
-	for _, o := range objectsIn(v) {
-		name, _ := asText(o)
-		if isKind(o, "pod", "client") {
-			if place, ok := l.places.place(o); ok {
+	for _, o := range blocks.ObjectsIn(v) {
+		name, _ := blocks.AsText(o)
+		if blocks.IsKind(o, "pod", "client") {
+			if place, ok := l.place(o); ok {
 				name = place.Name
 			}
 		}
-		if !slices.Contains(l.places.agents, name) {
-			if isKind(o, "pod", "client") {
-				l.errorf(a.Expr.Range(), "Nothing listens there", "%s %q has no port, so it cannot answer. Give it a port block.", describe(o)[2:], textOf(o, "name"))
+		if !slices.Contains(l.places.Agents, name) {
+			if blocks.IsKind(o, "pod", "client") {
+				l.Errorf(a.Expr.Range(), "Nothing listens there", "%s %q has no port, so it cannot answer. Give it a port block.", blocks.Describe(o)[2:], blocks.TextOf(o, "name"))
 			} else {
-				l.errorf(a.Expr.Range(), "Cannot answer", "answer must be a pod, a client or a list of them, not %s.%s", quoteOr(o), hint(name, l.places.agents))
+				l.Errorf(a.Expr.Range(), "Cannot answer", "answer must be a pod, a client or a list of them, not %s.%s", blocks.QuoteOr(o), topology.DidYouMean(name, l.places.Agents))
 			}
 			continue
 		}
@@ -196,8 +167,8 @@ func (l *loader) answers(a *hcl.Attribute, sc scope) []string {
 			out = append(out, name)
 		}
 	}
-	if len(objectsIn(v)) == 0 {
-		l.errorf(a.Expr.Range(), "Empty answer", "answer is an empty list. Name a pod, or set an outcome.")
+	if len(blocks.ObjectsIn(v)) == 0 {
+		l.Errorf(a.Expr.Range(), "Empty answer", "answer is an empty list. Name a pod, or set an outcome.")
 	}
 	slices.Sort(out)
 	return out
@@ -205,27 +176,27 @@ func (l *loader) answers(a *hcl.Attribute, sc scope) []string {
 
 // sourcePrefixes reads what the server must see, once per dialer: the expression may refer
 // to each.from.
-func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc scope) [][]netip.Prefix {
+func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope) [][]netip.Prefix {
 	if a == nil {
 		return nil
 	}
 	var out [][]netip.Prefix
 	for _, f := range from {
-		v, ok := l.value(a, join(sc, scope{"each": cty.ObjectVal(map[string]cty.Value{"from": f.object})}))
+		v, ok := l.Value(a, join(sc, blocks.Scope{"each": cty.ObjectVal(map[string]cty.Value{"from": f.object})}))
 		if !ok {
 			return nil
 		}
 		var prefixes []netip.Prefix
-		for _, o := range objectsIn(v) {
-			list, ok := l.places.prefixes(o)
+		for _, o := range blocks.ObjectsIn(v) {
+			list, ok := l.sourcesOf(o)
 			if !ok {
-				l.errorf(a.Expr.Range(), "Invalid source", "source must be an address, a CIDR, a node, pod or client, or a list of them, not %s. Write source = each.from.ip.", quoteOr(o))
+				l.Errorf(a.Expr.Range(), "Invalid source", "source must be an address, a CIDR, a node, pod or client, or a list of them, not %s. Write source = each.from.ip.", blocks.QuoteOr(o))
 				return nil
 			}
 			prefixes = append(prefixes, list...)
 		}
 		if len(prefixes) == 0 {
-			l.errorf(a.Expr.Range(), "Invalid source", "source is an empty list. Name an address, or remove it.")
+			l.Errorf(a.Expr.Range(), "Invalid source", "source is an empty list. Name an address, or remove it.")
 			return nil
 		}
 		out = append(out, prefixes)
@@ -234,50 +205,39 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc scope) [][]n
 }
 
 // spread reads how answers are balanced.
-func (l *loader) spread(b *block, e *expect.Reach, sc scope) *expect.Spread {
-	c := read[spreadBody](l, b, sc)
+func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expect.Spread {
+	c := blocks.Read[spreadBody](l.Reader, b, sc)
 	out := &expect.Spread{}
 	tolerance := c.tolerance
-	v, ok := l.value(tolerance, sc)
+	v, ok := l.Value(tolerance, sc)
 	if tolerance == nil {
-		l.errorf(b.kindRange, "Spread without tolerance", "A spread needs the deviation that is allowed. Add tolerance = 0.3.")
+		l.Errorf(b.KindRange, "Spread without tolerance", "A spread needs the deviation that is allowed. Add tolerance = 0.3.")
 		return nil
 	}
 	if ok {
 		if v.Type() != cty.Number {
-			l.wrongType(tolerance, "a number", "0.3", v)
+			l.WrongType(tolerance, "a number", "0.3", v)
 			return nil
 		}
 		if out.Tolerance, _ = v.AsBigFloat().Float64(); out.Tolerance <= 0 || out.Tolerance > 1 {
-			l.errorf(tolerance.Expr.Range(), "Tolerance out of range", "tolerance is a fraction of each share. Use a number above 0, up to 1.")
+			l.Errorf(tolerance.Expr.Range(), "Tolerance out of range", "tolerance is a fraction of each share. Use a number above 0, up to 1.")
 		}
 	}
 	if len(e.Answers) == 0 {
-		l.errorf(b.kindRange, "Spread without answers", "A spread needs the agents that answer. Add answer = pod.NAME.")
+		l.Errorf(b.KindRange, "Spread without answers", "A spread needs the agents that answer. Add answer = pod.NAME.")
 	}
 	w := c.weights
-	if v, ok := l.value(w, sc); ok {
-		if !v.Type().IsObjectType() && !v.Type().IsMapType() {
-			l.wrongType(w, "a map of numbers", `{ web-0 = 2, web-1 = 1 }`, v)
+	if v, ok := l.Value(w, sc); ok {
+		if out.Weights = l.weights(w, v, "one of answer", e.Answers, "a map of numbers", `{ web-0 = 2, web-1 = 1 }`); out.Weights == nil {
 			return nil
-		}
-		out.Weights = map[string]float64{}
-		for it := v.ElementIterator(); it.Next(); {
-			k, n := it.Element()
-			name := k.AsString()
-			if n.IsNull() || n.Type() != cty.Number || n.AsBigFloat().Sign() <= 0 || !slices.Contains(e.Answers, name) {
-				l.errorf(w.Expr.Range(), "Invalid weight", "The weight of %q must be a positive number for one of answer.%s", name, hint(name, e.Answers))
-				continue
-			}
-			out.Weights[name], _ = n.AsBigFloat().Float64()
 		}
 	}
 	return out
 }
 
 // http reads what an HTTP request must return; nil where the expectation makes none.
-func (l *loader) http(c *expectBody, protocol topology.Protocol, sc scope) *expect.HTTP {
-	b := l.option(c, "http")
+func (l *loader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope) *expect.HTTP {
+	b := l.Option(c, "http")
 	if b == nil && protocol != "http" {
 		return nil
 	}
@@ -286,19 +246,19 @@ func (l *loader) http(c *expectBody, protocol topology.Protocol, sc scope) *expe
 		return out
 	}
 	if protocol != "" && protocol != "http" {
-		l.errorf(b.kindRange, "Protocols differ", "The http block needs protocol \"http\", but it is %q. Remove protocol or the block.", protocol)
+		l.Errorf(b.KindRange, "Protocols differ", "The http block needs protocol \"http\", but it is %q. Remove protocol or the block.", protocol)
 	}
-	bc := read[httpBody](l, b, sc)
-	if p := l.text(bc.path, sc); p.Set {
+	bc := blocks.Read[httpBody](l.Reader, b, sc)
+	if p := l.Text(bc.path, sc); p.Set {
 		if out.Path = p.Value; !strings.HasPrefix(p.Value, "/") || strings.ContainsFunc(p.Value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			l.errorf(rangeOf(p.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")
+			l.Errorf(source.RangeOf(p.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")
 		}
 	}
-	if n := l.number(bc.status, sc); n.Set {
+	if n := l.Number(bc.status, sc); n.Set {
 		if out.Status = n.Value; n.Value < 200 || n.Value > 599 {
-			l.errorf(rangeOf(n.Origin), "Status out of range", "The status %d does not end a request. Use a number from 200 to 599.", n.Value)
+			l.Errorf(source.RangeOf(n.Origin), "Status out of range", "The status %d does not end a request. Use a number from 200 to 599.", n.Value)
 		}
 	}
-	out.Header = l.labels(bc.header, sc)
+	out.Header = l.Labels(bc.header, sc)
 	return out
 }

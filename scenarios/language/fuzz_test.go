@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // FuzzLoad loads arbitrary text, as native syntax or as JSON: no panic, no hang, and
@@ -31,7 +32,7 @@ func FuzzLoad(f *testing.F) {
 			f.Fatal(err)
 		}
 		for _, file := range archive.Files {
-			if isScenario(file.Name) {
+			if source.IsScenario(file.Name) {
 				f.Add(string(file.Data), strings.HasSuffix(file.Name, ".json"))
 			}
 		}
@@ -41,8 +42,8 @@ func FuzzLoad(f *testing.F) {
 		if asJSON {
 			name += ".json"
 		}
-		c := newCollector("", map[string][]byte{name: []byte(src)})
-		s, diags := load(&input{name: "lab", dir: t.TempDir(), files: []string{name}, sources: c.sources}, c, Options{Catalogue: datapath.Catalogue()})
+		c := source.NewCollector("", map[string][]byte{name: []byte(src)})
+		s, diags := load(&source.Input{Name: "lab", Dir: t.TempDir(), Files: []string{name}, Sources: c.Sources}, c, Options{Catalogue: datapath.Catalogue()})
 		if err := diags.WriteText(&strings.Builder{}, true); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,8 @@ package language
 import (
 	"strings"
 	"testing"
+
+	"github.com/netlab/netlab/scenarios/language/names"
 )
 
 func TestHostsNameWhatExpectationsDial(t *testing.T) {
@@ -38,7 +40,7 @@ expect "nothing special" {
 }
 `, Options{})
 	addrs := map[string][]string{}
-	for line := range strings.Lines(string(Hosts(s.Lab))) {
+	for line := range strings.Lines(string(names.Hosts(s.Lab))) {
 		words := strings.Fields(line)
 		for _, name := range words[1:] {
 			addrs[name] = append(addrs[name], words[0])

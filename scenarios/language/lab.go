@@ -6,85 +6,63 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
-// single returns the block of a kind that may occur once.
-func (l *loader) single(kind string) *block {
-	blocks := l.blocksOf(kind)
-	if len(blocks) == 0 {
-		return nil
-	}
-	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
-	}
-	return blocks[0]
-}
-
-// option returns the block of a kind that may occur once inside another block.
-func (l *loader) option(c shape, kind string) *block {
-	blocks := c.body().named(kind)
-	if len(blocks) == 0 {
-		return nil
-	}
-	for _, b := range blocks[1:] {
-		l.errorf(b.kindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, seenFrom(blocks[0].kindRange, b.kindRange))
-	}
-	return blocks[0]
-}
-
 func (l *loader) evalNetlab(opts Options) {
-	b := l.single("netlab")
+	b := l.Single("netlab")
 	if b == nil {
 		return
 	}
-	c := read[netlabBody](l, b, nil)
-	if n := l.text(c.name, nil); n.Set {
+	c := blocks.Read[netlabBody](l.Reader, b, nil)
+	if n := l.Text(c.name, nil); n.Set {
 		if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(n.Value) {
-			l.errorf(rangeOf(n.Origin), "Invalid name", "The name of a lab is up to 63 of a-z, 0-9 and \"-\", and begins and ends with a letter or digit. Choose another one.")
+			l.Errorf(source.RangeOf(n.Origin), "Invalid name", "The name of a lab is up to 63 of a-z, 0-9 and \"-\", and begins and ends with a letter or digit. Choose another one.")
 		} else {
 			l.spec.Name = n.Value
 		}
 	}
-	l.spec.Description = l.text(c.description, nil)
-	if v := l.text(c.requiredVersion, nil); v.Set {
+	l.spec.Description = l.Text(c.description, nil)
+	if v := l.Text(c.requiredVersion, nil); v.Set {
 		l.checkVersion(v, opts.Version)
 	}
 }
 
 func (l *loader) evalNetwork() {
-	b := l.single("network")
+	b := l.Single("network")
 	if b == nil {
 		return
 	}
 	c := &networkBody{catalogue: l.catalogue}
-	l.readInto(c, b, b.scope)
+	l.ReadInto(c, b, b.Scope)
 	n := &l.spec.Network
-	n.Origin = b.origin()
-	n.Mode = l.text(c.mode, b.scope)
-	n.PodCIDRs = l.prefixes(c.podCIDR, b.scope)
-	n.ServiceCIDRs = l.prefixes(c.serviceCIDR, b.scope)
-	n.NodeCIDRs = l.prefixes(c.nodeCIDR, b.scope)
-	n.LoadBalancerCIDRs = l.prefixes(c.loadBalancerCIDR, b.scope)
-	n.MasqueradeNodeTraffic = l.boolean(c.masqueradeNodeTraffic, b.scope)
-	n.MTU = l.number(c.mtu, b.scope)
-	l.nodePrefix(c.nodePrefix, b.scope)
+	n.Origin = b.Origin()
+	n.Mode = l.Text(c.mode, b.Scope)
+	n.PodCIDRs = l.Prefixes(c.podCIDR, b.Scope)
+	n.ServiceCIDRs = l.Prefixes(c.serviceCIDR, b.Scope)
+	n.NodeCIDRs = l.Prefixes(c.nodeCIDR, b.Scope)
+	n.LoadBalancerCIDRs = l.Prefixes(c.loadBalancerCIDR, b.Scope)
+	n.MasqueradeNodeTraffic = l.Boolean(c.masqueradeNodeTraffic, b.Scope)
+	n.MTU = l.Number(c.mtu, b.Scope)
+	l.nodePrefix(c.nodePrefix, b.Scope)
 	mode := n.Mode.Or(l.catalogue.Networks[0].Name)
 	_, varied := l.varied.of("network")
 	for _, m := range l.catalogue.Networks {
-		o := l.option(c, m.Name)
+		o := l.Option(c, m.Name)
 		if o == nil {
 			continue
 		}
 		if m.Name != mode && !varied {
-			l.errorf(o.kindRange, "Options of another mode", "The mode is %q, so the %s block has no effect. Remove it, or set mode = %q.", mode, m.Name, m.Name)
+			l.Errorf(o.KindRange, "Options of another mode", "The mode is %q, so the %s block has no effect. Remove it, or set mode = %q.", mode, m.Name, m.Name)
 		}
 		oc := &networkModeBody{mode: m}
-		l.readInto(oc, o, b.scope)
+		l.ReadInto(oc, o, b.Scope)
 		if m.Tunnel == topology.VXLANTunnel {
 			n.VXLAN = topology.VXLANSpec{
-				VNI: l.number(oc.vni, b.scope), Port: l.number(oc.port, b.scope),
-				DirectRouting: l.boolean(oc.directRouting, b.scope), Origin: o.origin(),
+				VNI: l.Number(oc.vni, b.Scope), Port: l.Number(oc.port, b.Scope),
+				DirectRouting: l.Boolean(oc.directRouting, b.Scope), Origin: o.Origin(),
 			}
 		}
 	}
@@ -92,51 +70,51 @@ func (l *loader) evalNetwork() {
 }
 
 // nodePrefix reads one prefix length, or a list of one per family.
-func (l *loader) nodePrefix(a *hcl.Attribute, sc scope) {
-	v, ok := l.value(a, sc)
+func (l *loader) nodePrefix(a *hcl.Attribute, sc blocks.Scope) {
+	v, ok := l.Value(a, sc)
 	if !ok {
 		return
 	}
 	n := &l.spec.Network
-	if !isList(v) {
-		n.NodePrefix = l.number(a, sc)
+	if !blocks.IsList(v) {
+		n.NodePrefix = l.Number(a, sc)
 		if ps := n.PodCIDRs.Value; len(ps) == 1 && ps[0].Addr().Is6() {
 			n.NodePrefix6, n.NodePrefix = n.NodePrefix, topology.Opt[int]{}
 		}
 		return
 	}
-	for i, s := range l.strings(a, sc) {
+	for i, s := range l.Strings(a, sc) {
 		bits, err := strconv.Atoi(s)
 		switch {
 		case err != nil || i > 1:
-			l.errorf(a.Expr.Range(), "Wrong type", "node_prefix must be a number or a list of two. Write node_prefix = [24, 64].")
+			l.Errorf(a.Expr.Range(), "Wrong type", "node_prefix must be a number or a list of two. Write node_prefix = [24, 64].")
 			return
 		case i == 0:
-			n.NodePrefix = written(bits, a)
+			n.NodePrefix = blocks.Written(bits, a)
 		default:
-			n.NodePrefix6 = written(bits, a)
+			n.NodePrefix6 = blocks.Written(bits, a)
 		}
 	}
 }
 
 func (l *loader) evalProxy() {
-	b := l.single("proxy")
+	b := l.Single("proxy")
 	if b == nil {
 		return
 	}
 	c := &proxyBody{catalogue: l.catalogue}
-	l.readInto(c, b, b.scope)
+	l.ReadInto(c, b, b.Scope)
 	p := &l.spec.Proxy
-	p.Origin = b.origin()
-	p.Mode = l.text(c.mode, b.scope)
-	p.MasqueradeAll = l.boolean(c.masqueradeAll, b.scope)
-	p.DetectLocal = l.text(c.detectLocal, b.scope)
-	p.NodePortAddresses = l.prefixes(c.nodePortAddresses, b.scope)
-	p.LocalNodePorts = l.boolean(c.localNodePorts, b.scope)
-	if r := l.text(c.nodePortRange, b.scope); r.Set {
+	p.Origin = b.Origin()
+	p.Mode = l.Text(c.mode, b.Scope)
+	p.MasqueradeAll = l.Boolean(c.masqueradeAll, b.Scope)
+	p.DetectLocal = l.Text(c.detectLocal, b.Scope)
+	p.NodePortAddresses = l.Prefixes(c.nodePortAddresses, b.Scope)
+	p.LocalNodePorts = l.Boolean(c.localNodePorts, b.Scope)
+	if r := l.Text(c.nodePortRange, b.Scope); r.Set {
 		m := regexp.MustCompile(`^(\d{1,6})-(\d{1,6})$`).FindStringSubmatch(r.Value)
 		if m == nil {
-			l.errorf(rangeOf(r.Origin), "Invalid range", "node_port_range must be two numbers, not %q. Write node_port_range = \"30000-32767\".", r.Value)
+			l.Errorf(source.RangeOf(r.Origin), "Invalid range", "node_port_range must be two numbers, not %q. Write node_port_range = \"30000-32767\".", r.Value)
 		} else {
 			lo, _ := strconv.Atoi(m[1])
 			hi, _ := strconv.Atoi(m[2])
@@ -145,83 +123,76 @@ func (l *loader) evalProxy() {
 		}
 	}
 	for _, m := range l.catalogue.Proxies {
-		o := l.option(c, m.Name)
+		o := l.Option(c, m.Name)
 		if o == nil {
 			continue
 		}
 		oc := &proxyModeBody{mode: m}
-		l.readInto(oc, o, b.scope)
+		l.ReadInto(oc, o, b.Scope)
 		if m.Layouts {
-			p.Layout = l.text(oc.layout, b.scope)
+			p.Layout = l.Text(oc.layout, b.Scope)
 		}
 		if m.VirtualServers {
-			p.IPVS = topology.IPVSSpec{Scheduler: l.text(oc.scheduler, b.scope), StrictARP: l.boolean(oc.strictARP, b.scope),
-				Addresses: l.text(oc.addresses, b.scope), Origin: o.origin()}
+			p.IPVS = topology.IPVSSpec{Scheduler: l.Text(oc.scheduler, b.Scope), StrictARP: l.Boolean(oc.strictARP, b.Scope),
+				Addresses: l.Text(oc.addresses, b.Scope), Origin: o.Origin()}
 		}
 	}
 	l.changed()
 }
 
 func (l *loader) evalNodes() {
-	for _, b := range l.blocksOf("node") {
-		l.declareDynamic(b)
-		c := read[nodeBody](l, b, b.scope)
+	for _, b := range l.BlocksOf("node") {
+		l.DeclareDynamic(b)
+		c := blocks.Read[nodeBody](l.Reader, b, b.Scope)
 		l.spec.Nodes = append(l.spec.Nodes, topology.NodeSpec{
-			Name: b.label, Origin: b.origin(), Labels: l.labels(c.labels, b.scope),
-			Zone: l.text(c.zone, b.scope), Address: l.address(c.address, b.scope), Link: l.link(c, b.scope),
+			Name: b.Label, Origin: b.Origin(), Labels: l.Labels(c.labels, b.Scope),
+			Zone: l.Text(c.zone, b.Scope), Address: l.Address(c.address, b.Scope), Link: l.link(c, b.Scope),
 		})
 		i := len(l.spec.Nodes) - 1
-		l.late = append(l.late, func() { l.spec.Nodes[i].Routes = l.routes(c.routes, b.scope) })
+		l.late = append(l.late, func() { l.spec.Nodes[i].Routes = l.Routes(c.routes, b.Scope) })
 	}
 	l.changed()
 }
 
 func (l *loader) evalClients() {
-	for _, b := range l.blocksOf("client") {
-		l.declareDynamic(b)
-		c := read[clientBody](l, b, b.scope)
+	for _, b := range l.BlocksOf("client") {
+		l.DeclareDynamic(b)
+		c := blocks.Read[clientBody](l.Reader, b, b.Scope)
 		l.spec.Clients = append(l.spec.Clients, topology.ClientSpec{
-			Name: b.label, Origin: b.origin(), Address: l.address(c.address, b.scope), Ports: l.ports(c, b.scope), Link: l.link(c, b.scope),
+			Name: b.Label, Origin: b.Origin(), Address: l.Address(c.address, b.Scope), Ports: l.ports(c, b.Scope), Link: l.link(c, b.Scope),
 		})
 		i := len(l.spec.Clients) - 1
 		l.late = append(l.late, func() {
-			l.spec.Clients[i].Gateway = l.address(c.gateway, b.scope)
-			l.spec.Clients[i].Routes = l.routes(c.routes, b.scope)
+			l.spec.Clients[i].Gateway = l.Address(c.gateway, b.Scope)
+			l.spec.Clients[i].Routes = l.Routes(c.routes, b.Scope)
 		})
 	}
 	l.changed()
 }
 
 func (l *loader) evalNamespaces() {
-	for _, b := range l.blocksOf("namespace") {
-		l.declareDynamic(b)
-		c := read[namespaceBody](l, b, b.scope)
+	for _, b := range l.BlocksOf("namespace") {
+		l.DeclareDynamic(b)
+		c := blocks.Read[namespaceBody](l.Reader, b, b.Scope)
 		l.spec.Namespaces = append(l.spec.Namespaces, topology.NamespaceSpec{
-			Name: b.label, Origin: b.origin(), Labels: l.labels(c.labels, b.scope)})
+			Name: b.Label, Origin: b.Origin(), Labels: l.Labels(c.labels, b.Scope)})
 	}
-	if l.declared["namespace"] == nil {
-		l.declared["namespace"] = map[string]hcl.Range{}
+	if l.Declared["namespace"] == nil {
+		l.Declared["namespace"] = map[string]hcl.Range{}
 	}
-	if _, ok := l.declared["namespace"][topology.DefaultNamespace]; !ok {
-		l.declared["namespace"][topology.DefaultNamespace] = hcl.Range{}
+	if _, ok := l.Declared["namespace"][topology.DefaultNamespace]; !ok {
+		l.Declared["namespace"][topology.DefaultNamespace] = hcl.Range{}
 	}
 	l.changed()
 }
 
-// declareDynamic records the name of a block that a dynamic block made.
-func (l *loader) declareDynamic(b *block) {
-	if b.scope != nil {
-		l.declare(b.kind, b.label, b.labelRange)
-	}
-}
-
 // ports reads the port blocks of a pod or client.
-func (l *loader) ports(c shape, sc scope) []topology.PortSpec {
+func (l *loader) ports(c blocks.Shape, sc blocks.Scope) []topology.PortSpec {
 	var out []topology.PortSpec
-	for _, b := range c.body().named("port") {
-		pc := read[portBody](l, b, sc)
+	for _, b := range c.Body().Named("port") {
+		pc := blocks.Read[portBody](l.Reader, b, sc)
 		out = append(out, topology.PortSpec{
-			Name: b.label, Origin: b.origin(), Port: l.number(pc.port, sc), Protocol: l.text(pc.protocol, sc)})
+			Name: b.Label, Origin: b.Origin(), Port: l.Number(pc.port, sc), Protocol: l.Text(pc.protocol, sc)})
 	}
 	return out
 }

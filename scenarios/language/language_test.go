@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -369,7 +370,7 @@ func TestHostileInputEndsInDiagnostics(t *testing.T) {
 		"nothing":    "",
 		"binary":     "\x7fELF\x02\x01\x00\x00",
 		"not UTF-8":  "node \"\xff\" {}",
-		"too large":  strings.Repeat("#\n", maxFile),
+		"too large":  strings.Repeat("#\n", source.MaxFile),
 		"brackets":   "locals {\n  a = " + strings.Repeat("[", 400_000),
 		"bangs":      "locals {\n  a = " + strings.Repeat("!", 400_000) + "true\n}",
 		"sums":       "locals {\n  a = 1" + strings.Repeat("+1", 400_000) + "\n}",

@@ -3,62 +3,46 @@ package language
 import (
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/topology"
 )
 
 // link reads the link block of a node, pod or client.
-func (l *loader) link(c shape, sc scope) (out topology.LinkSpec) {
-	b := l.option(c, "link")
+func (l *loader) link(c blocks.Shape, sc blocks.Scope) (out topology.LinkSpec) {
+	b := l.Option(c, "link")
 	if b == nil {
 		return out
 	}
-	bc := read[linkBody](l, b, sc)
-	if bc.given == 0 {
-		l.errorf(b.kindRange, "Empty link", "The link block changes nothing. Write, for example, delay = \"20ms\", or remove it.")
+	bc := blocks.Read[linkBody](l.Reader, b, sc)
+	if bc.Given == 0 {
+		l.Errorf(b.KindRange, "Empty link", "The link block changes nothing. Write, for example, delay = \"20ms\", or remove it.")
 	}
-	out = topology.LinkSpec{Origin: b.origin(), Delay: l.delay(bc.delay, sc), Jitter: l.delay(bc.jitter, sc), MTU: l.number(bc.mtu, sc)}
+	out = topology.LinkSpec{Origin: b.Origin(), Delay: l.Delay(bc.delay, sc), Jitter: l.Delay(bc.jitter, sc), MTU: l.Number(bc.mtu, sc)}
 	if a := bc.loss; a != nil {
-		if v, ok := l.value(a, sc); ok {
+		if v, ok := l.Value(a, sc); ok {
 			share, ok := shareOf(v)
 			if !ok {
-				l.errorf(a.Expr.Range(), "Invalid loss", "loss must be a share of the packets, not %s. Write loss = \"1%%\" or loss = 0.01.", quoteOr(v))
+				l.Errorf(a.Expr.Range(), "Invalid loss", "loss must be a share of the packets, not %s. Write loss = \"1%%\" or loss = 0.01.", blocks.QuoteOr(v))
 			} else {
-				out.Loss = written(share, a)
+				out.Loss = blocks.Written(share, a)
 			}
 		}
 	}
 	if a := bc.rate; a != nil {
-		if v, ok := l.value(a, sc); ok {
-			s, _ := asText(v)
+		if v, ok := l.Value(a, sc); ok {
+			s, _ := blocks.AsText(v)
 			rate, ok := bitRate(s)
 			if !ok {
-				l.errorf(a.Expr.Range(), "Invalid rate", "rate must be a bit rate in the notation of tc, not %s. Write rate = \"10mbit\".", quoteOr(v))
+				l.Errorf(a.Expr.Range(), "Invalid rate", "rate must be a bit rate in the notation of tc, not %s. Write rate = \"10mbit\".", blocks.QuoteOr(v))
 			} else {
-				out.Rate = written(rate, a)
+				out.Rate = blocks.Written(rate, a)
 			}
 		}
 	}
 	return out
-}
-
-// delay reads a time such as "20ms".
-func (l *loader) delay(a *hcl.Attribute, sc scope) (out topology.Opt[time.Duration]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	s, _ := asText(v)
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		l.errorf(a.Expr.Range(), "Invalid duration", "%s must be a duration, not %s. Write %s = \"20ms\".", a.Name, quoteOr(v), a.Name)
-		return out
-	}
-	return written(d, a)
 }
 
 // shareOf reads "1%" or 0.01.
@@ -67,7 +51,7 @@ func shareOf(v cty.Value) (float64, bool) {
 		f, _ := v.AsBigFloat().Float64()
 		return f, true
 	}
-	s, _ := asText(v)
+	s, _ := blocks.AsText(v)
 	percent, found := strings.CutSuffix(strings.TrimSpace(s), "%")
 	f, err := strconv.ParseFloat(strings.TrimSpace(percent), 64)
 	return f / 100, found && err == nil

@@ -9,9 +9,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/functions"
+	"github.com/netlab/netlab/scenarios/language/names"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/resolve"
 )
@@ -56,7 +59,7 @@ func (s *Scenario) Title() string {
 
 // Path returns the path that opens a file of an origin.
 func (s *Scenario) Path(file string) string {
-	if file == stdinName || filepath.IsAbs(file) || filepath.Base(file) != file {
+	if file == source.StdinName || filepath.IsAbs(file) || filepath.Base(file) != file {
 		return file
 	}
 	return filepath.Join(s.Dir, file)
@@ -68,153 +71,118 @@ func (s *Scenario) Path(file string) string {
 //
 // Origins name files by their base name, so that the same scenario resolves to the
 // same values in any folder. Diagnostics name them by a path that can be opened.
-func Load(path string, opts Options) (*Scenario, Diagnostics) {
-	in, c := readInput(path, opts)
+func Load(path string, opts Options) (*Scenario, source.Diagnostics) {
+	in, c := source.Read(path, opts.Stdin)
 	return load(in, c, opts)
 }
 
 // load evaluates what was read.
-func load(in *input, c *collector, opts Options) (*Scenario, Diagnostics) {
+func load(in *source.Input, c *source.Collector, opts Options) (*Scenario, source.Diagnostics) {
 	l := newLoader(in, c, opts.Catalogue)
-	s := &Scenario{Name: in.name, Dir: in.dir, Files: in.files, Spec: l.spec, Sources: in.sources, Variation: opts.Variation}
-	for _, name := range in.files {
-		if src, ok := in.sources[name]; ok {
+	s := &Scenario{Name: in.Name, Dir: in.Dir, Files: in.Files, Spec: l.spec, Sources: in.Sources, Variation: opts.Variation}
+	for _, name := range in.Files {
+		if src, ok := in.Sources[name]; ok {
 			l.load(src, name)
 		}
 	}
-	if len(c.list) == 0 && len(in.files) > 0 && l.empty() {
-		c.errorf(hcl.Range{Filename: in.files[0]}, "Empty scenario", "There is no block in %s. Begin with node \"node1\" {}.", c.path(in.files[0]))
+	if len(c.List) == 0 && len(in.Files) > 0 && l.Empty() {
+		c.Errorf(hcl.Range{Filename: in.Files[0]}, "Empty scenario", "There is no block in %s. Begin with node \"node1\" {}.", c.Path(in.Files[0]))
 	}
-	if slices.ContainsFunc(c.list, isSyntax) || len(in.sources) == 0 || l.empty() {
+	if slices.ContainsFunc(c.List, isSyntax) || len(in.Sources) == 0 || l.Empty() {
 		// What a file with a syntax error declares is unknown, so that every
 		// reference to it would be reported too.
 		s.Lab, _ = resolve.Lab(l.spec, l.catalogue)
-		return s, c.sorted()
+		return s, c.Sorted()
 	}
 	l.evaluate(opts)
 	s.Name = l.spec.Name
 	s.Lab, s.Expects, s.Inputs, s.Matrix = l.lab(), l.expects, l.variables, l.matrix
-	s.Reads = slices.Sorted(maps.Keys(l.files.read))
-	return s, c.sorted()
+	s.Reads = slices.Sorted(maps.Keys(l.files.Read))
+	return s, c.Sorted()
 }
 
 // isSyntax reports a diagnostic from before the first stage of evaluation that makes
 // the later ones meaningless.
-func isSyntax(d Diagnostic) bool {
-	return d.Severity == Error && !slices.Contains([]string{"Unknown block", "Unknown attribute", "Unknown property", "Not supported yet"}, d.Summary)
+func isSyntax(d source.Diagnostic) bool {
+	return d.Severity == source.Error && !slices.Contains([]string{"Unknown block", "Unknown attribute", "Unknown property", "Not supported yet"}, d.Summary)
 }
-
-// stage is a step of evaluation. What a stage declares can be referred to in every
-// later one.
-type stage int
-
-const (
-	stageVariables stage = iota
-	stageNetwork
-	stageNodes
-	stageClients
-	stageNamespaces
-	stagePods
-	stageServices
-	stageLate // what does not affect addresses: commands, routes, policies
-	stageExpects
-)
 
 // loader evaluates one scenario.
 type loader struct {
-	*collector
-	in        *input
+	*blocks.Reader
+	in        *source.Input
 	catalogue topology.Catalogue
-	raw       map[string]hcl.Blocks
-	stage     stage
-	functions map[string]function.Function
-	files     fileReader
-	work      budget
-
-	declared  map[string]map[string]hcl.Range // kind to names
-	poisoned  map[string]bool                 // kind.name whose declaration failed
+	files     functions.Files
 	variables map[string]cty.Value
-	locals    map[string]*local
-	calling   []string // locals under evaluation
-	silent    bool     // something was skipped because its cause was reported
 
 	spec     *topology.Spec
 	resolved *topology.Lab // of spec; nil when spec has changed since
 	problems topology.Problems
 	pods     map[string]*podBlock
 	late     []func()
-	roots    map[string]cty.Value // cached objects of a stage
-	places   *places
+	places   *names.Places
 	expects  []*expect.Reach
 	matrix   []Axis
 	varied   Variation
 }
 
-func newLoader(in *input, c *collector, catalogue topology.Catalogue) *loader {
+func newLoader(in *source.Input, c *source.Collector, catalogue topology.Catalogue) *loader {
 	l := &loader{
-		collector: c, in: in, catalogue: catalogue, raw: map[string]hcl.Blocks{}, declared: map[string]map[string]hcl.Range{},
-		poisoned: map[string]bool{}, variables: map[string]cty.Value{}, locals: map[string]*local{},
-		files: fileReader{in.dir, map[string]bool{}}, spec: &topology.Spec{Name: in.name}, pods: map[string]*podBlock{}, roots: map[string]cty.Value{}, work: budget{maxWork},
+		in: in, catalogue: catalogue, files: functions.Files{Dir: in.Dir, Read: map[string]bool{}}, variables: map[string]cty.Value{},
+		spec: &topology.Spec{Name: in.Name}, pods: map[string]*podBlock{},
 	}
-	l.functions = functions(l.files, &l.work)
+	l.Reader = blocks.New(c, fileSchema(), functions.New(l.files), l.valueOf)
 	return l
 }
 
 func (l *loader) load(src []byte, name string) {
-	body := parse(l.collector, src, name)
+	body := source.Parse(l.Collector, src, name)
 	if body == nil {
 		return
 	}
 	if native, ok := body.(*hclsyntax.Body); ok {
-		instrument(native)
+		functions.Instrument(native)
 	}
-	l.topLevel(body)
+	l.TopLevel(body)
 }
-
-func (l *loader) empty() bool { return len(l.raw) == 0 }
 
 // evaluate runs the stages. Each reports all its mistakes; what depends on a
 // mistake of an earlier one is skipped silently.
 func (l *loader) evaluate(opts Options) {
-	l.declareAll()
+	l.DeclareAll()
 	l.evalVariables(opts)
-	l.collectLocals()
+	l.CollectLocals()
 	l.evalNetlab(opts)
 	l.evalMatrix()
 	l.varied = opts.Variation
-	l.enter(stageNetwork)
+	l.Enter(blocks.StageNetwork)
 	l.evalNetwork()
 	l.evalProxy()
 	l.evalPolicyOptions()
 	l.vary(opts.Variation)
-	l.enter(stageNodes)
+	l.Enter(blocks.StageNodes)
 	l.evalNodes()
-	l.enter(stageClients)
+	l.Enter(blocks.StageClients)
 	l.evalClients()
-	l.enter(stageNamespaces)
+	l.Enter(blocks.StageNamespaces)
 	l.evalNamespaces()
-	l.enter(stagePods)
+	l.Enter(blocks.StagePods)
 	l.evalPods()
-	l.enter(stageServices)
+	l.Enter(blocks.StageServices)
 	l.evalServices()
-	l.enter(stageLate)
+	l.Enter(blocks.StageLate)
 	for _, f := range l.late {
 		f()
 	}
 	l.evalPolicies()
 	l.lab()
-	l.collector.problems(l.problems)
-	l.enter(stageExpects)
+	l.Collector.Problems(l.problems)
+	l.Enter(blocks.StageExpects)
 	l.evalExpects()
-	l.evalUnusedLocals()
-	if l.silent && !slices.ContainsFunc(l.list, func(d Diagnostic) bool { return d.Severity == Error }) {
-		l.errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
+	l.EvalUnusedLocals()
+	if l.Silent && !slices.ContainsFunc(l.List, func(d source.Diagnostic) bool { return d.Severity == source.Error }) {
+		l.Errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
 	}
-}
-
-func (l *loader) enter(s stage) {
-	l.stage = s
-	l.roots = map[string]cty.Value{}
 }
 
 // changed notes that resolved was made from an older spec.
@@ -227,26 +195,4 @@ func (l *loader) lab() *topology.Lab {
 		l.resolved, l.problems = resolve.Lab(l.spec, l.catalogue)
 	}
 	return l.resolved
-}
-
-// hcl adds HCL's own diagnostics.
-func (c *collector) hcl(diags hcl.Diagnostics) {
-	for _, d := range diags {
-		severity := Error
-		if d.Severity == hcl.DiagWarning {
-			severity = Warning
-		}
-		r := hcl.Range{}
-		if d.Subject != nil {
-			r = *d.Subject
-		}
-		summary, detail := plain(d)
-		if summary == summaryBudget {
-			if c.spent {
-				continue // everything after the first fails too
-			}
-			c.spent = true
-		}
-		c.add(severity, summary, detail, r)
-	}
 }

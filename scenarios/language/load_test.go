@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
-func diagnosticsText(d Diagnostics) string {
+func diagnosticsText(d source.Diagnostics) string {
 	var b strings.Builder
 	if err := d.WriteText(&b, false); err != nil {
 		panic(err)
@@ -18,7 +19,7 @@ func diagnosticsText(d Diagnostics) string {
 }
 
 func shipped(t testing.TB) []string {
-	files, err := Find([]string{".."})
+	files, err := source.Find([]string{".."})
 	if err != nil || len(files) < 9 {
 		t.Fatalf("found %d scenarios: %v", len(files), err)
 	}
@@ -38,7 +39,7 @@ func TestShippedScenariosLoadWithoutDiagnostics(t *testing.T) {
 				t.Errorf("name %q, %d expectations", s.Name, len(s.Expects))
 			}
 			for _, e := range s.Expects {
-				if e.Origin.File != name || !strings.Contains(sourceLine(s.Sources[name], e.Origin.Line), e.Name) {
+				if e.Origin.File != name || !strings.Contains(source.SourceLine(s.Sources[name], e.Origin.Line), e.Name) {
 					t.Errorf("the origin of %q is %v", e.Name, e.Origin)
 				}
 			}
@@ -65,7 +66,7 @@ func TestShippedScenariosSayWhatTheyShow(t *testing.T) {
 				t.Errorf("%s: the proof names %q, which is not an expectation", f, name)
 			}
 		}
-		if out, diags := Format(src); len(diags) > 0 || string(out) != string(src) {
+		if out, diags := source.Format(src); len(diags) > 0 || string(out) != string(src) {
 			t.Errorf("%s is not formatted", f)
 		}
 	}
@@ -89,9 +90,9 @@ func TestFoldersAreSearchedRecursively(t *testing.T) {
 		find func() ([]string, error)
 		want string
 	}{
-		{func() ([]string, error) { return Find([]string{dir}) }, "b.hcl 1/2/3/4/yes.hcl a/c.hcl parts"},
-		{func() ([]string, error) { return FindIn(dir) }, "b.hcl"},
-		{func() ([]string, error) { return FindIn(filepath.Join(dir, "parts")) }, "parts"},
+		{func() ([]string, error) { return source.Find([]string{dir}) }, "b.hcl 1/2/3/4/yes.hcl a/c.hcl parts"},
+		{func() ([]string, error) { return source.FindIn(dir) }, "b.hcl"},
+		{func() ([]string, error) { return source.FindIn(filepath.Join(dir, "parts")) }, "parts"},
 	} {
 		found, err := row.find()
 		if err != nil {
@@ -101,7 +102,7 @@ func TestFoldersAreSearchedRecursively(t *testing.T) {
 			t.Errorf("got %s, want %s", got, row.want)
 		}
 	}
-	if _, err := FindIn(filepath.Join(dir, "1")); err == nil || !strings.Contains(err.Error(), "no scenario") {
+	if _, err := source.FindIn(filepath.Join(dir, "1")); err == nil || !strings.Contains(err.Error(), "no scenario") {
 		t.Errorf("a folder without scenarios: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -49,7 +50,7 @@ func TestDialersAreFoundByEachOfTheirNames(t *testing.T) {
 		"db": "db/db", "db/db": "db/db", "pod/db/db": "db/db",
 		"node/same": "same", "pod/same": "same",
 	} {
-		if got, err := Dialer(lab, name); err != nil || got.Name != want {
+		if got, err := names.Dialer(lab, name); err != nil || got.Name != want {
 			t.Errorf("%s: got %q, %v, want %s", name, got.Name, err, want)
 		}
 	}
@@ -62,8 +63,8 @@ func TestUnknownNamesComeWithAHint(t *testing.T) {
 		"zebra": "known names: node1,",
 		"same":  "write one of: node/same, pod/same",
 	} {
-		_, err := Dialer(lab, name)
-		if e := new(NameError); !errors.As(err, &e) || !strings.HasPrefix(e.Hint, want) {
+		_, err := names.Dialer(lab, name)
+		if e := new(names.NameError); !errors.As(err, &e) || !strings.HasPrefix(e.Hint, want) {
 			t.Errorf("%s: %v (hint %q), want the hint %q", name, err, e.Hint, want)
 		}
 	}
@@ -90,7 +91,7 @@ func TestListenersAreFoundByNameAndPort(t *testing.T) {
 		{"db/db:80", "", "tcp " + lab.Pods[0].Addrs[0].String() + ":80"},
 		{"wbe", "", `nothing in this lab is called "wbe"`},
 	} {
-		got, protocol, err := Listener(lab, row.name, row.protocol)
+		got, protocol, err := names.Listener(lab, row.name, row.protocol)
 		text := fmt.Sprint(protocol, " ", got.Addr)
 		if err != nil {
 			text = err.Error()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -17,7 +18,7 @@ type Axis struct {
 }
 
 // AxisNames are the things that a matrix can vary.
-func AxisNames() []string { return new(matrixBody).schema().attrNames() }
+func AxisNames() []string { return new(matrixBody).Schema().AttrNames() }
 
 // Variation is one combination of a matrix: what it sets each axis to. The zero
 // Variation changes nothing.
@@ -98,21 +99,21 @@ func checkSetting(axis, value string, c *topology.Catalogue) error {
 
 // evalMatrix reads the matrix block.
 func (l *loader) evalMatrix() {
-	b := l.single("matrix")
+	b := l.Single("matrix")
 	if b == nil {
 		return
 	}
-	c := read[matrixBody](l, b, b.scope)
-	for _, axis := range c.schema().attrs {
-		a := *axis.at
-		values := l.strings(a, b.scope)
-		if a == nil || l.faulty(a, axis.name, values) {
+	c := blocks.Read[matrixBody](l.Reader, b, b.Scope)
+	for _, axis := range c.Schema().Attrs {
+		a := *axis.At
+		values := l.Strings(a, b.Scope)
+		if a == nil || l.faulty(a, axis.Name, values) {
 			continue
 		}
-		l.matrix = append(l.matrix, Axis{axis.name, values})
+		l.matrix = append(l.matrix, Axis{axis.Name, values})
 	}
-	if c.given == 0 {
-		l.errorf(b.kindRange, "Empty matrix", "The matrix varies nothing. Write, for example, proxy = [\"iptables\", \"ipvs\"], or remove it.")
+	if c.Given == 0 {
+		l.Errorf(b.KindRange, "Empty matrix", "The matrix varies nothing. Write, for example, proxy = [\"iptables\", \"ipvs\"], or remove it.")
 	}
 }
 
@@ -120,11 +121,11 @@ func (l *loader) evalMatrix() {
 func (l *loader) faulty(a *hcl.Attribute, name string, values []string) bool {
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
-			l.errorf(a.Expr.Range(), "Value twice", "%s lists %q twice. Remove one of them.", name, v)
+			l.Errorf(a.Expr.Range(), "Value twice", "%s lists %q twice. Remove one of them.", name, v)
 			return true
 		}
 		if err := checkSetting(name, v, &l.catalogue); err != nil {
-			l.errorf(a.Expr.Range(), "Unknown value in matrix", "%q is not a value of %s. Use any of %s.", v, name, strings.TrimPrefix(err.Error(), name+"="+v+": use "))
+			l.Errorf(a.Expr.Range(), "Unknown value in matrix", "%q is not a value of %s. Use any of %s.", v, name, strings.TrimPrefix(err.Error(), name+"="+v+": use "))
 			return true
 		}
 	}

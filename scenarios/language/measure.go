@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // measures reads what an expectation measures.
-func (l *loader) measures(e *expect.Reach, c *expectBody, sc scope) {
+func (l *loader) measures(e *expect.Reach, c *expectBody, sc blocks.Scope) {
 	e.Latency = l.bound(e, c, "latency", `"40ms"`, sc, func(s string) (float64, bool) {
 		d, err := time.ParseDuration(s)
 		return d.Seconds(), err == nil && d > 0
@@ -23,16 +24,16 @@ func (l *loader) measures(e *expect.Reach, c *expectBody, sc scope) {
 		return float64(rate), ok && rate > 0
 	})
 	const smallest, largest = 68, 65535 // RFC 791
-	if n := l.number(c.mtu, sc); n.Set {
+	if n := l.Number(c.mtu, sc); n.Set {
 		if e.MTU = n.Value; n.Value < smallest || n.Value > largest {
-			l.errorf(rangeOf(n.Origin), "MTU out of range", "The MTU %d is out of range. Use a number from %d to %d.", n.Value, smallest, largest)
+			l.Errorf(source.RangeOf(n.Origin), "MTU out of range", "The MTU %d is out of range. Use a number from %d to %d.", n.Value, smallest, largest)
 		}
 	}
 	if upload := e.Throughput != nil || e.MTU != 0; upload && (e.Protocol != "" && e.Protocol != flow.TCP || e.HTTP != nil) {
-		l.errorf(c.measured(), "Measured over TCP only", "Throughput and MTU are measured by an upload over TCP. Set protocol = \"tcp\", or remove it.")
+		l.Errorf(c.measured(), "Measured over TCP only", "Throughput and MTU are measured by an upload over TCP. Set protocol = \"tcp\", or remove it.")
 	}
 	if e.Measured() && e.Outcome != flow.Connected {
-		l.errorf(c.measured(), "Nothing to measure", "With outcome %q there is no connection to measure. Remove this, or the outcome.", e.Outcome)
+		l.Errorf(c.measured(), "Nothing to measure", "With outcome %q there is no connection to measure. Remove this, or the outcome.", e.Outcome)
 	}
 	if e.Throughput != nil && c.within == nil {
 		e.Within = maxUpload
@@ -45,79 +46,62 @@ const maxUpload = 10 * time.Second
 // measured is the place of the first thing that is measured.
 func (c *expectBody) measured() hcl.Range {
 	for _, kind := range []string{"latency", "throughput"} {
-		if b := c.named(kind); len(b) > 0 {
-			return b[0].kindRange
+		if b := c.Named(kind); len(b) > 0 {
+			return b[0].KindRange
 		}
 	}
 	if a := c.mtu; a != nil {
 		return a.NameRange
 	}
-	return c.end
+	return c.End
 }
 
 // bound reads a latency or throughput block; nil where there is none, or none that is
 // be used.
-func (l *loader) bound(e *expect.Reach, c *expectBody, kind, example string, sc scope, parse func(string) (float64, bool)) *expect.Bound {
-	b := l.option(c, kind)
+func (l *loader) bound(e *expect.Reach, c *expectBody, kind, example string, sc blocks.Scope, parse func(string) (float64, bool)) *expect.Bound {
+	b := l.Option(c, kind)
 	if b == nil {
 		return nil
 	}
 	bc := &boundBody{what: kind}
-	l.readInto(bc, b, sc)
+	l.ReadInto(bc, b, sc)
 	out := &expect.Bound{}
 	value := func(a *hcl.Attribute) float64 {
-		v, ok := l.value(a, sc)
+		v, ok := l.Value(a, sc)
 		if !ok {
 			return 0
 		}
-		s, _ := asText(v)
+		s, _ := blocks.AsText(v)
 		x, ok := parse(s)
 		if !ok {
-			l.errorf(a.Expr.Range(), "Invalid "+kind, "%s must be a %s above 0, not %s. Write %s = %s.", a.Name, kind, quoteOr(v), a.Name, example)
+			l.Errorf(a.Expr.Range(), "Invalid "+kind, "%s must be a %s above 0, not %s. Write %s = %s.", a.Name, kind, blocks.QuoteOr(v), a.Name, example)
 		}
 		return x
 	}
 	out.Min, out.Max = value(bc.min), value(bc.max)
-	out.AtLeast, out.AtMost = l.factor(bc.atLeast, sc), l.factor(bc.atMost, sc)
+	out.AtLeast, out.AtMost = l.Factor(bc.atLeast, sc), l.Factor(bc.atMost, sc)
 	if a := bc.than; a != nil {
 		if from, ok := l.dialers(a, sc); ok && len(from) == 1 {
 			out.Than = &from[0].place
 		} else if ok {
-			l.errorf(a.Expr.Range(), "Several to compare with", "than must be one pod, node or client. Name one of them.")
+			l.Errorf(a.Expr.Range(), "Several to compare with", "than must be one pod, node or client. Name one of them.")
 		}
 	}
 	ratio := bc.atLeast != nil || bc.atMost != nil
 	switch {
-	case bc.given == 0:
-		l.errorf(b.kindRange, "Empty bound", "The %s block bounds nothing. Add min = %s.", kind, example)
+	case bc.Given == 0:
+		l.Errorf(b.KindRange, "Empty bound", "The %s block bounds nothing. Add min = %s.", kind, example)
 	case ratio && bc.than == nil:
-		l.errorf(b.kindRange, "Factor of nothing", "at_least and at_most are factors of what another dialer measures. Add than = client.NAME.")
+		l.Errorf(b.KindRange, "Factor of nothing", "at_least and at_most are factors of what another dialer measures. Add than = client.NAME.")
 	case !ratio && bc.than != nil:
-		l.errorf(bc.than.NameRange, "Compared without factor", "than has no effect alone. Add at_least = 2, or remove it.")
+		l.Errorf(bc.than.NameRange, "Compared without factor", "than has no effect alone. Add at_least = 2, or remove it.")
 	case out.Min > 0 && out.Max > 0 && out.Min > out.Max:
-		l.errorf(bc.min.Expr.Range(), "Bounds exclude everything", "min is above max, so nothing can meet both. Swap them.")
+		l.Errorf(bc.min.Expr.Range(), "Bounds exclude everything", "min is above max, so nothing can meet both. Swap them.")
 	}
 	if ratio && out.Than == nil {
 		return nil
 	}
 	return out
-}
-
-// factor reads a positive number.
-func (l *loader) factor(a *hcl.Attribute, sc scope) float64 {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return 0
-	}
-	if v.Type() != cty.Number {
-		l.wrongType(a, "a number", "2", v)
-		return 0
-	}
-	f, _ := v.AsBigFloat().Float64()
-	if f <= 0 {
-		l.errorf(a.Expr.Range(), "Factor out of range", "%s is a factor above 0. Write %s = 2.", a.Name, a.Name)
-	}
-	return f
 }
 
 // bitRate reads a rate as tc does: a number with bit, kbit, mbit or gbit, in powers of

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -13,6 +14,17 @@ type podBlock struct {
 	each bool // for_each: an object by key
 	many bool // count: a tuple
 	keys []string
+}
+
+// valueOf is what a reference that begins with var, network or a kind of object goes into.
+func (l *loader) valueOf(kind string) cty.Value {
+	switch kind {
+	case "var":
+		return cty.ObjectVal(l.variables)
+	case "network":
+		return l.networkValue()
+	}
+	return l.objects(kind)
 }
 
 func (l *loader) networkValue() cty.Value {
@@ -35,7 +47,7 @@ func (l *loader) networkValue() cty.Value {
 // resolved is unknown, so that only its cause is reported.
 func (l *loader) objects(kind string) cty.Value {
 	out := map[string]cty.Value{}
-	for name := range l.declared[kind] {
+	for name := range l.Declared[kind] {
 		out[name] = cty.DynamicVal
 	}
 	lab := l.lab()
@@ -69,7 +81,7 @@ func (l *loader) podValues(lab *topology.Lab, out map[string]cty.Value) {
 		pods[key{p.Block, p.Key}] = podValue(p)
 	}
 	for name, b := range l.pods {
-		if l.poisoned["pod."+name] {
+		if l.Poisoned["pod."+name] {
 			continue
 		}
 		all, byKey := []cty.Value{}, map[string]cty.Value{}
@@ -121,9 +133,6 @@ func podValue(p *topology.Pod) cty.Value {
 	})
 }
 
-// clusterDomain is the DNS domain of every lab, Kubernetes' default.
-const clusterDomain = "cluster.local"
-
 func serviceValue(s *topology.Service) cty.Value {
 	nodePorts, ports := map[string]cty.Value{}, map[string]cty.Value{}
 	for _, p := range s.Ports {
@@ -146,7 +155,7 @@ func serviceValue(s *topology.Service) cty.Value {
 		"health_check_node_port": cty.NumberIntVal(int64(s.HealthCheckNodePort)),
 
 		"kind": cty.StringVal("service"), "name": cty.StringVal(s.Name), "namespace": cty.StringVal(s.Namespace),
-		"fqdn":       cty.StringVal(s.Name + "." + s.Namespace + ".svc." + clusterDomain),
+		"fqdn":       cty.StringVal(s.Name + "." + s.Namespace + ".svc." + names.ClusterDomain),
 		"cluster_ip": ip, "cluster_ips": textList(s.ClusterIPs), "port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
 	})
 }

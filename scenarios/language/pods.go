@@ -6,69 +6,71 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/functions"
 	"github.com/netlab/netlab/topology"
 )
 
 func (l *loader) evalPods() {
 	seen := map[string]bool{}
-	for _, b := range l.blocksOf("pod") {
-		l.declareDynamic(b)
-		if seen[b.label] {
+	for _, b := range l.BlocksOf("pod") {
+		l.DeclareDynamic(b)
+		if seen[b.Label] {
 			continue // reported when it was declared
 		}
-		seen[b.label] = true
+		seen[b.Label] = true
 		l.evalPod(b)
 	}
 	l.changed()
 }
 
-func (l *loader) evalPod(b *block) {
+func (l *loader) evalPod(b *blocks.Block) {
 	// This reading is for count and for_each; each instance is read again, since
 	// its dynamic blocks may depend on its key.
 	var outer podBody
-	raw, _, diags := b.body.PartialContent(outer.schema().body())
+	raw, _, diags := b.Body.PartialContent(outer.Schema().Body())
 	_ = diags // reported by the readings of the instances
-	outer.schema().bind(raw.Attributes)
+	outer.Schema().Bind(raw.Attributes)
 	count, each := outer.count, outer.forEach
 	pb := &podBlock{many: count != nil, each: each != nil && count == nil}
-	l.pods[b.label] = pb
+	l.pods[b.Label] = pb
 	switch {
 	case count != nil && each != nil:
-		l.errorf(each.NameRange, "Both count and for_each", "Pod %q has count and for_each. Remove one of them.", b.label)
-		l.poisoned["pod."+b.label] = true
+		l.Errorf(each.NameRange, "Both count and for_each", "Pod %q has count and for_each. Remove one of them.", b.Label)
+		l.Poisoned["pod."+b.Label] = true
 	case count != nil:
-		n := l.number(count, b.scope)
-		if v, ok := l.eval(count.Expr, b.scope); ok && v.IsNull() {
-			l.errorf(count.Expr.Range(), "Wrong type", "count must be a number, not null. Write count = 1, or remove it.")
+		n := l.Number(count, b.Scope)
+		if v, ok := l.Eval(count.Expr, b.Scope); ok && v.IsNull() {
+			l.Errorf(count.Expr.Range(), "Wrong type", "count must be a number, not null. Write count = 1, or remove it.")
 		}
 		if !n.Set {
-			l.poisoned["pod."+b.label] = true
-			l.checkBody(b, scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
+			l.Poisoned["pod."+b.Label] = true
+			l.checkBody(b, blocks.Scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
 			return
 		}
-		if n.Value < 0 || n.Value > maxInstances {
-			l.errorf(count.Expr.Range(), "Count out of range", "The count %d is out of range. Use a number from 0 to %d.", n.Value, maxInstances)
-			l.poisoned["pod."+b.label] = true
-			l.checkBody(b, scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
+		if n.Value < 0 || n.Value > functions.MaxInstances {
+			l.Errorf(count.Expr.Range(), "Count out of range", "The count %d is out of range. Use a number from 0 to %d.", n.Value, functions.MaxInstances)
+			l.Poisoned["pod."+b.Label] = true
+			l.checkBody(b, blocks.Scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
 			return
 		}
 		for i := range n.Value {
 			index := cty.NumberIntVal(int64(i))
-			l.evalInstance(b, strconv.Itoa(i), i, scope{"count": cty.ObjectVal(map[string]cty.Value{"index": index})})
+			l.evalInstance(b, strconv.Itoa(i), i, blocks.Scope{"count": cty.ObjectVal(map[string]cty.Value{"index": index})})
 		}
 	case each != nil:
-		list, ok := l.instances(each, b.scope)
+		list, ok := l.Instances(each, b.Scope)
 		if !ok {
-			l.poisoned["pod."+b.label] = true
+			l.Poisoned["pod."+b.Label] = true
 			return
 		}
 		for i, in := range list {
-			if in.key.Type() == cty.Number {
-				l.errorf(each.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not a list. Use toset([…]) or count.")
-				l.poisoned["pod."+b.label] = true
+			if in.Key.Type() == cty.Number {
+				l.Errorf(each.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not a list. Use toset([…]) or count.")
+				l.Poisoned["pod."+b.Label] = true
 				return
 			}
-			l.evalInstance(b, in.name, i, scope{"each": cty.ObjectVal(map[string]cty.Value{"key": in.key, "value": in.value})})
+			l.evalInstance(b, in.Name, i, blocks.Scope{"each": cty.ObjectVal(map[string]cty.Value{"key": in.Key, "value": in.Value})})
 		}
 	default:
 		l.evalInstance(b, "", 0, nil)
@@ -76,9 +78,11 @@ func (l *loader) evalPod(b *block) {
 }
 
 // checkBody reports the mistakes in the shape of a block that cannot be evaluated.
-func (l *loader) checkBody(b *block, sc scope) { read[podBody](l, b, join(b.scope, sc)) }
+func (l *loader) checkBody(b *blocks.Block, sc blocks.Scope) {
+	blocks.Read[podBody](l.Reader, b, join(b.Scope, sc))
+}
 
-func join(a, b scope) scope {
+func join(a, b blocks.Scope) blocks.Scope {
 	if len(a) == 0 {
 		return b
 	}
@@ -87,16 +91,16 @@ func join(a, b scope) scope {
 	return out
 }
 
-func (l *loader) evalInstance(b *block, key string, index int, inner scope) {
-	sc := join(b.scope, inner)
-	c := read[podBody](l, b, sc)
-	l.pods[b.label].keys = append(l.pods[b.label].keys, key)
+func (l *loader) evalInstance(b *blocks.Block, key string, index int, inner blocks.Scope) {
+	sc := join(b.Scope, inner)
+	c := blocks.Read[podBody](l.Reader, b, sc)
+	l.pods[b.Label].keys = append(l.pods[b.Label].keys, key)
 	l.spec.Pods = append(l.spec.Pods, topology.PodSpec{
-		Block: b.label, Key: key, Index: index, Origin: b.origin(),
-		Node: l.name(c.node, "node", sc), Namespace: l.name(c.namespace, "namespace", sc),
-		Address: l.address(c.address, sc), Labels: l.labels(c.labels, sc),
-		HostNetwork: l.boolean(c.hostNetwork, sc), Ready: l.boolean(c.ready, sc),
-		Terminating: l.boolean(c.terminating, sc), Ports: l.ports(c, sc), Link: l.link(c, sc),
+		Block: b.Label, Key: key, Index: index, Origin: b.Origin(),
+		Node: l.Name(c.node, "node", sc), Namespace: l.Name(c.namespace, "namespace", sc),
+		Address: l.Address(c.address, sc), Labels: l.Labels(c.labels, sc),
+		HostNetwork: l.Boolean(c.hostNetwork, sc), Ready: l.Boolean(c.ready, sc),
+		Terminating: l.Boolean(c.terminating, sc), Ports: l.ports(c, sc), Link: l.link(c, sc),
 	})
 	i := len(l.spec.Pods) - 1
 	if c.command == nil && c.env == nil {
@@ -107,10 +111,10 @@ func (l *loader) evalInstance(b *block, key string, index int, inner scope) {
 		l.spec.Pods[i].Command = []string{""}
 	}
 	l.late = append(l.late, func() {
-		l.spec.Pods[i].Command = l.strings(c.command, sc)
-		l.spec.Pods[i].Env = l.labels(c.env, sc)
+		l.spec.Pods[i].Command = l.Strings(c.command, sc)
+		l.spec.Pods[i].Env = l.Labels(c.env, sc)
 		if a := c.command; a != nil && len(l.spec.Pods[i].Command) > 0 && l.spec.Pods[i].Command[0] == "" {
-			l.errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
+			l.Errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
 		}
 	})
 }

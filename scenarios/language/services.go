@@ -1,191 +1,125 @@
 package language
 
 import (
-	"strconv"
-	"time"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/zclconf/go-cty/cty"
-
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
 func (l *loader) evalServices() {
 	seen := map[string]bool{}
-	for _, b := range l.blocksOf("service") {
-		l.declareDynamic(b)
-		if seen[b.label] {
+	for _, b := range l.BlocksOf("service") {
+		l.DeclareDynamic(b)
+		if seen[b.Label] {
 			continue // reported when it was declared
 		}
-		seen[b.label] = true
+		seen[b.Label] = true
 		l.spec.Services = append(l.spec.Services, l.evalService(b))
 	}
 	l.changed()
 }
 
-func (l *loader) evalService(b *block) topology.ServiceSpec {
-	sc := b.scope
-	c := read[serviceBody](l, b, sc)
+func (l *loader) evalService(b *blocks.Block) topology.ServiceSpec {
+	sc := b.Scope
+	c := blocks.Read[serviceBody](l.Reader, b, sc)
 	s := topology.ServiceSpec{
-		Name: b.label, Origin: b.origin(),
-		Namespace: l.name(c.namespace, "namespace", sc), Type: l.text(c.typ, sc),
-		Labels:    l.labels(c.labels, sc),
-		ClusterIP: l.text(c.clusterIP, sc), ClusterIPs: l.texts(c.clusterIPs, sc),
-		IPFamilies: l.texts(c.ipFamilies, sc), IPFamilyPolicy: l.text(c.ipFamilyPolicy, sc),
-		ExternalIPs:  l.addresses(c.externalIPs, sc),
-		ExternalName: l.text(c.externalName, sc), SourceRanges: l.texts(c.loadBalancerSourceRanges, sc),
-		HealthCheckNodePort:      l.number(c.healthCheckNodePort, sc),
-		TrafficDistribution:      l.text(c.trafficDistribution, sc),
-		PublishNotReadyAddresses: l.boolean(c.publishNotReadyAddresses, sc),
+		Name: b.Label, Origin: b.Origin(),
+		Namespace: l.Name(c.namespace, "namespace", sc), Type: l.Text(c.typ, sc),
+		Labels:    l.Labels(c.labels, sc),
+		ClusterIP: l.Text(c.clusterIP, sc), ClusterIPs: l.Texts(c.clusterIPs, sc),
+		IPFamilies: l.Texts(c.ipFamilies, sc), IPFamilyPolicy: l.Text(c.ipFamilyPolicy, sc),
+		ExternalIPs:  l.Addresses(c.externalIPs, sc),
+		ExternalName: l.Text(c.externalName, sc), SourceRanges: l.Texts(c.loadBalancerSourceRanges, sc),
+		HealthCheckNodePort:      l.Number(c.healthCheckNodePort, sc),
+		TrafficDistribution:      l.Text(c.trafficDistribution, sc),
+		PublishNotReadyAddresses: l.Boolean(c.publishNotReadyAddresses, sc),
 
-		ExternalTrafficPolicy: l.text(c.externalTrafficPolicy, sc),
-		InternalTrafficPolicy: l.text(c.internalTrafficPolicy, sc),
+		ExternalTrafficPolicy: l.Text(c.externalTrafficPolicy, sc),
+		InternalTrafficPolicy: l.Text(c.internalTrafficPolicy, sc),
 	}
 	if a := c.selector; a != nil {
-		s.Selector, s.SelectorOrigin = l.labels(a, sc), originOf(a.Expr.Range())
+		s.Selector, s.SelectorOrigin = l.Labels(a, sc), source.OriginOf(a.Expr.Range())
 	}
-	if sb := l.option(c, "selector"); sb != nil {
-		selector := read[serviceSelectorBody](l, sb, sc)
+	if sb := l.Option(c, "selector"); sb != nil {
+		selector := blocks.Read[serviceSelectorBody](l.Reader, sb, sc)
 		if c.selector != nil {
-			l.errorf(sb.kindRange, "Two selectors", "Service %q has a selector attribute and a selector block. Remove one of them.", b.label)
+			l.Errorf(sb.KindRange, "Two selectors", "Service %q has a selector attribute and a selector block. Remove one of them.", b.Label)
 		}
-		s.Selector, s.SelectorOrigin = l.labels(selector.matchLabels, sc), sb.origin()
+		s.Selector, s.SelectorOrigin = l.Labels(selector.matchLabels, sc), sb.Origin()
 	}
-	l.oneOfTwo(c.clusterIP, c.clusterIPs)
+	l.OneOfTwo(c.clusterIP, c.clusterIPs)
 	l.loadBalancer(&s, c, sc)
 	l.sessionAffinity(&s, c, sc)
-	for _, eb := range c.named("endpoint") {
+	for _, eb := range c.Named("endpoint") {
 		s.Endpoints = append(s.Endpoints, l.endpoint(eb, sc))
 	}
-	for _, pb := range c.named("port") {
-		pc := read[servicePortBody](l, pb, sc)
+	for _, pb := range c.Named("port") {
+		pc := blocks.Read[servicePortBody](l.Reader, pb, sc)
 		s.Ports = append(s.Ports, topology.ServicePortSpec{
-			Name: pb.label, Origin: pb.origin(), Port: l.number(pc.port, sc), TargetPort: l.targetPort(pc.targetPort, sc),
-			NodePort: l.number(pc.nodePort, sc), Protocol: l.text(pc.protocol, sc),
+			Name: pb.Label, Origin: pb.Origin(), Port: l.Number(pc.port, sc), TargetPort: l.TargetPort(pc.targetPort, sc),
+			NodePort: l.Number(pc.nodePort, sc), Protocol: l.Text(pc.protocol, sc),
 		})
 	}
 	return s
 }
 
-// targetPort reads a number or a name.
-func (l *loader) targetPort(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	if v.Type() == cty.Number {
-		n := l.number(a, sc)
-		if !n.Set {
-			return out
-		}
-		return written(strconv.Itoa(n.Value), a)
-	}
-	if s, ok := asText(v); ok {
-		return written(s, a)
-	}
-	l.wrongType(a, "the number or name of a port", `"http"`, v)
-	return out
-}
-
-// oneOfTwo reports two attributes that say the same thing.
-func (l *loader) oneOfTwo(a, b *hcl.Attribute) {
-	if a != nil && b != nil {
-		l.errorf(b.NameRange, "Given twice", "%s and %s say the same thing. Remove one of them.", a.Name, b.Name)
-	}
-}
-
 // loadBalancer reads load_balancer_ip and the load_balancer block.
-func (l *loader) loadBalancer(s *topology.ServiceSpec, c *serviceBody, sc scope) {
+func (l *loader) loadBalancer(s *topology.ServiceSpec, c *serviceBody, sc blocks.Scope) {
 	own := c.loadBalancerIP
-	s.LoadBalancerIPs = l.addresses(own, sc)
-	b := l.option(c, "load_balancer")
+	s.LoadBalancerIPs = l.Addresses(own, sc)
+	b := l.Option(c, "load_balancer")
 	if b == nil {
 		return
 	}
-	bc := read[loadBalancerBody](l, b, sc)
+	bc := blocks.Read[loadBalancerBody](l.Reader, b, sc)
 	ip := bc.ip
-	l.oneOfTwo(ip, bc.ips)
+	l.OneOfTwo(ip, bc.ips)
 	if ip == nil {
 		ip = bc.ips
 	}
-	l.oneOfTwo(own, ip)
+	l.OneOfTwo(own, ip)
 	if ip != nil {
-		s.LoadBalancerIPs = l.addresses(ip, sc)
+		s.LoadBalancerIPs = l.Addresses(ip, sc)
 	}
-	s.LoadBalancerMode = l.text(bc.ipMode, sc)
-	s.LoadBalancerVia = l.names(bc.via, "node", sc)
+	s.LoadBalancerMode = l.Text(bc.ipMode, sc)
+	s.LoadBalancerVia = l.Names(bc.via, "node", sc)
 }
 
 // sessionAffinity reads session_affinity: the word, or the block that means ClientIP.
-func (l *loader) sessionAffinity(s *topology.ServiceSpec, c *serviceBody, sc scope) {
+func (l *loader) sessionAffinity(s *topology.ServiceSpec, c *serviceBody, sc blocks.Scope) {
 	a := c.sessionAffinity
-	s.SessionAffinity = l.text(a, sc)
-	b := l.option(c, "session_affinity")
+	s.SessionAffinity = l.Text(a, sc)
+	b := l.Option(c, "session_affinity")
 	if b == nil {
 		return
 	}
-	bc := read[sessionAffinityBody](l, b, sc)
-	s.AffinitySeconds = l.seconds(bc.timeout, sc)
+	bc := blocks.Read[sessionAffinityBody](l.Reader, b, sc)
+	s.AffinitySeconds = l.Seconds(bc.timeout, sc)
 	if a == nil {
-		s.SessionAffinity = topology.Opt[string]{Value: "ClientIP", Set: true, Origin: b.origin()}
+		s.SessionAffinity = topology.Opt[string]{Value: "ClientIP", Set: true, Origin: b.Origin()}
 	}
-}
-
-// seconds reads a whole number of seconds, or a duration such as "3h".
-func (l *loader) seconds(a *hcl.Attribute, sc scope) (out topology.Opt[int]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	if text, ok := asText(v); ok {
-		d, err := time.ParseDuration(text)
-		if err == nil && d%time.Second == 0 {
-			return written(int(d/time.Second), a)
-		}
-		if err == nil {
-			l.errorf(a.Expr.Range(), "Invalid duration", "%s must be whole seconds, not %s. Write %s = 10.", a.Name, quoteOr(v), a.Name)
-			return out
-		}
-	}
-	return l.number(a, sc)
 }
 
 // endpoint reads an endpoint block.
-func (l *loader) endpoint(b *block, sc scope) topology.EndpointSpec {
-	c := read[endpointBody](l, b, sc)
+func (l *loader) endpoint(b *blocks.Block, sc blocks.Scope) topology.EndpointSpec {
+	c := blocks.Read[endpointBody](l.Reader, b, sc)
 	e := topology.EndpointSpec{
-		Origin:  b.origin(),
-		Address: l.address(c.address, sc), Pod: l.podName(c.pod, sc), Node: l.name(c.node, "node", sc),
-		Port: l.number(c.port, sc), PortName: l.text(c.portName, sc),
-		Ready: l.boolean(c.ready, sc), Serving: l.boolean(c.serving, sc), Terminating: l.boolean(c.terminating, sc),
-		Weight: l.number(c.weight, sc),
+		Origin:  b.Origin(),
+		Address: l.Address(c.address, sc), Pod: l.PodName(c.pod, sc), Node: l.Name(c.node, "node", sc),
+		Port: l.Number(c.port, sc), PortName: l.Text(c.portName, sc),
+		Ready: l.Boolean(c.ready, sc), Serving: l.Boolean(c.serving, sc), Terminating: l.Boolean(c.terminating, sc),
+		Weight: l.Number(c.weight, sc),
 	}
 	// Where a value is unusable, only that is reported.
 	if a := c.address; a != nil && !e.Address.Set {
-		e.Address.Origin = originOf(a.Expr.Range())
+		e.Address.Origin = source.OriginOf(a.Expr.Range())
 	}
 	if a := c.pod; a != nil && !e.Pod.Set {
-		e.Pod.Origin = originOf(a.Expr.Range())
+		e.Pod.Origin = source.OriginOf(a.Expr.Range())
 	}
-	if hb := l.option(c, "hints"); hb != nil {
-		hc := read[hintsBody](l, hb, sc)
-		e.ForZones, e.ForNodes = l.texts(hc.zones, sc), l.names(hc.nodes, "node", sc)
+	if hb := l.Option(c, "hints"); hb != nil {
+		hc := blocks.Read[hintsBody](l.Reader, hb, sc)
+		e.ForZones, e.ForNodes = l.Texts(hc.zones, sc), l.Names(hc.nodes, "node", sc)
 	}
 	return e
-}
-
-// podName reads a reference to a pod as namespace/name.
-func (l *loader) podName(a *hcl.Attribute, sc scope) (out topology.Opt[string]) {
-	v, ok := l.value(a, sc)
-	if !ok {
-		return out
-	}
-	if isKind(v, "pod") {
-		return written(textOf(v, "namespace")+"/"+textOf(v, "name"), a)
-	}
-	if s, ok := asText(v); ok {
-		return written(s, a)
-	}
-	l.errorf(a.Expr.Range(), "Wrong type", "pod must be one pod, not %s. Write pod = pod.NAME, or pod.NAME[0] where it has instances.", describe(v))
-	return out
 }

@@ -14,12 +14,13 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/blocks"
 )
 
 var catalogue = datapath.Catalogue()
 
 // tables are all kinds of blocks, by the name that they have in the scenarios below.
-var tables = map[string]shape{
+var tables = map[string]blocks.Shape{
 	"netlab": &netlabBody{}, "variable": &variableBody{}, "validation": &validationBody{}, "matrix": &matrixBody{},
 	"network": &networkBody{catalogue: catalogue}, "proxy": &proxyBody{catalogue: catalogue},
 	"node": &nodeBody{}, "client": &clientBody{}, "namespace": &namespaceBody{}, "pod": &podBody{}, "port": &portBody{}, "link": &linkBody{},
@@ -42,19 +43,19 @@ func init() {
 
 func TestEveryAttributeIsDescribed(t *testing.T) {
 	for kind, table := range tables {
-		s := table.schema()
+		s := table.Schema()
 		fields := map[any]string{}
-		for _, a := range s.attrs {
+		for _, a := range s.Attrs {
 			switch {
-			case a.name == "" || a.holds == "":
-				t.Errorf("%s: attribute %q of type %q", kind, a.name, a.holds)
-			case a.at == nil: // planned
-			case !strings.HasSuffix(a.means, ".") || strings.Count(a.means, ". ") > 0:
-				t.Errorf("%s: %s: %q is not one sentence", kind, a.name, a.means)
-			case fields[a.at] != "":
-				t.Errorf("%s: %s and %s have one field", kind, fields[a.at], a.name)
+			case a.Name == "" || a.Holds == "":
+				t.Errorf("%s: attribute %q of type %q", kind, a.Name, a.Holds)
+			case a.At == nil: // planned
+			case !strings.HasSuffix(a.Means, ".") || strings.Count(a.Means, ". ") > 0:
+				t.Errorf("%s: %s: %q is not one sentence", kind, a.Name, a.Means)
+			case fields[a.At] != "":
+				t.Errorf("%s: %s and %s have one field", kind, fields[a.At], a.Name)
 			}
-			fields[a.at] = a.name
+			fields[a.At] = a.Name
 		}
 	}
 }
@@ -236,8 +237,8 @@ service "remote" {
 // out, the lab is the same, wherever the attribute makes sense.
 func TestDescribedDefaultsHold(t *testing.T) {
 	for kind, table := range tables {
-		for _, a := range table.schema().attrs {
-			if a.def == "" {
+		for _, a := range table.Schema().Attrs {
+			if a.Default == "" {
 				continue
 			}
 			tried := 0
@@ -248,18 +249,18 @@ func TestDescribedDefaultsHold(t *testing.T) {
 				}
 				pieces := strings.Split(scenario, "#["+kind+"]")
 				for i := 1; i < len(pieces); i++ {
-					text := strings.Join(pieces[:i], "") + a.name + " = " + a.def + strings.Join(pieces[i:], "")
+					text := strings.Join(pieces[:i], "") + a.Name + " = " + a.Default + strings.Join(pieces[i:], "")
 					with, err := ledTo(t, text)
 					if err != nil {
 						continue // it makes no sense in this block
 					}
 					if tried++; !reflect.DeepEqual(plain, with) {
-						t.Errorf("%s: with %s = %s the lab differs", kind, a.name, a.def)
+						t.Errorf("%s: with %s = %s the lab differs", kind, a.Name, a.Default)
 					}
 				}
 			}
 			if tried == 0 {
-				t.Errorf("%s: no scenario of this test accepts %s = %s at the line #[%s]", kind, a.name, a.def, kind)
+				t.Errorf("%s: no scenario of this test accepts %s = %s at the line #[%s]", kind, a.Name, a.Default, kind)
 			}
 		}
 	}

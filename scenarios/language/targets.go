@@ -12,31 +12,33 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
 
 // targets reads to, port and protocol of an expectation. A plain name is resolved in
 // the namespaces of the dialers.
-func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc scope) bool {
-	protocol := topology.Protocol(l.word(c.protocol, "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
+func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc blocks.Scope) bool {
+	protocol := topology.Protocol(l.Word(c.protocol, "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
 	e.HTTP = l.http(c, protocol, sc)
 	if e.HTTP != nil {
 		protocol = topology.TCP
 	}
 	a := c.to
-	v, ok := l.value(a, sc)
+	v, ok := l.Value(a, sc)
 	if !ok {
 		return false
 	}
 	r := l.targetReader(e, c, a, namespaces, sc)
 	r.protocol = protocol
-	for _, o := range objectsIn(v) {
+	for _, o := range blocks.ObjectsIn(v) {
 		t, p, ok := r.read(o)
 		if !ok {
 			return false
 		}
 		if p != "" && e.Protocol != "" && e.Protocol != flow.Protocol(p) {
-			l.errorf(a.Expr.Range(), "Protocols differ", "Some of these are reached by %s, others by %s. Write an expectation for each, or set protocol.", e.Protocol, p)
+			l.Errorf(a.Expr.Range(), "Protocols differ", "Some of these are reached by %s, others by %s. Write an expectation for each, or set protocol.", e.Protocol, p)
 			return false
 		}
 		if p != "" {
@@ -45,7 +47,7 @@ func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc
 		e.To = append(e.To, t)
 	}
 	if len(e.To) == 0 {
-		l.errorf(a.Expr.Range(), "Nothing to dial", "to is an empty list, so nothing would be tried. Name a service, pod, node, client or \"address:port\".")
+		l.Errorf(a.Expr.Range(), "Nothing to dial", "to is an empty list, so nothing would be tried. Name a service, pod, node, client or \"address:port\".")
 		return false
 	}
 	if protocol != "" {
@@ -58,10 +60,10 @@ func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc
 }
 
 // targetReader prepares to read targets from an attribute.
-func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, namespaces []string, sc scope) *targetReader {
+func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, namespaces []string, sc blocks.Scope) *targetReader {
 	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, namespaces: namespaces}
 	if p := c.port; p != nil {
-		r.port, r.portAt = l.targetPort(p, sc).Value, p.Expr.Range()
+		r.port, r.portAt = l.TargetPort(p, sc).Value, p.Expr.Range()
 	}
 	return r
 }
@@ -76,27 +78,27 @@ type targetReader struct {
 	namespaces []string
 }
 
-// read resolves one element. The protocol is "" if the target does not tell.
+// Read resolves one element. The protocol is "" if the target does not tell.
 func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Protocol, ok bool) {
-	if s, ok := asText(v); ok {
+	if s, ok := blocks.AsText(v); ok {
 		return r.text(s)
 	}
-	at, ok := r.places.listener(v)
-	name, ports := at.name, at.ports
+	at, ok := r.places.Listener(r.object(v))
+	name, ports := at.Name, at.Ports
 	switch {
-	case !ok && isKind(v, "node", "client", "pod", "service"):
-		r.silent = true // not resolved, and reported
+	case !ok && blocks.IsKind(v, "node", "client", "pod", "service"):
+		r.Silent = true // not resolved, and reported
 		return t, "", false
 	case !ok:
-		r.errorf(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", quoteOr(v))
+		r.Errorf(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", blocks.QuoteOr(v))
 		return t, "", false
-	case len(at.addrs) == 0 && r.dns:
+	case len(at.Addrs) == 0 && r.dns:
 		return expect.Target{Name: name, NotFound: true}, "", true
-	case len(at.addrs) == 0 && at.alias != "":
-		r.errorf(r.at, "Name does not resolve", "%s is an alias of %q, which is not a name of this lab. Set outcome = \"dns\" if that is what you expect.", name, at.alias)
+	case len(at.Addrs) == 0 && at.Alias != "":
+		r.Errorf(r.at, "Name does not resolve", "%s is an alias of %q, which is not a name of this lab. Set outcome = \"dns\" if that is what you expect.", name, at.Alias)
 		return t, "", false
-	case len(at.addrs) == 0:
-		r.errorf(r.at, "Name does not resolve", "%s is headless and has no ready endpoint, so its name has no address. Set outcome = \"dns\" if that is what you expect.", name)
+	case len(at.Addrs) == 0:
+		r.Errorf(r.at, "Name does not resolve", "%s is headless and has no ready endpoint, so its name has no address. Set outcome = \"dns\" if that is what you expect.", name)
 		return t, "", false
 	}
 	number, protocol, ok := r.choose(name, ports)
@@ -104,33 +106,33 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 		return t, "", false
 	}
 	t.Name = fmt.Sprintf("%s:%d", name, number)
-	setAddrs(&t, at.addrs, number)
+	names.SetAddrs(&t, at.Addrs, number)
 	return t, protocol, true
 }
 
 // choose picks the port of an object: the one that the expectation names, else its
 // only one.
-func (r *targetReader) choose(name string, ports []portOf) (uint16, topology.Protocol, bool) {
+func (r *targetReader) choose(name string, ports []names.Port) (uint16, topology.Protocol, bool) {
 	var known []string
-	var fits []portOf
+	var fits []names.Port
 	for _, p := range ports {
-		known = append(known, p.name)
-		if (r.port == "" || p.name == r.port || strconv.Itoa(int(p.number)) == r.port) && (r.protocol == "" || r.protocol == p.protocol) {
+		known = append(known, p.Name)
+		if (r.port == "" || p.Name == r.port || strconv.Itoa(int(p.Number)) == r.port) && (r.protocol == "" || r.protocol == p.Protocol) {
 			fits = append(fits, p)
 		}
 	}
 	switch {
 	case len(fits) == 1, len(fits) > 1 && r.port != "":
-		return fits[0].number, fits[0].protocol, true
+		return fits[0].Number, fits[0].Protocol, true
 	case len(fits) > 1:
-		r.errorf(r.at, "Which port?", "%s has the ports %s. Add port = %q.", name, words(known), known[0])
+		r.Errorf(r.at, "Which port?", "%s has the ports %s. Add port = %q.", name, topology.OneOf(known), known[0])
 		return 0, "", false
 	case r.port == "":
 		what := "port"
 		if len(ports) > 0 {
 			what = string(r.protocol) + " port"
 		}
-		r.errorf(r.at, "No port to dial", "%s has no %s of its own. Add port = 80, or give it a port block.", name, what)
+		r.Errorf(r.at, "No port to dial", "%s has no %s of its own. Add port = 80, or give it a port block.", name, what)
 		return 0, "", false
 	}
 	// Another number may be dialed on purpose, to see what happens; but not of a
@@ -138,66 +140,66 @@ func (r *targetReader) choose(name string, ports []portOf) (uint16, topology.Pro
 	if n, err := strconv.ParseUint(r.port, 10, 16); err == nil && n > 0 && !strings.HasPrefix(name, "service ") {
 		return uint16(n), "", true
 	}
-	r.errorf(r.portAt, "No such port", "%s has no port %q.%s", name, r.port, orKnown(r.port, known))
+	r.Errorf(r.portAt, "No such port", "%s has no port %q.%s", name, r.port, blocks.OrKnown(r.port, known))
 	return 0, "", false
 }
 
 // text resolves "address:port" and "name:port".
 func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protocol, ok bool) {
 	t.Name = s
-	host, port, found := cutPort(s)
+	host, port, found := names.CutPort(s)
 	if !found {
 		host, port = strings.Trim(s, "[]"), r.port
 	}
 	if port == "" {
-		r.errorf(r.at, "No port to dial", "%q has no port. Write %q.", s, host+":80")
+		r.Errorf(r.at, "No port to dial", "%q has no port. Write %q.", s, host+":80")
 		return t, "", false
 	}
 	if !found {
 		t.Name = s + ":" + port
 	}
 	addr, err := netip.ParseAddr(host)
-	at := answering{addrs: []netip.Addr{addr}}
+	at := names.Answer{Addrs: []netip.Addr{addr}}
 	if err != nil {
 		var known bool
-		at, known = r.places.lookup(host, r.namespaces[0])
+		at, known = r.places.Lookup(host, r.namespaces[0])
 		for _, ns := range r.namespaces[1:] {
-			if other, _ := r.places.lookup(host, ns); !slices.Equal(other.addrs, at.addrs) {
+			if other, _ := r.places.Lookup(host, ns); !slices.Equal(other.Addrs, at.Addrs) {
 				home := ns
-				if len(other.addrs) == 0 {
+				if len(other.Addrs) == 0 {
 					home = r.namespaces[0]
 				}
-				r.errorf(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, r.namespaces[0], ns, host+"."+home)
+				r.Errorf(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, r.namespaces[0], ns, host+"."+home)
 				return t, "", false
 			}
 		}
 		if !known && !r.dns {
-			r.errorf(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.unknownHost(host))
+			r.Errorf(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.DidYouMean(host))
 			return t, "", false
 		}
-		if !known || len(at.addrs) == 0 {
+		if !known || len(at.Addrs) == 0 {
 			t.NotFound = true
 			return t, "", true
 		}
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
-		for _, p := range at.ports {
-			if p.number == uint16(n) && (r.protocol == "" || r.protocol == p.protocol) {
-				protocol = p.protocol
+		for _, p := range at.Ports {
+			if p.Number == uint16(n) && (r.protocol == "" || r.protocol == p.Protocol) {
+				protocol = p.Protocol
 			}
 		}
-		setAddrs(&t, at.addrs, uint16(n))
+		names.SetAddrs(&t, at.Addrs, uint16(n))
 		return t, protocol, true
 	}
-	var names []string
-	for _, p := range at.ports {
-		if p.name == port {
-			setAddrs(&t, at.addrs, p.number)
-			return t, p.protocol, true
+	var known []string
+	for _, p := range at.Ports {
+		if p.Name == port {
+			names.SetAddrs(&t, at.Addrs, p.Number)
+			return t, p.Protocol, true
 		}
-		names = append(names, p.name)
+		known = append(known, p.Name)
 	}
-	r.errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, hint(port, names))
+	r.Errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, known))
 	return t, "", false
 }
 
@@ -207,8 +209,8 @@ func namespacesOf(from []dialer) []string {
 	var out []string
 	for _, d := range from {
 		ns := topology.DefaultNamespace
-		if isKind(d.object, "pod") {
-			ns = textOf(d.object, "namespace")
+		if blocks.IsKind(d.object, "pod") {
+			ns = blocks.TextOf(d.object, "namespace")
 		}
 		if !slices.Contains(out, ns) {
 			out = append(out, ns)
@@ -220,23 +222,36 @@ func namespacesOf(from []dialer) []string {
 	return out
 }
 
-// setAddrs sets the addresses of a target: several addresses where its name has several.
-func setAddrs(t *expect.Target, addrs []netip.Addr, port uint16) {
-	t.Addr = netip.AddrPortFrom(addrs[0], port)
-	for _, a := range addrs[1:] {
-		t.Also = append(t.Also, netip.AddrPortFrom(a, port))
+// object is what an object of an expression stands for; nil if it is not one, or was not
+// resolved.
+func (l *loader) object(v cty.Value) any {
+	if !blocks.IsKind(v, "node", "client", "pod", "service") {
+		return nil
 	}
+	return l.places.Object(blocks.TextOf(v, "kind"), blocks.TextOf(v, "namespace"), blocks.TextOf(v, "name"))
 }
 
-// cutPort cuts the port off an address or name; an IPv6 address must be in brackets.
-func cutPort(s string) (host, port string, ok bool) {
-	if rest, found := strings.CutPrefix(s, "["); found {
-		host, port, ok = strings.Cut(rest, "]:")
-		return host, port, ok
+func (l *loader) place(v cty.Value) (expect.Place, bool) { return l.places.Place(l.object(v)) }
+
+// suggest says, as a sentence, how to refer to what a text probably names.
+func (l *loader) suggest(v cty.Value) string {
+	name, ok := blocks.AsText(v)
+	if kind := l.places.KindOf(name); ok && kind != "" {
+		return " Write " + kind + "." + name + " without quotes."
 	}
-	if strings.Count(s, ":") != 1 {
-		return "", "", false
+	return " Refer to one, such as node.node1."
+}
+
+// sourcesOf is what an object or a text means as the source of a packet.
+func (l *loader) sourcesOf(v cty.Value) (out []netip.Prefix, ok bool) {
+	addrs, ok := names.AllAddrs(l.object(v))
+	if !ok {
+		s, _ := blocks.AsText(v)
+		prefix, ok := blocks.PrefixOf(s)
+		return []netip.Prefix{prefix}, ok
 	}
-	host, port, _ = strings.Cut(s, ":")
-	return host, port, true
+	for _, a := range addrs {
+		out = append(out, netip.PrefixFrom(a, a.BitLen()))
+	}
+	return out, true
 }

@@ -12,6 +12,10 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/source"
+	"github.com/netlab/netlab/topology"
 )
 
 // envPrefix begins the environment variables that set variables.
@@ -25,72 +29,43 @@ type given struct {
 	from  string
 }
 
-// declareAll records every name that the blocks declare, so that a reference to a later
-// stage can be told from a reference to nothing.
-func (l *loader) declareAll() {
-	for kind, blocks := range l.raw {
-		l.declared[kind] = map[string]hcl.Range{}
-		for _, b := range blocks {
-			if b.Type != "dynamic" && len(b.Labels) > 0 {
-				l.declare(kind, b.Labels[0], b.LabelRanges[0])
-			}
-		}
-	}
-}
-
-// declare records a name; a second declaration of a variable, pod or local is an
-// error here. Package topology checks nodes and the like.
-func (l *loader) declare(kind, name string, r hcl.Range) {
-	first, ok := l.declared[kind][name]
-	if !ok {
-		if l.declared[kind] == nil {
-			l.declared[kind] = map[string]hcl.Range{}
-		}
-		l.declared[kind][name] = r
-		return
-	}
-	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
-		l.errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, seenFrom(first, r))
-	}
-}
-
 func (l *loader) evalVariables(opts Options) {
 	values := l.givenValues(opts)
 	seen := map[string]bool{}
-	for _, b := range l.blocksOf("variable") {
-		if seen[b.label] {
+	for _, b := range l.BlocksOf("variable") {
+		if seen[b.Label] {
 			continue
 		}
-		seen[b.label] = true
-		v, ok := l.evalVariable(b, values[b.label])
+		seen[b.Label] = true
+		v, ok := l.evalVariable(b, values[b.Label])
 		if !ok {
-			l.poisoned["variable."+b.label] = true
+			l.Poisoned["variable."+b.Label] = true
 			v = cty.DynamicVal
 		}
-		l.variables[b.label] = v
+		l.variables[b.Label] = v
 	}
-	l.roots = map[string]cty.Value{}
+	l.Roots = map[string]cty.Value{}
 }
 
-func (l *loader) evalVariable(b *block, g *given) (cty.Value, bool) {
-	c := read[variableBody](l, b, nil)
+func (l *loader) evalVariable(b *blocks.Block, g *given) (cty.Value, bool) {
+	c := blocks.Read[variableBody](l.Reader, b, nil)
 	typ, defaults, ok := cty.DynamicPseudoType, (*typeexpr.Defaults)(nil), true
 	if a := c.typ; a != nil {
 		var diags hcl.Diagnostics
 		typ, defaults, diags = typeexpr.TypeConstraintWithDefaults(a.Expr)
-		l.hcl(diags)
+		l.HCL(diags)
 		ok = !diags.HasErrors()
 	}
-	l.boolean(c.sensitive, nil) // no diagnostic quotes the value of any variable
+	l.Boolean(c.sensitive, nil) // no diagnostic quotes the value of any variable
 	value := cty.NilVal
-	if a := c.def; a != nil {
+	if a := c.Default; a != nil {
 		v, diags := a.Expr.Value(nil)
-		l.hcl(diags)
+		l.HCL(diags)
 		if diags.HasErrors() {
 			return cty.NilVal, false
 		}
 		if ok && !v.IsNull() {
-			if value, ok = l.convertTo(v, typ, defaults, a.Expr.Range(), "default of variable "+fmt.Sprintf("%q", b.label)); !ok {
+			if value, ok = l.convertTo(v, typ, defaults, a.Expr.Range(), "default of variable "+fmt.Sprintf("%q", b.Label)); !ok {
 				return cty.NilVal, false
 			}
 		} else {
@@ -110,7 +85,7 @@ func (l *loader) evalVariable(b *block, g *given) (cty.Value, bool) {
 		}
 	}
 	if value == cty.NilVal {
-		l.errorf(b.labelRange, "Variable without value", "The variable %q has no default and was not set. Use --var %s=…", b.label, b.label)
+		l.Errorf(b.LabelRange, "Variable without value", "The variable %q has no default and was not set. Use --var %s=…", b.Label, b.Label)
 		return cty.NilVal, false
 	}
 	return value, l.validate(b, c, value)
@@ -118,28 +93,28 @@ func (l *loader) evalVariable(b *block, g *given) (cty.Value, bool) {
 
 // fromOutside reads a value that was set from outside. Text of the command line is a
 // string where a string is expected, else an expression.
-func (l *loader) fromOutside(b *block, g given, want cty.Type, defaults *typeexpr.Defaults) (cty.Value, bool) {
+func (l *loader) fromOutside(b *blocks.Block, g given, want cty.Type, defaults *typeexpr.Defaults) (cty.Value, bool) {
 	v := g.value
 	at := g.at
 	if at.Filename == "" {
-		at = b.labelRange
+		at = b.LabelRange
 	}
 	if g.raw && !want.IsPrimitiveType() && want != cty.DynamicPseudoType {
 		src := []byte(v.AsString())
 		tokens, _ := hclsyntax.LexExpression(src, g.from, hcl.InitialPos)
 		e, diags := hclsyntax.ParseExpression(nil, g.from, hcl.InitialPos)
-		if checkTokens(&collector{path: l.path}, tokens) {
+		if source.TooDeep(tokens) == nil {
 			e, diags = hclsyntax.ParseExpression(src, g.from, hcl.InitialPos)
 		}
 		if !diags.HasErrors() {
 			v, diags = e.Value(nil)
 		}
 		if diags.HasErrors() {
-			l.errorf(at, "Invalid variable value", "The value of variable %q is not an expression. Write it like --var '%s=[\"a\", \"b\"]'.", b.label, b.label)
+			l.Errorf(at, "Invalid variable value", "The value of variable %q is not an expression. Write it like --var '%s=[\"a\", \"b\"]'.", b.Label, b.Label)
 			return cty.NilVal, false
 		}
 	}
-	return l.convertTo(v, want, defaults, at, fmt.Sprintf("value of variable %q", b.label))
+	return l.convertTo(v, want, defaults, at, fmt.Sprintf("value of variable %q", b.Label))
 }
 
 func (l *loader) convertTo(v cty.Value, typ cty.Type, defaults *typeexpr.Defaults, r hcl.Range, what string) (cty.Value, bool) {
@@ -148,24 +123,24 @@ func (l *loader) convertTo(v cty.Value, typ cty.Type, defaults *typeexpr.Default
 	}
 	out, err := convert.Convert(v, typ)
 	if err != nil {
-		l.errorf(r, "Wrong type", "The %s must be of type %s, not %s. Change the value or the type.", what, typeexpr.TypeString(typ), describe(v))
+		l.Errorf(r, "Wrong type", "The %s must be of type %s, not %s. Change the value or the type.", what, typeexpr.TypeString(typ), blocks.Describe(v))
 		return cty.NilVal, false
 	}
 	return out, true
 }
 
-func (l *loader) validate(b *block, c *variableBody, v cty.Value) bool {
+func (l *loader) validate(b *blocks.Block, c *variableBody, v cty.Value) bool {
 	ok := true
-	for _, vb := range c.named("validation") {
-		vc := read[validationBody](l, vb, nil)
+	for _, vb := range c.Named("validation") {
+		vc := blocks.Read[validationBody](l.Reader, vb, nil)
 		cond, message := vc.condition, vc.errorMessage
 		if cond == nil || message == nil {
-			l.errorf(vb.kindRange, "Incomplete validation", "A validation needs condition and error_message. Add what is missing.")
+			l.Errorf(vb.KindRange, "Incomplete validation", "A validation needs condition and error_message. Add what is missing.")
 			continue
 		}
-		ctx := &hcl.EvalContext{Functions: l.functions, Variables: map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{b.label: v})}}
+		ctx := &hcl.EvalContext{Functions: l.Functions, Variables: map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{b.Label: v})}}
 		res, diags := cond.Expr.Value(ctx)
-		l.hcl(diags)
+		l.HCL(diags)
 		if diags.HasErrors() {
 			ok = false
 			continue
@@ -173,61 +148,53 @@ func (l *loader) validate(b *block, c *variableBody, v cty.Value) bool {
 		res, _ = res.Unmark()
 		pass, err := convert.Convert(res, cty.Bool)
 		if err != nil || pass.IsNull() || !pass.IsKnown() {
-			l.errorf(cond.Expr.Range(), "Wrong type", "condition must be a bool, not %s. Compare var.%s with something.", describe(res), b.label)
+			l.Errorf(cond.Expr.Range(), "Wrong type", "condition must be a bool, not %s. Compare var.%s with something.", blocks.Describe(res), b.Label)
 			ok = false
 			continue
 		}
 		if pass.False() {
 			text := "The value is invalid."
 			if m, diags := message.Expr.Value(ctx); !diags.HasErrors() && m.Type() == cty.String && !m.IsNull() && m.IsKnown() {
-				text, _ = asText(m)
+				text, _ = blocks.AsText(m)
 			}
-			l.errorf(b.labelRange, "Invalid variable value", "%s (Variable %q; its validation is on line %d.)", text, b.label, vb.kindRange.Start.Line)
+			l.Errorf(b.LabelRange, "Invalid variable value", "%s (Variable %q; its validation is on line %d.)", text, b.Label, vb.KindRange.Start.Line)
 			ok = false
 		}
 	}
 	return ok
 }
 
-func asText(v cty.Value) (string, bool) {
-	v, _ = v.Unmark()
-	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
-		return "", false
-	}
-	return v.AsString(), true
-}
-
 // givenValues gathers the values from outside: environment, automatic files, named
 // files, command line; the later ones win.
 func (l *loader) givenValues(opts Options) map[string]*given {
 	out := map[string]*given{}
-	declared := l.declared["variable"]
+	declared := l.Declared["variable"]
 	for _, e := range opts.Environ {
 		key, value, _ := strings.Cut(e, "=")
 		if name, ok := strings.CutPrefix(key, envPrefix); ok {
 			out[name] = &given{value: cty.StringVal(value), raw: true, from: key}
 		}
 	}
-	for _, f := range l.in.auto {
-		l.varFile(out, f, l.sources[f], !l.in.single)
+	for _, f := range l.in.Auto {
+		l.varFile(out, f, l.Sources[f], !l.in.Single)
 	}
 	for _, path := range opts.VarFiles {
-		src, err := readFile(path)
+		src, err := source.ReadFile(path)
 		if err != nil {
-			l.errorf(hcl.Range{}, "Cannot read variables", "%s: %s. Name a file that you can read.", path, reason(err))
+			l.Errorf(hcl.Range{}, "Cannot read variables", "%s: %s. Name a file that you can read.", path, source.Reason(err))
 			continue
 		}
 		name := path
 		if filepath.Base(path) == path {
 			name = "./" + path // a bare name would mean one in the scenario's folder
 		}
-		l.sources[name] = src
+		l.Sources[name] = src
 		l.varFile(out, name, src, true)
 	}
 	for _, name := range slices.Sorted(maps.Keys(opts.Vars)) {
 		if _, ok := declared[name]; !ok {
-			l.errorf(hcl.Range{}, "Unknown variable", "--var %s: there is no variable %q.%s Declare it with variable %q {}.", name, name,
-				hint(name, slices.Collect(maps.Keys(declared))), name)
+			l.Errorf(hcl.Range{}, "Unknown variable", "--var %s: there is no variable %q.%s Declare it with variable %q {}.", name, name,
+				topology.DidYouMean(name, slices.Collect(maps.Keys(declared))), name)
 		}
 		out[name] = &given{value: cty.StringVal(opts.Vars[name]), raw: true, from: "--var " + name}
 	}
@@ -237,23 +204,23 @@ func (l *loader) givenValues(opts Options) map[string]*given {
 // varFile reads the values of one file. Files that several scenarios share may set
 // variables that this one does not have.
 func (l *loader) varFile(out map[string]*given, name string, src []byte, strict bool) {
-	body := parse(l.collector, src, name)
+	body := source.Parse(l.Collector, src, name)
 	if body == nil {
 		return
 	}
 	attrs, diags := body.JustAttributes()
-	l.hcl(diags)
+	l.HCL(diags)
 	for _, key := range slices.Sorted(maps.Keys(attrs)) {
 		a := attrs[key]
-		if _, ok := l.declared["variable"][key]; !ok {
+		if _, ok := l.Declared["variable"][key]; !ok {
 			if strict {
-				l.warnf(a.NameRange, "Unknown variable", "There is no variable %q.%s Declare it with variable %q {}.", key,
-					hint(key, slices.Collect(maps.Keys(l.declared["variable"]))), key)
+				l.Warnf(a.NameRange, "Unknown variable", "There is no variable %q.%s Declare it with variable %q {}.", key,
+					topology.DidYouMean(key, slices.Collect(maps.Keys(l.Declared["variable"]))), key)
 			}
 			continue
 		}
 		v, diags := a.Expr.Value(nil)
-		l.hcl(diags)
+		l.HCL(diags)
 		if !diags.HasErrors() {
 			out[key] = &given{value: v, at: a.Expr.Range(), from: name}
 		}

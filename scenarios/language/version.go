@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -19,11 +20,11 @@ func (l *loader) checkVersion(want topology.Opt[string], have string) {
 		parts := parseVersion(strings.TrimSpace(strings.TrimPrefix(c, op)), &than)
 		meets, known := meetsVersion(op, is, than, parts)
 		if parts == 0 || !known {
-			l.errorf(rangeOf(want.Origin), "Invalid version constraint", "%q is not a version constraint. Write required_version = \">= 1.0\".", c)
+			l.Errorf(source.RangeOf(want.Origin), "Invalid version constraint", "%q is not a version constraint. Write required_version = \">= 1.0\".", c)
 			return
 		}
 		if released && !meets {
-			l.errorf(rangeOf(want.Origin), "Another version required", "This scenario requires netlab %s, but this is %s. Install that version.", c, have)
+			l.Errorf(source.RangeOf(want.Origin), "Another version required", "This scenario requires netlab %s, but this is %s. Install that version.", c, have)
 			return
 		}
 	}

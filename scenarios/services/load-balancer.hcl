@@ -19,6 +19,12 @@ node "node3" {}
 
 client "laptop" {}
 
+# A route of its own wins over what the load balancer announces, also where it only covers
+# the address.
+client "tunnel" {
+  routes = [{ to = "203.0.113.0/24", via = node.node1.ip }]
+}
+
 pod "web" {
   for_each = { "0" = node.node1.name, "1" = node.node2.name }
   node     = each.value
@@ -47,6 +53,13 @@ expect "outside clients come through node3" {
   to     = "${service.web.load_balancer_ip}:80"
   answer = pod.web
   source = node.node3
+}
+
+expect "a client's own route leads elsewhere" {
+  from   = client.tunnel
+  to     = "${service.web.load_balancer_ip}:80"
+  answer = pod.web
+  source = node.node1
 }
 
 expect "a pod does not leave its node for the address" {

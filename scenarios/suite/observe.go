@@ -14,8 +14,12 @@ import (
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
-// between is the shortest pause before a wrong result is tried again.
-const between = 20 * time.Millisecond
+// between and longest are the pauses before connections are dialed again; each is twice
+// the one before.
+const (
+	between = 20 * time.Millisecond
+	longest = 500 * time.Millisecond
+)
 
 // observe judges all expectations of a lab concurrently, except those that measure:
 // they come last, one by one, and dial one flow at a time.
@@ -31,13 +35,13 @@ func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 		all.Go(func() {
 			defer func() { <-slots }()
 			defer close(x.done[i])
-			x.results[i] = x.prove(ctx, lab, e)
+			x.results[i] = r.prove(ctx, x, lab, e)
 		})
 	}
 	all.Wait()
 	for i, e := range x.lab.Scenario.Expects {
 		if e.Measured() {
-			x.results[i] = x.prove(ctx, lab, e)
+			x.results[i] = r.prove(ctx, x, lab, e)
 			close(x.done[i])
 		}
 	}
@@ -59,46 +63,35 @@ func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow
 	return all, nil
 }
 
-// confirmations is how often a flow that disagrees with its prediction is dialed again
-// before that is reported: a packet lost on a busy machine does not mean that the rules
-// on paper differ from the kernel's.
-const confirmations = 2
-
-// prove dials the flows of one expectation, and retries the wrong ones, until all are
-// as claimed or the retry time is over.
-func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) reports.Result {
+// prove dials the flows of one expectation, and again what cannot be (expect.Trial.Again),
+// until nothing is left of that or the retry time is over.
+func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expect.Reach) reports.Result {
 	result := x.lab.result(e)
 	started := time.Now()
-	flows := e.Flows()
-	forecasts := make(chan []expect.Forecast, 1)
-	go func() { forecasts <- e.Predict(x.paper) }() // while timeouts are waited for
+	trial := e.Try(x.paper)
+	flows := trial.Flows()
+	dialed := time.Now()
 	observations, err := dial(ctx, lab, e, flows)
 	var verdict expect.Verdict
-	for pause := between; err == nil; pause *= 2 {
-		verdict = e.Judge(observations)
-		again := verdict.Again()
-		if len(again) == 0 || time.Since(started)+pause > e.Retry {
+	for rounds, pause := 0, between; err == nil; rounds, pause = rounds+1, pause*2 {
+		verdict = trial.Judge(observations)
+		again := trial.Again(verdict, observations, rounds)
+		late := time.Since(dialed)+pause > e.Retry && (rounds >= expect.Confirmations || !verdict.Disagrees)
+		if len(again) == 0 || late {
 			break
 		}
+		trial.Redialed(again)
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
-		case <-time.After(pause):
+		case <-time.After(min(pause, longest)):
 			err = dialAgain(ctx, lab, e, flows, observations, again)
 		}
 	}
-	predicted := <-forecasts
-	var disputes map[int][]string
-	for times := 0; err == nil; times++ {
-		disputes = disputed(predicted, verdict, observations)
-		if len(disputes) == 0 || times == confirmations {
-			break
-		}
-		if err = dialAgain(ctx, lab, e, flows, observations, flowsOf(verdict, disputes)); err == nil {
-			verdict = e.Judge(observations)
-		}
-	}
 	result.Duration = time.Since(started)
+	if ctx.Err() != nil {
+		return result // no status: it did not run to its end
+	}
 	if err != nil {
 		result.Status, result.Failure = reports.Failed, fmt.Sprintf("the probe failed: %v", err)
 		return result
@@ -109,11 +102,13 @@ func (x *run) prove(ctx context.Context, lab *engine.Client, e *expect.Reach) re
 		result.Status = reports.Failed
 		x.addRules(result.Rows, verdict, flows)
 	}
-	note(result.Rows, predicted, verdict, disputes)
-	if len(disputes) > 0 {
+	if again := result.Again(); r.options.Strict && again != "" {
+		result.Status, result.Failure = reports.Failed, again+", which --strict does not allow"
+	}
+	if verdict.Disagrees {
 		result.Status = reports.Disagreed
 	}
-	result.Table = e.Table(verdict, predicted)
+	result.Table = e.Table(verdict, trial.Forecasts)
 	return result
 }
 

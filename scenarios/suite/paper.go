@@ -46,9 +46,11 @@ func Paper(ctx context.Context, labs []*Lab) reports.Report {
 	report := reports.Report{Paper: true, Duration: time.Since(started)}
 	for _, list := range results {
 		for _, r := range list {
-			if r.Status != "" {
-				report.Results = append(report.Results, r)
+			if r.Status == "" {
+				report.NotRun++
+				continue
 			}
+			report.Results = append(report.Results, r)
 		}
 	}
 	return report
@@ -71,7 +73,7 @@ func (l *Lab) predict(w *walk.World, e *expect.Reach) reports.Result {
 	}
 	told := 0
 	for _, f := range forecasts {
-		row := f.OnPaper()
+		row := f.Row
 		if !f.OK {
 			result.Status, result.Reason = reports.Failed, ""
 			if told++; told <= maxTold && len(f.Prediction.Branches) > 0 {

@@ -55,7 +55,6 @@ func TestMistakesInRulesAreNoticed(t *testing.T) {
 		"no refusal":                        in("KUBE-", rejects),
 		"no firewall of load balancers":     in("KUBE-PROXY-FIREWALL", drops),
 		"no drop without local endpoints":   in("KUBE-EXTERNAL-SERVICES", drops),
-		"no drop inside the cluster":        in("KUBE-SERVICES", drops),
 		"no masquerade by services":         in("KUBE-POSTROUTING", masquerades),
 		"no masquerade by the pod network":  in("FLANNEL-POSTRTG", masquerades),
 		"masquerade of pods to pods":        in("FLANNEL-POSTRTG", returns),

@@ -13,6 +13,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -35,7 +36,7 @@ func (s script) String() string {
 		}
 		b.WriteString("}\n")
 	}
-	out, _ := language.Format([]byte(b.String()))
+	out, _ := source.Format([]byte(b.String()))
 	return string(out)
 }
 
@@ -186,7 +187,7 @@ func (d *dice) client(i int) block {
 		b.add("gateway = node.%s.ip", d.anyNode())
 	}
 	var routes []string
-	for _, to := range []string{"10.96.0.0/16", "10.244.0.0/16"} {
+	for _, to := range []string{"10.96.0.0/16", "10.244.0.0/16", "203.0.113.0/24"} {
 		if d.one(2) {
 			routes = append(routes, fmt.Sprintf("{ to = %q, via = node.%s.ip }", to, d.anyNode()))
 		}

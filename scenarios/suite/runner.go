@@ -23,6 +23,8 @@ type Options struct {
 	Parallel int // labs at once; 0: by the number of cores (slow.go)
 	// Thorough also applies every lab twice and compares the kernel with the plan.
 	Thorough bool
+	// Strict fails expectations of which a connection had to be dialed again.
+	Strict bool
 	// Finish is called with every lab whose expectations are judged, while it still runs;
 	// nil: it is taken down.
 	Finish func(ctx context.Context, lab *Lab, running *engine.Client, failed bool) error
@@ -116,7 +118,7 @@ func (r *Runner) Report() reports.Report {
 	for _, x := range r.runs {
 		select {
 		case <-x.up:
-			if x.upErr != nil {
+			if x.upErr != nil && x.setup.Status != "" {
 				report.Results = append(report.Results, x.setup)
 			}
 		default:
@@ -124,13 +126,17 @@ func (r *Runner) Report() reports.Report {
 		for i, done := range x.done {
 			select {
 			case <-done:
-				report.Results = append(report.Results, x.results[i])
+				if x.results[i].Status != "" {
+					report.Results = append(report.Results, x.results[i])
+					continue
+				}
 			default:
 			}
+			report.NotRun++
 		}
 		select {
 		case <-x.down:
-			if x.downErr != nil {
+			if x.downErr != nil && !errors.Is(x.downErr, context.Canceled) {
 				report.Results = append(report.Results, x.failure("goes down", x.downErr))
 			}
 		default:
@@ -144,12 +150,12 @@ func (r *Runner) run(ctx context.Context, x *run) {
 	defer close(x.down)
 	lab, err := r.build(ctx, x)
 	x.upErr = err
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		x.setup = x.failure("comes up", err)
 	}
 	close(x.up)
 	if err != nil {
-		x.abort(err)
+		x.abort(ctx, err)
 		return
 	}
 	r.observe(ctx, x, lab)
@@ -168,15 +174,18 @@ func (r *Runner) run(ctx context.Context, x *run) {
 	x.downErr = lab.Down(ctx)
 }
 
-// abort sets the result of every expectation of a lab that cannot be observed.
-func (x *run) abort(err error) {
+// abort sets the result of every expectation of a lab that cannot be observed. What ctx
+// ended has no result.
+func (x *run) abort(ctx context.Context, err error) {
 	for i, e := range x.lab.Scenario.Expects {
 		x.results[i] = x.lab.result(e)
 		var lacks *engine.UnsupportedError
-		if errors.As(err, &lacks) {
+		switch {
+		case ctx.Err() != nil:
+		case errors.As(err, &lacks):
 			x.results[i].Status = reports.Skipped
 			x.results[i].Reason = err.Error()
-		} else {
+		default:
 			x.results[i].Status = reports.Failed
 			x.results[i].Failure = "the lab did not come up"
 		}

@@ -38,7 +38,7 @@ func (ps *paths) denied(n *topology.Node, p packet) bool {
 	if ps.lab.PolicyOptions.Deny == topology.DenyReject {
 		ps.refuse(n, p)
 	} else {
-		ps.silence(false)
+		ps.silence()
 	}
 	return true
 }

@@ -195,7 +195,7 @@ func (lab network) clientHops(c *topology.Client, dst netip.Addr) []place {
 		routes = append(routes, route{to: r.To.Masked(), via: []netip.Addr{r.Via}})
 	}
 	for _, sv := range lab.Services {
-		if via := announced(sv, dst); via != nil {
+		if via := announced(sv, dst); via != nil && !c.Routed(dst) {
 			routes = append(routes, route{to: topology.Single(dst), via: via})
 		}
 	}

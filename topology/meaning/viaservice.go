@@ -119,8 +119,7 @@ func (ps *paths) viaService(n *topology.Node, u *use, p packet) bool {
 		if ps.denied(n, p) {
 			return true
 		}
-		// Packets of the node's own processes, too, before they leave.
-		ps.silence(p.self && ps.protocol == topology.UDP)
+		ps.silence() // packets of the node's own processes, too, before they leave
 		return true
 	}
 	list, masquerade := ps.policy(n, u, p)
@@ -139,31 +138,20 @@ func (ps *paths) viaService(n *topology.Node, u *use, p packet) bool {
 }
 
 // turnAway refuses a packet, or drops it where there are endpoints, but not here: a
-// load balancer then tries elsewhere. What a process of the node sends to a cluster
-// IP does not even leave; a datagram socket gets an error at once.
+// load balancer then tries elsewhere.
 func (ps *paths) turnAway(n *topology.Node, u *use, p packet, refuse bool) {
 	if ps.denied(n, p) {
 		return
 	}
-	switch {
-	case p.self && ps.protocol == topology.UDP && u.kind == atClusterIP:
-		ps.silence(true)
-	case refuse:
+	if refuse {
 		ps.refuse(n, p)
-	default:
-		ps.silence(false)
-	}
-}
-
-// silence drops a packet. A process of the node that sends a datagram gets EPERM at once;
-// TCP retransmits until the deadline.
-func (ps *paths) silence(told bool) {
-	if told {
-		ps.end(flow.Result{Outcome: flow.Unreachable})
 		return
 	}
-	ps.end(flow.Result{Outcome: flow.Timeout})
+	ps.silence()
 }
+
+// silence drops a packet.
+func (ps *paths) silence() { ps.end(flow.Result{Outcome: flow.Timeout}) }
 
 // admits applies loadBalancerSourceRanges, which protect the addresses of the load
 // balancer only, but from pods and nodes as well. Those of the other family are ignored;

@@ -37,19 +37,16 @@ func (lab network) captures(n *topology.Node, a netip.Addr) bool {
 func (ps *paths) balanced(n *topology.Node, u *use, p packet) {
 	admitted := ps.lab.admitsVirtual(n, u, p)
 	if !admitted && !p.self {
-		ps.silence(false)
+		ps.silence()
 		return
 	}
 	list, refuses := u.scheduled(ps.lab.Proxy.IPVS.Scheduler, u.pool(n))
-	switch {
-	case refuses && p.self && ps.protocol == topology.UDP:
-		ps.silence(true) // at OUTPUT: the process gets EPERM at once
-	case refuses:
+	if refuses {
 		ps.refuse(n, p)
 	}
 	for _, e := range list {
-		if !admitted { // after IPVS; a process gets an error only for what stays on the node
-			ps.silence(ps.protocol == topology.UDP && ps.lab.holds(n, e.Addr.Addr()))
+		if !admitted { // after IPVS
+			ps.silence()
 			continue
 		}
 		next := p

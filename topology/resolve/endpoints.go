@@ -78,7 +78,7 @@ func (r *resolver) endpoints(s *resolving, p *topology.ServicePort, spec topolog
 }
 
 func hintPorts(name string, known []string) string {
-	if hint := didYouMean(name, known); hint != "" || len(known) == 0 {
+	if hint := topology.DidYouMean(name, known); hint != "" || len(known) == 0 {
 		return hint
 	}
 	return fmt.Sprintf(" They have %s.", strings.Join(known, ", "))

@@ -187,7 +187,7 @@ func (r *resolver) node(name string, origins ...topology.Origin) *topology.Node 
 // undeclared reports a name that no object of a kind has.
 func (r *resolver) undeclared(kind, name string, known iter.Seq[string], origins []topology.Origin) {
 	r.errorf(origins, "Unknown "+kind, "There is no %s %q.%s Declare it with %s %q {}.",
-		kind, shorten(name), didYouMean(name, slices.Sorted(known)), kind, shorten(name))
+		kind, shorten(name), topology.DidYouMean(name, slices.Sorted(known)), kind, shorten(name))
 }
 
 // readyOn reports whether the service has a ready endpoint on the node.

@@ -96,7 +96,7 @@ func (r *resolver) writtenFamilies(s *resolving) []bool {
 		six := f == ipv6
 		switch {
 		case f != ipv4 && f != ipv6:
-			r.errorf(at(o.Origin), "Unknown IP family", "%q is not an IP family.%s Use IPv4 or IPv6.", shorten(f), didYouMean(f, []string{ipv4, ipv6}))
+			r.errorf(at(o.Origin), "Unknown IP family", "%q is not an IP family.%s Use IPv4 or IPv6.", shorten(f), topology.DidYouMean(f, []string{ipv4, ipv6}))
 		case slices.Contains(out, six):
 			r.errorf(at(o.Origin), "Family given twice", "ip_families names %s twice. Name each family once.", f)
 		case !topology.PrefixOfFamily(r.lab.Network.ServiceCIDRs, six).IsValid():

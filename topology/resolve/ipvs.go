@@ -32,6 +32,6 @@ func (r *resolver) weight(e topology.EndpointSpec) {
 	if r.number(e.Weight, "weight", 1, 0, maxWeight) == e.Weight.Value && !r.lab.Proxy.Mode.VirtualServers && len(balancing) > 0 {
 		r.warnf(at(e.Weight.Origin), "Weight without IPVS",
 			"Only proxy mode %s uses weights; this lab has mode %s, so all endpoints get the same share. Remove weight, or write proxy { mode = %q }.",
-			oneOf(balancing), r.lab.Proxy.Mode.Name, balancing[0])
+			topology.OneOf(balancing), r.lab.Proxy.Mode.Name, balancing[0])
 	}
 }

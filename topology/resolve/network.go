@@ -179,7 +179,7 @@ func (r *resolver) overlaps() {
 			}
 			r.errorf(at(here.origin, r.spec.Network.Origin), "Overlapping CIDRs",
 				"%s %s overlaps %s %s, set %s. Use prefixes that share no address.",
-				here.name, here.prefix, other.name, other.prefix, seenFrom(other.origin, here.origin))
+				here.name, here.prefix, other.name, other.prefix, other.origin.SeenFrom(here.origin))
 		}
 	}
 }

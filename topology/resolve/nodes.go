@@ -259,7 +259,7 @@ func (r *resolver) onLink(hop netip.Addr, origin topology.Origin, who, what stri
 func (r *resolver) unique(seen map[string]topology.Origin, kind, name string, origin topology.Origin) bool {
 	if first, ok := seen[name]; ok {
 		r.errorf(at(origin), "Duplicate "+kind,
-			"The %s %q was already declared %s. Rename or remove one of them.", kind, shorten(name), seenFrom(first, origin))
+			"The %s %q was already declared %s. Rename or remove one of them.", kind, shorten(name), first.SeenFrom(origin))
 		return false
 	}
 	seen[name] = origin

@@ -185,7 +185,7 @@ func (r *resolver) ambiguous() {
 				}
 				r.warnf(at(here.Origin), "Undefined order of policies",
 					"Cluster policies %q and %q, %s, have tier %s and priority %d and different actions for the same %s connections: which one applies is undefined. Give them different priorities.",
-					here.Name, other.Name, seenFrom(other.Origin, here.Origin), a.Tier, a.Priority, strings.ToLower(d.name))
+					here.Name, other.Name, other.Origin.SeenFrom(here.Origin), a.Tier, a.Priority, strings.ToLower(d.name))
 				break
 			}
 		}

@@ -96,7 +96,7 @@ func (r *resolver) policyTypes(s topology.PolicySpec) (ingress, egress bool) {
 	for i, t := range o.Value {
 		switch {
 		case !slices.Contains(types, t):
-			r.errorf(at(o.Origin, s.Origin), "Unknown policy type", "%q is not a policy type.%s Use \"Ingress\" or \"Egress\".", shorten(t), didYouMean(t, types))
+			r.errorf(at(o.Origin, s.Origin), "Unknown policy type", "%q is not a policy type.%s Use \"Ingress\" or \"Egress\".", shorten(t), topology.DidYouMean(t, types))
 		case slices.Contains(o.Value[:i], t):
 			r.warnf(at(o.Origin, s.Origin), "Policy type twice", "policy_types lists %q twice. Remove one of them, or write \"Ingress\" and \"Egress\".", t)
 		}

@@ -78,10 +78,10 @@ func (r *resolver) enum(o topology.Opt[string], what, def string, known, planned
 		return o.Or(def)
 	case slices.Contains(planned, o.Value):
 		r.errorf(at(o.Origin), "Not supported yet",
-			"The %s %q is planned, but this version does not have it. Use %s.", what, o.Value, oneOf(known))
+			"The %s %q is planned, but this version does not have it. Use %s.", what, o.Value, topology.OneOf(known))
 	default:
 		r.errorf(at(o.Origin), "Unknown "+what,
-			"%q is not a valid %s.%s Use %s.", shorten(o.Value), what, didYouMean(o.Value, known), oneOf(known))
+			"%q is not a valid %s.%s Use %s.", shorten(o.Value), what, topology.DidYouMean(o.Value, known), topology.OneOf(known))
 	}
 	return def
 }

@@ -101,7 +101,7 @@ func (r *resolver) selector(s topology.SelectorSpec) (selector, bool) {
 			r.errorf(at(e.Origin, s.Origin), "Expression without operator", "An expression needs an operator. Add operator = \"In\", \"NotIn\", \"Exists\" or \"DoesNotExist\".")
 		case e.Operator.Set && !known:
 			r.errorf(at(e.Operator.Origin, e.Origin), "Unknown operator",
-				"%q is not a valid selector operator.%s Use %s.", shorten(x.operator), didYouMean(x.operator, operators), oneOf(operators))
+				"%q is not a valid selector operator.%s Use %s.", shorten(x.operator), topology.DidYouMean(x.operator, operators), topology.OneOf(operators))
 		case (x.operator == opIn || x.operator == opNotIn) && len(x.values) == 0 && (e.Values.Set || e.Values.Origin == (topology.Origin{})):
 			r.errorf(at(e.Values.Origin, e.Operator.Origin, e.Origin), "Operator without values",
 				"values must be specified when operator is \"In\" or \"NotIn\". Add values = [\"…\"].")

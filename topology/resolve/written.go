@@ -30,7 +30,7 @@ func (r *resolver) checkEndpointBlock(s *resolving, e topology.EndpointSpec) {
 		r.errorf(at(e.Pod.Origin), "Address and pod", "An endpoint is an address or a pod. Remove one of them.")
 	case e.Pod.Set:
 		if r.podNamed(e.Pod.Value) == nil {
-			r.errorf(at(e.Pod.Origin), "Unknown pod", "There is no pod %q.%s Refer to one, such as pod.web.", shorten(e.Pod.Value), didYouMean(e.Pod.Value, r.podNames()))
+			r.errorf(at(e.Pod.Origin), "Unknown pod", "There is no pod %q.%s Refer to one, such as pod.web.", shorten(e.Pod.Value), topology.DidYouMean(e.Pod.Value, r.podNames()))
 		}
 		if e.Node.Set {
 			r.errorf(at(e.Node.Origin), "Node of a pod", "The endpoint is a pod, which runs on its own node. Remove node.")
@@ -52,7 +52,7 @@ func (r *resolver) checkEndpointBlock(s *resolving, e topology.EndpointSpec) {
 		known = append(known, p.Name)
 	}
 	if n := e.PortName; n.Set && !slices.Contains(known, n.Value) {
-		r.errorf(at(n.Origin), "No such port", "Service %q has no port %q.%s Name one of its ports, or leave it out for all.", s.Name, shorten(n.Value), didYouMean(n.Value, known))
+		r.errorf(at(n.Origin), "No such port", "Service %q has no port %q.%s Name one of its ports, or leave it out for all.", s.Name, shorten(n.Value), topology.DidYouMean(n.Value, known))
 	}
 	for _, list := range []topology.Opt[[]string]{{Value: listOf(e.Node), Set: e.Node.Set, Origin: e.Node.Origin}, e.ForNodes} {
 		for _, name := range list.Value {

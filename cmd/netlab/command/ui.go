@@ -1,0 +1,102 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// UI holds the rules for what the user reads: the answer goes to standard output
+// and nothing else does; the conversation goes to standard error, in lower case,
+// without full stops; every error ends with what to do. Colour is for terminals,
+// and never with NO_COLOR.
+type UI struct {
+	In      io.Reader
+	Out     io.Writer
+	Errs    io.Writer
+	Verbose bool
+	Timeout time.Duration
+}
+
+func New(in io.Reader, out, errs io.Writer) *UI { return &UI{In: in, Out: out, Errs: errs} }
+
+// IsTerminal reports whether a person reads or types there.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Colour reports whether a stream is to be coloured.
+func Colour(w io.Writer) bool {
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+func (u *UI) Print(format string, args ...any) { fmt.Fprintf(u.Out, format, args...) }
+func (u *UI) Say(format string, args ...any)   { fmt.Fprintf(u.Errs, format+"\n", args...) }
+
+// Json prints the answer of a command that was asked for data.
+func (u *UI) Json(v any) error {
+	e := json.NewEncoder(u.Out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false) // rules and comments have > and & in them
+	return e.Encode(v)
+}
+
+// Finish prints how the command ended and returns the exit code.
+func (u *UI) Finish(err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	var e *Error
+	var late *TimeoutError
+	switch {
+	case errors.As(err, &late):
+		e = &Error{Err: late, Code: ExitBroken}
+	case !errors.As(err, &e):
+		e = &Error{Err: err, Code: ExitInvalid, Hint: "see: netlab --help"}
+	}
+	if !e.quiet {
+		u.Say("netlab: %v", err)
+		if e.Hint != "" {
+			u.Say("  %s", e.Hint)
+		}
+	}
+	return e.Code
+}
+
+// Working shows what takes long, after the first second: as one line that
+// counts on a terminal, as plain lines elsewhere. The returned function ends it.
+func (u *UI) Working(what string) (done func()) {
+	stop := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		started := time.Now()
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		terminal, lines := IsTerminal(u.Errs), 0
+		for {
+			select {
+			case <-stop:
+				if terminal && lines > 0 {
+					fmt.Fprint(u.Errs, "\r\033[K")
+				}
+				return
+			case <-tick.C:
+				passed := time.Since(started).Round(time.Second)
+				if terminal {
+					fmt.Fprintf(u.Errs, "\r\033[K%s … %v", what, passed)
+				} else if lines%10 == 0 {
+					u.Say("%s … %v", what, passed)
+				}
+				lines++
+			}
+		}
+	})
+	return func() { close(stop); ended.Wait() }
+}

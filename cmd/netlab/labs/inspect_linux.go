@@ -1,0 +1,188 @@
+package labs
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+func InspectCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
+	var asJSON bool
+	c := &cobra.Command{
+		Use:               "inspect [LAB]",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeLabs,
+		RunE: func(c *cobra.Command, args []string) error {
+			lab, info, err := Connect(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			inv, err := inventoryIn(info)
+			if err != nil {
+				return err
+			}
+			have, _, err := lab.Read(c.Context())
+			if err != nil {
+				return command.Broken(err, "remove it: netlab down "+info.Name)
+			}
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining}
+			if asJSON {
+				return u.Json(v)
+			}
+			err = u.inspect(v)
+			u.printDraining(v.Draining)
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// view is all that inspect shows.
+type view struct {
+	Name  string `json:"name"`
+	File  string `json:"file"`
+	State string `json:"state"`
+	inventory
+	Interfaces map[string][]interfaceRecord `json:"interfaces"`         // by network namespace
+	Draining   []engine.Draining            `json:"draining,omitempty"` // real servers that still have connections
+}
+
+// interfaceRecord is one interface as the kernel has it now.
+type interfaceRecord struct {
+	Name   string         `json:"name"`
+	Type   string         `json:"type"`
+	MTU    int            `json:"mtu"`
+	MAC    string         `json:"mac"`
+	Master string         `json:"master,omitempty"`
+	Peer   string         `json:"peer,omitempty"`
+	Addrs  []netip.Prefix `json:"addresses,omitempty"`
+}
+
+func interfaces(p *plan.Plan) map[string][]interfaceRecord {
+	all := map[string][]interfaceRecord{}
+	for _, n := range p.Netns {
+		for _, l := range n.Links {
+			r := interfaceRecord{Name: l.Name, Type: string(l.Type), MTU: l.MTU, Master: l.Master,
+				MAC: fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", l.MAC[0], l.MAC[1], l.MAC[2], l.MAC[3], l.MAC[4], l.MAC[5])}
+			if l.Peer.Netns != "" {
+				r.Peer = l.Peer.Netns + "/" + l.Peer.Link
+			}
+			for _, a := range n.Addrs {
+				if a.Link == l.Name {
+					r.Addrs = append(r.Addrs, a.Prefix)
+				}
+			}
+			all[n.Name] = append(all[n.Name], r)
+		}
+	}
+	return all
+}
+
+func (u ui) inspect(v view) error {
+	u.Print("%s  %s  %s\n", v.Name, v.State, relative(v.File))
+	w := tabwriter.NewWriter(u.Out, 0, 0, 2, ' ', 0)
+	for _, kind := range []string{"node", "client", "pod"} {
+		u.inspectPlaces(w, v, kind)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(v.Services) > 0 {
+		u.Print("\nservices\n")
+	}
+	for _, s := range v.Services {
+		inspectService(w, s)
+	}
+	return w.Flush()
+}
+
+func (u ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
+	first := true
+	for _, p := range v.Places {
+		if p.Kind != kind {
+			continue
+		}
+		if first {
+			fmt.Fprintf(w, "\n%ss\n", kind)
+			first = false
+		}
+		extra := strings.Join(p.Ports, " ")
+		if p.Node != "" {
+			extra = "on " + p.Node + "  " + extra
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.called().Display(), joinAddrs(p.Addrs), extra)
+		if kind == "pod" && v.isNode(p.Netns) {
+			continue // it has the node's interfaces
+		}
+		for _, i := range v.Interfaces[p.Netns] {
+			if kind == "node" && i.Peer != "" && i.Master != "" {
+				continue // ports of pods: the pods show the other end
+			}
+			fmt.Fprintf(w, "    %s\t%s\t%s mtu %d %s\n", i.Name, someAddrs(i.Addrs), i.Type, i.MTU, i.MAC)
+		}
+	}
+}
+
+func inspectService(w *tabwriter.Writer, s serviceRecord) {
+	name := s.Name
+	if s.Namespace != "default" {
+		name = s.Namespace + "/" + name
+	}
+	policy := "internal policy " + s.Internal
+	if s.External != "" {
+		policy = "external policy " + s.External + ", " + policy
+	}
+	fmt.Fprintf(w, "  %s\t%s\t%s, %s\n", name, joinAddrs(s.ClusterIP), s.Type, policy)
+	for _, more := range []struct {
+		what string
+		ips  []netip.Addr
+	}{{"load balancer", s.LoadBalancer}, {"external IPs", s.ExternalIPs}} {
+		if len(more.ips) > 0 {
+			fmt.Fprintf(w, "    \t%s\t%s\n", joinAddrs(more.ips), more.what)
+		}
+	}
+	for _, p := range s.Ports {
+		port := fmt.Sprintf("%s/%d", p.Protocol, p.Port)
+		if p.NodePort != 0 {
+			port += fmt.Sprintf(", node port %d", p.NodePort)
+		}
+		fmt.Fprintf(w, "    %s\t%s\t%s\n", p.Name, port, command.Plural(len(p.Endpoints), "endpoint"))
+		for _, e := range p.Endpoints {
+			fmt.Fprintf(w, "      %s\t%s\ton %s, %s\n", e.Pod, e.Addr, e.Node, e.State)
+		}
+	}
+}
+
+// isNode reports whether a network namespace is a node's.
+func (v *view) isNode(netns string) bool {
+	return slices.ContainsFunc(v.Places, func(p place) bool { return p.Kind == "node" && p.Netns == netns })
+}
+
+// maxAddrs is how many addresses of an interface fit on a line. kube-ipvs0 has one
+// for each address of a service.
+const maxAddrs = 3
+
+func someAddrs(list []netip.Prefix) string {
+	if len(list) <= maxAddrs {
+		return joinAddrs(list)
+	}
+	return fmt.Sprintf("%s and %d more", joinAddrs(list[:maxAddrs-1]), len(list)-maxAddrs+1)
+}
+
+func joinAddrs[A fmt.Stringer](list []A) string {
+	var words []string
+	for _, a := range list {
+		words = append(words, a.String())
+	}
+	return strings.Join(words, ", ")
+}

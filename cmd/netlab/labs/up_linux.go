@@ -1,0 +1,262 @@
+package labs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios/language"
+)
+
+func UpCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
+	var flags command.ScenarioFlags
+	var name string
+	var dry bool
+	c := &cobra.Command{
+		Use: "up [FILE]",
+		Long: `Build the lab that a scenario describes. If it is already running, apply the difference:
+what the difference does not touch is not disturbed.
+
+What has drifted from the plan is repaired, too. In a large lab, namespaces that the change
+does not touch are repaired after up returns; other commands wait for it, and status reports
+it.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := command.TheScenario(args)
+			if err != nil {
+				return err
+			}
+			if dry {
+				_, p, err := u.Compile(path, flags)
+				if err == nil {
+					_, err = u.Out.Write(p.Text())
+				}
+				return err
+			}
+			return u.up(c.Context(), path, flags, name)
+		},
+	}
+	flags.Register(c)
+	c.Flags().StringVar(&name, "name", "", "name of the lab, if not the scenario's: to run two copies of one")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done: netlab plan")
+	return c
+}
+
+func (u ui) up(ctx context.Context, path string, flags command.ScenarioFlags, name string) error {
+	started := time.Now()
+	s, p, err := u.Compile(path, flags)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		name = s.Name
+	}
+	if err := checkLabName(name); err != nil {
+		return err
+	}
+	p.Lab = name
+	meta := MetaOf(s, p, name, path)
+	var applied engine.Applied
+	var isNew bool
+	for try := 0; ; try++ {
+		applied, isNew, err = u.bringUp(ctx, p, meta)
+		// A lab that goes away while it is being changed is made anew.
+		gone := errors.Is(err, engine.ErrEnded) || errors.Is(err, engine.ErrNotRunning) || errors.Is(err, engine.ErrUnreachable)
+		if !gone || isNew || try == 5 {
+			break
+		}
+	}
+	if err != nil {
+		return u.explainApply(ctx, err, s, meta, p)
+	}
+	u.reportUp(name, s, applied, isNew, time.Since(started))
+	return nil
+}
+
+// bringUp makes the lab, or changes the one that runs.
+func (u ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engine.Applied, isNew bool, err error) {
+	lab, isNew, err := startOrConnect(ctx, meta.Name)
+	if err != nil {
+		return a, isNew, err
+	}
+	a, err = u.apply(ctx, lab, p, meta)
+	if isNew && err == nil {
+		err = lab.Detach()
+	}
+	if isNew && err != nil {
+		lab.Abandon()
+	}
+	return a, isNew, err
+}
+
+// apply applies a plan and shows the progress if it takes long.
+func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
+	done := u.Working(fmt.Sprintf("building %s: %s, %s", meta.Name, command.Plural(meta.Nodes, "node"), command.Plural(meta.Pods, "pod")))
+	defer done()
+	applied, err := lab.Apply(ctx, p, meta, u.Verbose)
+	if err == nil {
+		for _, line := range applied.Lines {
+			u.Say("%s", line)
+		}
+	}
+	return applied, err
+}
+
+// connectPatience is how long a lab may lack its control socket while it is made
+// or removed.
+const connectPatience = 3 * time.Second
+
+// startOrConnect returns an engine for the lab: a new one that ends with this
+// process, or the one that runs.
+func startOrConnect(ctx context.Context, name string) (lab *engine.Client, isNew bool, err error) {
+	for started := time.Now(); ctx.Err() == nil; {
+		lab, err = engine.Start(ctx, name)
+		if !errors.Is(err, engine.ErrRunning) {
+			return lab, true, cannotStart(err)
+		}
+		lab, err = engine.Connect(name)
+		if errors.Is(err, engine.ErrNotRunning) {
+			continue // it went away between the two
+		}
+		if err != nil && time.Since(started) < connectPatience {
+			time.Sleep(5 * time.Millisecond) // it is just starting or ending
+			continue
+		}
+		if err != nil {
+			return nil, false, command.Broken(err, "remove it: netlab down "+name)
+		}
+		return lab, false, nil
+	}
+	return nil, false, ctx.Err()
+}
+
+// cannotStart adds to an error of the engine what the user can do.
+func cannotStart(err error) error {
+	var isolation *engine.IsolationError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &isolation):
+		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: "see what this machine lacks, and how to get it: netlab doctor; or use a virtual one: netlab vm up FILE"}
+	case errors.Is(err, engine.ErrState):
+		return command.Broken(err, "make sure that there is room in "+engine.StateDir()+" and that you can write there")
+	default:
+		return command.Broken(err, "see what this machine can do: netlab doctor")
+	}
+}
+
+// explainApply turns the error of an Apply into a message for the user.
+func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, meta engine.Meta, p *plan.Plan) error {
+	var lacks *engine.UnsupportedError
+	var clash *engine.ClashError
+	var told *command.Error
+	switch {
+	case command.Interrupted(ctx):
+		return command.ErrInterrupted
+	case errors.As(err, &told):
+		return err
+	case errors.As(err, &clash):
+		return command.Usage(fmt.Errorf("a lab named %s is already running, made from %s", meta.Name, clash.File),
+			fmt.Sprintf("give this one another name: netlab up --name %s-2 %s; or remove that one: netlab down %s",
+				meta.Name, relative(meta.File), meta.Name))
+	case errors.Is(err, engine.ErrBusy):
+		return command.Broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
+	case errors.As(err, &lacks):
+		for _, f := range plan.Requires(p) {
+			why, missing := lacks.Missing[f]
+			if !missing {
+				continue
+			}
+			about := f.About()
+			u.Say("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why)
+			u.Say("  %s", about.Remedy)
+		}
+		return &command.Error{Err: errors.New("nothing was built"), Code: command.ExitUnsupported, Hint: fmt.Sprintf("use a virtual machine: netlab vm up %s; see all that is missing: netlab doctor", relative(meta.File))}
+	default:
+		return cannotStart(err)
+	}
+}
+
+// needer is the place in the scenario that needs a feature: the network mode
+// for tunnels, the proxy for rules.
+func needer(s *language.Scenario, f plan.Feature) string {
+	o := s.Lab.Proxy.Origin
+	if f == plan.FeatureVXLAN {
+		o = s.Lab.Network.Origin
+	}
+	if o.File == "" {
+		return s.Name + " (by default)"
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+func (u ui) reportUp(name string, s *language.Scenario, a engine.Applied, isNew bool, took time.Duration) {
+	if !isNew && a.Summary == "" {
+		u.Print("%s: no change\n", name)
+		return
+	}
+	if !isNew {
+		u.Print("%s: %s\n", name, a.Summary)
+		return
+	}
+	u.Print("%s is up: %s, in %v\n", name, command.Counts(s.Lab), took.Round(time.Millisecond))
+	u.Print("\n  next:\n")
+	for _, line := range nextSteps(name, s) {
+		u.Print("    %s\n", line)
+	}
+}
+
+// nextSteps are commands worth trying on a lab that has just come up.
+func nextSteps(name string, s *language.Scenario) []string {
+	var list []string
+	if len(s.Lab.Pods) > 0 {
+		list = append(list, "netlab exec "+s.Lab.Pods[0].AgentName()+" -- ip addr")
+	}
+	if len(s.Lab.Clients) > 0 && len(s.Expects) > 0 {
+		e := s.Expects[0]
+		if len(e.From) > 0 && len(e.To) > 0 && e.Protocol == "tcp" && e.To[0].Addr.IsValid() {
+			list = append(list, fmt.Sprintf("netlab exec %s -- curl -sm1 http://%s", e.From[0].Name, e.To[0].Addr))
+		}
+	}
+	if len(s.Lab.Nodes) > 0 {
+		list = append(list, "netlab shell "+s.Lab.Nodes[0].Name)
+	}
+	return append(list, "netlab inspect "+name, "netlab down "+name)
+}
+
+// checkLabName rejects names that cannot name a folder, or would be hidden.
+func checkLabName(name string) error {
+	if name == "" || len(name) > 200 || name[0] == '.' || strings.ContainsAny(name, "/\x00\n") {
+		return command.Usage(fmt.Errorf("%q cannot be the name of a lab", name), "give it one: --name NAME")
+	}
+	return nil
+}
+
+func absolute(path string) string {
+	if path == "-" {
+		return "(standard input)"
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+func relative(path string) string {
+	if dir, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+			return rel
+		}
+	}
+	return path
+}

@@ -1,0 +1,106 @@
+package proof
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/cmd/netlab/labs"
+	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/suite"
+)
+
+// testForReal builds labs and proves expectations with packets.
+func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
+	list, err := Labs(u.UI, args, o)
+	if err != nil {
+		return err
+	}
+	options := suite.Options{Parallel: o.parallel, Strict: o.strict, Meta: func(lab *suite.Lab) engine.Meta {
+		return labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
+	}}
+	if o.Keep || o.Pause {
+		if err := namesAreFree(list); err != nil {
+			return err
+		}
+		options.Name = func(lab *suite.Lab) string { return lab.Scenario.Name }
+		options.Finish = u.finisher(o)
+	}
+	runner := suite.New(list, options)
+	done := u.Working(fmt.Sprintf("testing %s", command.Plural(len(list), "scenario")))
+	passed := runner.Run(ctx)
+	done()
+	report := runner.Report()
+	warnAboutSilence(list, &report)
+	if err := u.printReport(report, o); err != nil {
+		return err
+	}
+	switch {
+	case command.Interrupted(ctx):
+		return command.ErrInterrupted
+	case didNotRun(report):
+		u.Say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
+		return command.Told(command.ExitBroken)
+	case report.Count(reports.Failed)+report.Count(reports.Disagreed) > 0 || !passed:
+		return command.Told(command.ExitFailed)
+	case o.noSkip && report.Count(reports.Skipped) > 0:
+		return u.skipped(report)
+	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
+		u.Say("netlab: nothing could be tested on this machine; its kernel lacks what the labs need\n  use a virtual machine: netlab vm test %s", skippedFiles(report))
+		return command.Told(command.ExitUnsupported)
+	case report.Count(reports.Skipped) > 0:
+		u.Say("\nrun what was skipped in a virtual machine: netlab vm test %s", skippedFiles(report))
+	}
+	return nil
+}
+
+// namesAreFree refuses to keep labs under names that are taken.
+func namesAreFree(labs []*suite.Lab) error {
+	running, err := engine.List()
+	if err != nil {
+		return command.Broken(err, "make sure that you may read "+engine.StateDir())
+	}
+	for _, lab := range labs {
+		name := lab.Scenario.Name
+		if slices.Contains(running, name) {
+			return command.Usage(fmt.Errorf("a lab named %s is already running", name), "remove it first: netlab down "+name)
+		}
+		running = append(running, name)
+	}
+	return nil
+}
+
+// didNotRun reports a lab that failed itself, apart from its expectations.
+func didNotRun(report reports.Report) bool {
+	return slices.ContainsFunc(report.Results, func(r reports.Result) bool { return r.Status == reports.Failed && r.Line == 0 })
+}
+
+// finisher keeps labs as the user asked.
+func (u ui) finisher(o Options) func(context.Context, *suite.Lab, *engine.Client, bool) error {
+	in := bufio.NewReader(u.In)
+	turn := make(chan struct{}, 1)
+	return func(ctx context.Context, lab *suite.Lab, running *engine.Client, failed bool) error {
+		if o.Pause && failed {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			u.Say("\n%s failed and is kept: netlab shell --lab %s %s\npress Enter to continue", lab.Scenario.Name, lab.Scenario.Name,
+				lab.Scenario.Lab.Nodes[0].Name)
+			answered := make(chan struct{})
+			go func() {
+				_, _ = in.ReadString('\n')
+				close(answered)
+			}()
+			select {
+			case <-answered:
+			case <-ctx.Done():
+			}
+		}
+		if o.Keep {
+			return running.Detach()
+		}
+		return running.Down(ctx)
+	}
+}

@@ -1,0 +1,84 @@
+package expect
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/flow"
+)
+
+// half is a claim about port 82 of twins: half of the connections are refused.
+func half(r Reach) *Reach {
+	r.From, r.To = []Place{{Name: "a", Netns: "client.a"}}, twin(82)
+	return &r
+}
+
+var (
+	answered1 = flow.Observation{Outcome: flow.Connected, Answer: "one", Source: netip.MustParseAddrPort("127.0.0.1:4711"), TTL: 64}
+	refused1  = flow.Observation{Outcome: flow.Refused}
+	lost1     = flow.Observation{Outcome: flow.Timeout}
+)
+
+// What can be otherwise fails, whatever packets happen to show, and names the branch.
+func TestAClaimIsAboutEveryConnection(t *testing.T) {
+	for outcome, lucky := range map[flow.Outcome]flow.Observation{flow.Connected: answered1, flow.Refused: refused1} {
+		trial := half(Reach{Outcome: outcome}).Try(twins())
+		seen := slices.Repeat([]flow.Observation{lucky}, len(trial.Flows()))
+		v := trial.Judge(seen)
+		if v.OK || !strings.Contains(v.Pairs[0].Predicted, "outside the claim: 50 %") {
+			t.Errorf("%s: ok %v, predicted %q", outcome, v.OK, v.Pairs[0].Predicted)
+		}
+	}
+}
+
+func TestEnoughConnectionsToSeeEachBranch(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		reach Reach
+		port  uint16
+		want  int
+	}{
+		{"half of them", Reach{}, 82, 31},
+		{"not fewer if a count is written", Reach{Count: 5}, 82, 31},
+		{"more if a count is written", Reach{Count: 50}, 82, 50},
+		{"branches that the claim does not tell apart", Reach{}, 80, 1},
+		{"branches that it tells apart", Reach{Answers: []string{"two"}}, 80, 73},
+	} {
+		r := half(row.reach)
+		r.To = twin(row.port)
+		if got := len(r.Try(twins()).Flows()); got != row.want {
+			t.Errorf("%s: %d connections, want %d", row.name, got, row.want)
+		}
+	}
+}
+
+func TestOnlyTheImpossibleIsDialedAgain(t *testing.T) {
+	trial := half(Reach{}).Try(twins())
+	n := len(trial.Flows())
+	seen := append(slices.Repeat([]flow.Observation{answered1, refused1}, n/2), lost1)
+	v := trial.Judge(seen)
+	if again := trial.Again(v, seen, 0); !slices.Equal(again, []int{n - 1}) {
+		t.Fatalf("dial again %v, want only the last", again)
+	}
+	trial.Redialed([]int{n - 1})
+	seen[n-1] = answered1
+	v = trial.Judge(seen)
+	if again := trial.Again(v, seen, 1); v.OK || v.Disagrees || len(again) > 0 {
+		t.Errorf("%+v, dial again %v", v, again)
+	}
+	if p := v.Pairs[0]; p.Connections != n || p.Again != 1 {
+		t.Errorf("%d connections, %d dialed again", p.Connections, p.Again)
+	}
+}
+
+// What should have been seen is given further chances, but not many.
+func TestWhatNeverHappensDisagrees(t *testing.T) {
+	trial := half(Reach{}).Try(twins())
+	seen := slices.Repeat([]flow.Observation{answered1}, len(trial.Flows()))
+	v := trial.Judge(seen)
+	if !v.Disagrees || len(trial.Again(v, seen, 0)) != len(seen) || len(trial.Again(v, seen, Confirmations)) > 0 {
+		t.Errorf("%+v", v)
+	}
+}

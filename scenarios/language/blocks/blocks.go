@@ -1,0 +1,352 @@
+package blocks
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/dynblock"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/netlab/netlab/scenarios/language/functions"
+	"github.com/netlab/netlab/scenarios/language/source"
+	"github.com/netlab/netlab/topology"
+)
+
+// Scope is the names that exist only inside a block: each, count and the iterators
+// of dynamic blocks.
+type Scope map[string]cty.Value
+
+// Block is a block of the scenario.
+type Block struct {
+	Kind       string
+	Label      string
+	KindRange  hcl.Range
+	LabelRange hcl.Range // that of the kind for a block without label
+	Body       hcl.Body
+	Scope      Scope // of the dynamic block that made it
+}
+
+func (b *Block) Origin() topology.Origin { return source.OriginOf(b.LabelRange) }
+
+// Read takes a block apart, as readInto does, into a new struct of its kind.
+func Read[T any, P interface {
+	*T
+	Shape
+}](l *Reader, b *Block, sc Scope) *T {
+	out := new(T)
+	l.ReadInto(P(out), b, sc)
+	return out
+}
+
+// ReadInto takes a block apart by its schema, with its dynamic blocks expanded, and
+// reports what is out of place.
+func (l *Reader) ReadInto(into Shape, b *Block, sc Scope) {
+	s, out := into.Schema(), into.Body()
+	ctx := l.dynamicContext(b.Body, sc)
+	raw, diags := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic)).Content(s.Body())
+	l.schemaDiags(diags, s)
+	s.Bind(raw.Attributes)
+	out.Given, out.End = len(raw.Attributes), raw.MissingItemRange
+	l.checkPlanned(raw, s)
+	for _, rb := range raw.Blocks {
+		if slices.ContainsFunc(s.PlannedBlocks, func(n nested) bool { return n.Name == rb.Type }) {
+			continue
+		}
+		out.blocks = append(out.blocks, newBlock(rb, nil))
+	}
+}
+
+func newBlock(rb *hcl.Block, sc Scope) *Block {
+	b := &Block{Kind: rb.Type, KindRange: rb.TypeRange, LabelRange: rb.TypeRange, Body: rb.Body, Scope: sc}
+	if len(rb.Labels) > 0 {
+		b.Label = rb.Labels[0]
+	}
+	if len(rb.LabelRanges) > 0 {
+		b.LabelRange = rb.LabelRanges[0]
+	}
+	return b
+}
+
+func (l *Reader) checkPlanned(raw *hcl.BodyContent, s Schema) {
+	for _, name := range slices.Sorted(maps.Keys(raw.Attributes)) {
+		if slices.ContainsFunc(s.Attrs, func(a Attribute) bool { return a.Name == name && a.At == nil }) {
+			l.notYet(raw.Attributes[name].NameRange, "attribute", name)
+		}
+	}
+	for _, rb := range raw.Blocks {
+		if slices.ContainsFunc(s.PlannedBlocks, func(n nested) bool { return n.Name == rb.Type }) {
+			l.notYet(rb.TypeRange, "block", rb.Type)
+		}
+	}
+}
+
+func (l *Reader) notYet(r hcl.Range, what, name string) {
+	l.Errorf(r, "Not supported yet", "This version does not have the %s %q yet. Remove it.", what, name)
+}
+
+func (l *Reader) checkDynamic(v cty.Value, e hcl.Expression, _ *hcl.EvalContext) hcl.Diagnostics {
+	v, _ = v.Unmark()
+	if v.IsKnown() && !v.IsNull() && v.CanIterateElements() && v.LengthInt() > functions.MaxInstances {
+		return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Too many instances", Subject: e.Range().Ptr(),
+			Detail: fmt.Sprintf("This makes %d blocks. The limit is %d.", v.LengthInt(), functions.MaxInstances)}}
+	}
+	return nil
+}
+
+// TopLevel sorts the blocks of a file by kind, with unknown ones reported. Dynamic
+// blocks are kept for the stage of their kind, which knows more names.
+func (l *Reader) TopLevel(body hcl.Body) {
+	s := l.top
+	hs := s.Body()
+	hs.Blocks = append(hs.Blocks, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"kind"}})
+	raw, diags := body.Content(hs)
+	l.schemaDiags(diags, s)
+	l.checkPlanned(raw, s)
+	for _, rb := range raw.Blocks {
+		kind := rb.Type
+		if kind == "dynamic" {
+			kind = rb.Labels[0]
+			if !slices.Contains(s.blockNames(), kind) {
+				l.Errorf(rb.LabelRanges[0], "Unknown block", "There is no block %q.%s", kind, OrKnown(kind, s.blockNames()))
+				continue
+			}
+			if kind == "variable" || kind == "locals" || kind == "netlab" {
+				l.Errorf(rb.LabelRanges[0], "Dynamic block not allowed", "A %s block cannot be dynamic. Write it out.", kind)
+				continue
+			}
+		}
+		l.raw[kind] = append(l.raw[kind], rb)
+	}
+}
+
+// BlocksOf returns the blocks of a kind, dynamic ones expanded.
+func (l *Reader) BlocksOf(kind string) []*Block {
+	var out []*Block
+	for _, rb := range l.raw[kind] {
+		if rb.Type == "dynamic" {
+			out = append(out, l.expand(rb, kind)...)
+			continue
+		}
+		out = append(out, newBlock(rb, nil))
+	}
+	return out
+}
+
+// expand makes the blocks of a dynamic block at the top of a file. Those inside
+// other blocks are dynblock's; here the iterator must stay visible for nested
+// blocks with scopes of their own.
+func (l *Reader) expand(rb *hcl.Block, kind string) []*Block {
+	raw, diags := rb.Body.Content(&hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "for_each", Required: true}, {Name: "iterator"}, {Name: "labels"}},
+		Blocks:     []hcl.BlockHeaderSchema{{Type: "content"}},
+	})
+	l.HCL(diags)
+	forEach := raw.Attributes["for_each"]
+	if forEach == nil || diags.HasErrors() {
+		return nil
+	}
+	if len(raw.Blocks) != 1 {
+		l.Errorf(rb.LabelRanges[0], "Dynamic block without content", "A dynamic block needs one content block. Add content { … }.")
+		return nil
+	}
+	iterator := kind
+	if a := raw.Attributes["iterator"]; a != nil {
+		if iterator = hcl.ExprAsKeyword(a.Expr); iterator == "" {
+			l.Errorf(a.Expr.Range(), "Invalid iterator", "The iterator must be a single name. Write iterator = item.")
+			return nil
+		}
+	}
+	instances, ok := l.Instances(forEach, nil)
+	if !ok {
+		return nil
+	}
+	var out []*Block
+	for _, in := range instances {
+		sc := Scope{iterator: cty.ObjectVal(map[string]cty.Value{"key": in.Key, "value": in.Value})}
+		b := newBlock(rb, sc)
+		b.Kind, b.Label, b.Body = kind, "", raw.Blocks[0].Body
+		b.KindRange = rb.LabelRanges[0]
+		if a := raw.Attributes["labels"]; a != nil {
+			v, ok := l.Eval(a.Expr, sc)
+			if !ok {
+				continue
+			}
+			b.LabelRange = a.Expr.Range()
+			label, err := firstLabel(v)
+			if err != nil {
+				l.Errorf(a.Expr.Range(), "Invalid dynamic label", "labels must be a list of one string. Write labels = [%s.key].", iterator)
+				continue
+			}
+			b.Label = label
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func firstLabel(v cty.Value) (string, error) {
+	list, err := convert.Convert(v, cty.List(cty.String))
+	if err != nil || list.IsNull() || list.LengthInt() != 1 {
+		return "", fmt.Errorf("not a list of one")
+	}
+	s := list.Index(cty.Zero)
+	if s.IsNull() {
+		return "", fmt.Errorf("null")
+	}
+	return s.AsString(), nil
+}
+
+// instance is one element of a for_each or count.
+type instance struct {
+	Name       string
+	Key, Value cty.Value
+}
+
+// Instances evaluates a for_each: a map, an object or a set of strings. Its order is
+// that of the keys; for a list it is the list's.
+func (l *Reader) Instances(a *hcl.Attribute, sc Scope) ([]instance, bool) {
+	v, ok := l.Eval(a.Expr, sc)
+	if !ok {
+		return nil, false
+	}
+	if v.IsNull() || !v.CanIterateElements() {
+		l.Errorf(a.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not %s. Use toset([…]) or { key = value }.", Describe(v))
+		return nil, false
+	}
+	if n := v.LengthInt(); n > functions.MaxInstances {
+		l.Errorf(a.Expr.Range(), "Too many instances", "This makes %d instances. The limit is %d.", n, functions.MaxInstances)
+		return nil, false
+	}
+	var out []instance
+	for it := v.ElementIterator(); it.Next(); {
+		key, value := it.Element()
+		if v.Type().IsSetType() {
+			key = value
+		}
+		name, err := convert.Convert(key, cty.String)
+		if err != nil || name.IsNull() {
+			l.Errorf(a.Expr.Range(), "Wrong type", "The elements of this set must be strings. Use toset([\"a\", \"b\"]).")
+			return nil, false
+		}
+		out = append(out, instance{name.AsString(), key, value})
+	}
+	return out, true
+}
+
+// schemaDiags turns HCL's complaints about the shape of a block into ours, with the
+// nearest known name.
+func (l *Reader) schemaDiags(diags hcl.Diagnostics, s Schema) {
+	for _, d := range diags {
+		name := ""
+		if d.Subject != nil {
+			name = strings.Trim(string(d.Subject.SliceBytes(l.Sources[d.Subject.Filename])), `"`)
+		}
+		switch d.Summary {
+		case "Unsupported argument", "Unexpected attribute":
+			if slices.Contains(s.blockNames(), name) {
+				l.Errorf(*d.Subject, "Block written as attribute", "%q is a block of this %s. Write %s { … } without the equals sign.", name, s.Kind, name)
+				continue
+			}
+			l.Errorf(*d.Subject, "Unknown attribute", "This %s has no attribute %q.%s", s.Kind, name, s.instead(name))
+		case "Unsupported block type":
+			if slices.Contains(s.AttrNames(), name) {
+				l.Errorf(*d.Subject, "Attribute written as block", "%q is an attribute of this %s. Write %s = …", name, s.Kind, name)
+				continue
+			}
+			l.Errorf(*d.Subject, "Unknown block", "This %s has no block %q.%s", s.Kind, name, OrKnown(name, s.blockNames()))
+		case "Extraneous JSON object property":
+			l.Errorf(*d.Subject, "Unknown property", "This %s has neither an attribute nor a block %q.%s", s.Kind, name,
+				OrKnown(name, append(s.AttrNames(), s.blockNames()...)))
+		default:
+			l.HCL(hcl.Diagnostics{d})
+		}
+	}
+}
+
+// instead says what to write in place of an attribute that does not exist.
+func (s Schema) instead(name string) string {
+	blocks := s.blockNames()
+	if len(s.AttrNames()) > 0 || len(blocks) == 0 {
+		return OrKnown(name, s.AttrNames())
+	}
+	if h := topology.DidYouMean(name, blocks); h != "" {
+		return h + " That is a block, without the equals sign."
+	}
+	return fmt.Sprintf(" It has blocks only: %s.", topology.OneOf(slices.Sorted(slices.Values(blocks))))
+}
+
+// OrKnown suggests the nearest name, else lists what there is.
+func OrKnown(name string, known []string) string {
+	if h := topology.DidYouMean(name, known); h != "" {
+		return h
+	}
+	if len(known) == 0 {
+		return " It takes none; remove it."
+	}
+	known = slices.Sorted(slices.Values(known))
+	return fmt.Sprintf(" Use %s.", topology.OneOf(known))
+}
+
+// Single returns the block of a kind that may occur once.
+func (l *Reader) Single(kind string) *Block {
+	blocks := l.BlocksOf(kind)
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, b := range blocks[1:] {
+		l.Errorf(b.KindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, source.OriginOf(blocks[0].KindRange).SeenFrom(source.OriginOf(b.KindRange)))
+	}
+	return blocks[0]
+}
+
+// Option returns the block of a kind that may occur once inside another block.
+func (l *Reader) Option(c Shape, kind string) *Block {
+	blocks := c.Body().Named(kind)
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, b := range blocks[1:] {
+		l.Errorf(b.KindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, source.OriginOf(blocks[0].KindRange).SeenFrom(source.OriginOf(b.KindRange)))
+	}
+	return blocks[0]
+}
+
+// DeclareAll records every name that the blocks declare, so that a reference to a later
+// stage can be told from a reference to nothing.
+func (l *Reader) DeclareAll() {
+	for kind, blocks := range l.raw {
+		l.Declared[kind] = map[string]hcl.Range{}
+		for _, b := range blocks {
+			if b.Type != "dynamic" && len(b.Labels) > 0 {
+				l.declare(kind, b.Labels[0], b.LabelRanges[0])
+			}
+		}
+	}
+}
+
+// declare records a name; a second declaration of a variable, pod or local is an
+// error here. Package topology checks nodes and the like.
+func (l *Reader) declare(kind, name string, r hcl.Range) {
+	first, ok := l.Declared[kind][name]
+	if !ok {
+		if l.Declared[kind] == nil {
+			l.Declared[kind] = map[string]hcl.Range{}
+		}
+		l.Declared[kind][name] = r
+		return
+	}
+	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
+		l.Errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, source.OriginOf(first).SeenFrom(source.OriginOf(r)))
+	}
+}
+
+// DeclareDynamic records the name of a block that a dynamic block made.
+func (l *Reader) DeclareDynamic(b *Block) {
+	if b.Scope != nil {
+		l.declare(b.Kind, b.Label, b.LabelRange)
+	}
+}

@@ -1,0 +1,65 @@
+package blocks
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/netlab/netlab/scenarios/language/functions"
+	"github.com/netlab/netlab/scenarios/language/source"
+)
+
+// Reader takes the blocks of a scenario apart and evaluates the expressions in them. It
+// knows which names are declared, and what has a value at the current stage.
+type Reader struct {
+	*source.Collector
+	top       Schema // of the files
+	Functions map[string]function.Function
+	// valueOf makes the value behind the first word of a reference, once per stage.
+	valueOf func(kind string) cty.Value
+
+	raw      map[string]hcl.Blocks
+	stage    stage
+	Declared map[string]map[string]hcl.Range // kind to names
+	Poisoned map[string]bool                 // kind.name whose declaration failed
+	locals   map[string]*local
+	calling  []string             // locals under evaluation
+	Roots    map[string]cty.Value // cached objects of a stage
+	Silent   bool                 // something was skipped because its cause was reported
+	spent    bool                 // the budget of the expressions; reported
+}
+
+// New makes a reader of files that may hold the blocks of top.
+func New(c *source.Collector, top Schema, functions map[string]function.Function, valueOf func(kind string) cty.Value) *Reader {
+	return &Reader{
+		Collector: c, top: top, Functions: functions, valueOf: valueOf, raw: map[string]hcl.Blocks{},
+		Declared: map[string]map[string]hcl.Range{}, Poisoned: map[string]bool{}, locals: map[string]*local{}, Roots: map[string]cty.Value{},
+	}
+}
+
+// Empty reports that no file has any block.
+func (l *Reader) Empty() bool { return len(l.raw) == 0 }
+
+func (l *Reader) Enter(s stage) {
+	l.stage = s
+	l.Roots = map[string]cty.Value{}
+}
+
+// HCL adds HCL's own diagnostics, and those of functions in our words.
+func (l *Reader) HCL(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		switch {
+		case strings.Contains(d.Detail, functions.ErrBudget.Error()):
+			if l.spent {
+				continue // everything after the first fails too
+			}
+			l.spent = true
+			d.Summary, d.Detail = "Too much to evaluate", "The expressions of this scenario do too much. Loop over less, or build less text."
+		case strings.Contains(d.Detail, strings.TrimPrefix(functions.InstancesFunc, "\x00")):
+			d.Detail = "This value cannot be used with a splat. Use it without [*]."
+		}
+		l.Collector.HCL(hcl.Diagnostics{d})
+	}
+}

@@ -1,0 +1,143 @@
+package names
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/topology"
+)
+
+// Dialer finds the node, client or pod that a user means, as Lookup does.
+func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
+	var places []expect.Place
+	var names []Called
+	for _, n := range lab.Nodes {
+		places = append(places, expect.Place{Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
+		names = append(names, Called{Kind: "node", Name: n.Name, Netns: n.Netns()})
+	}
+	for _, c := range lab.Clients {
+		places = append(places, expect.Place{Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs})
+		names = append(names, Called{Kind: "client", Name: c.Name, Netns: c.Netns()})
+	}
+	for _, p := range lab.Pods {
+		places = append(places, expect.Place{Name: p.AgentName(), Netns: p.Netns(), Addrs: p.Addrs})
+		names = append(names, Called{Kind: "pod", Name: p.Name, Netns: p.Netns(), Namespace: p.Namespace, Block: p.Block, Key: p.Key})
+	}
+	i, err := Lookup(name, names)
+	if err != nil {
+		return expect.Place{}, err
+	}
+	return places[i], nil
+}
+
+// Listener finds what a user wants to dial: "address:port", "name:port" or the name
+// of a service, pod, node or client that has one port. The protocol is the one
+// given, else that of the port, else tcp.
+func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expect.Target, topology.Protocol, error) {
+	host, port, hasPort := CutPort(name)
+	if !hasPort {
+		host = strings.Trim(name, "[]")
+	}
+	for _, prefix := range []string{"service/", "service.", "svc/", "pod/", "pod.", "node/", "node.", "client/", "client."} {
+		host = strings.TrimPrefix(host, prefix)
+	}
+	if ns, rest, ok := strings.Cut(host, "/"); ok {
+		host = rest + "." + ns
+	}
+	addr, err := netip.ParseAddr(host)
+	at := Answer{Addrs: []netip.Addr{addr}}
+	if err != nil {
+		var known bool
+		p := New(lab)
+		if at, known = p.Lookup(host, topology.DefaultNamespace); !known {
+			var in []string
+			if at, in = p.lookupAnywhere(lab, host); len(in) > 1 {
+				return expect.Target{}, "", fmt.Errorf("%s is in several namespaces; write %s", host, topology.OneOf(in))
+			}
+			known = len(in) == 1
+		}
+		if !known {
+			return expect.Target{}, "", unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
+		}
+		switch {
+		case len(at.Addrs) > 0:
+		case at.Alias != "":
+			return expect.Target{}, "", fmt.Errorf("%s is an alias of %q, which is not a name of this lab", host, at.Alias)
+		default:
+			return expect.Target{}, "", fmt.Errorf("%s is headless and has no ready endpoint, so its name has no address", host)
+		}
+	}
+	number, of, err := portFor(name, port, protocol, at.Ports)
+	if err != nil {
+		return expect.Target{}, "", err
+	}
+	target := expect.Target{Name: name}
+	SetAddrs(&target, at.Addrs, number)
+	if !hasPort {
+		target.Name = fmt.Sprintf("%s:%d", name, number)
+	}
+	return target, of, nil
+}
+
+// lookupAnywhere finds a name in any namespace, and returns how to write it there.
+func (p *Places) lookupAnywhere(lab *topology.Lab, host string) (at Answer, in []string) {
+	for _, ns := range lab.Namespaces {
+		if found, known := p.Lookup(host, ns.Name); known {
+			at, in = found, append(in, ns.Name+"/"+host)
+		}
+	}
+	return at, in
+}
+
+// portFor picks the port: the one that is written, by number or name, else the only
+// one there is.
+func portFor(name, port string, protocol topology.Protocol, ports []Port) (uint16, topology.Protocol, error) {
+	var fits []Port
+	var known []string
+	for _, p := range ports {
+		known = append(known, fmt.Sprintf("%d/%s", p.Number, p.Protocol))
+		if (protocol == "" || p.Protocol == protocol) && (port == "" || p.Name == port || strconv.Itoa(int(p.Number)) == port) {
+			fits = append(fits, p)
+		}
+	}
+	if len(fits) > 0 && (port != "" || len(fits) == 1) {
+		return fits[0].Number, fits[0].Protocol, nil
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
+		if protocol == "" {
+			protocol = topology.TCP
+		}
+		return uint16(n), protocol, nil
+	}
+	if port != "" && len(known) == 0 {
+		return 0, "", fmt.Errorf("%q: %q is not a port number; write one from 1 to 65535", name, port)
+	}
+	if len(known) == 0 {
+		return 0, "", fmt.Errorf("%q has no port; write %s:80", name, name)
+	}
+	return 0, "", fmt.Errorf("which port of %q? it has %s", name, strings.Join(known, ", "))
+}
+
+// SetAddrs sets the addresses of a target: several addresses where its name has several.
+func SetAddrs(t *expect.Target, addrs []netip.Addr, port uint16) {
+	t.Addr = netip.AddrPortFrom(addrs[0], port)
+	for _, a := range addrs[1:] {
+		t.Also = append(t.Also, netip.AddrPortFrom(a, port))
+	}
+}
+
+// CutPort cuts the port off an address or name; an IPv6 address must be in brackets.
+func CutPort(s string) (host, port string, ok bool) {
+	if rest, found := strings.CutPrefix(s, "["); found {
+		host, port, ok = strings.Cut(rest, "]:")
+		return host, port, ok
+	}
+	if strings.Count(s, ":") != 1 {
+		return "", "", false
+	}
+	host, port, _ = strings.Cut(s, ":")
+	return host, port, true
+}

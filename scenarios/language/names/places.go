@@ -1,0 +1,255 @@
+package names
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/topology"
+)
+
+// Places finds the parts of a resolved lab by name.
+type Places struct {
+	nodes    map[string]*topology.Node
+	clients  map[string]*topology.Client
+	pods     map[string]*topology.Pod // by namespace/name
+	services map[string]*topology.Service
+	Agents   []string // who can answer
+}
+
+func New(lab *topology.Lab) *Places {
+	p := &Places{map[string]*topology.Node{}, map[string]*topology.Client{}, map[string]*topology.Pod{}, map[string]*topology.Service{}, nil}
+	for _, n := range lab.Nodes {
+		p.nodes[n.Name] = n
+	}
+	for _, c := range lab.Clients {
+		p.clients[c.Name] = c
+		if len(c.Ports) > 0 {
+			p.Agents = append(p.Agents, c.Name)
+		}
+	}
+	for _, pod := range lab.Pods {
+		p.pods[pod.Namespace+"/"+pod.Name] = pod
+		if len(pod.Ports) > 0 {
+			p.Agents = append(p.Agents, pod.AgentName())
+		}
+	}
+	for _, s := range lab.Services {
+		p.services[s.Namespace+"/"+s.Name] = s
+	}
+	return p
+}
+
+// Object finds a node, client, pod or service; nil if there is none.
+func (p *Places) Object(kind, namespace, name string) any {
+	switch kind {
+	case "node":
+		return orNil(p.nodes[name])
+	case "client":
+		return orNil(p.clients[name])
+	case "pod":
+		return orNil(p.pods[namespace+"/"+name])
+	case "service":
+		return orNil(p.services[namespace+"/"+name])
+	}
+	return nil
+}
+
+func orNil[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return p
+}
+
+// Place is a node, client or pod as expectations name it.
+func (p *Places) Place(object any) (expect.Place, bool) {
+	switch o := object.(type) {
+	case *topology.Node:
+		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
+	case *topology.Client:
+		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
+	case *topology.Pod:
+		return expect.Place{Name: o.AgentName(), Netns: o.Netns(), Addrs: o.Addrs}, true
+	}
+	return expect.Place{}, false
+}
+
+// KindOf is what a plain name probably means: a client, a node or a pod; "": none of them.
+func (p *Places) KindOf(name string) string {
+	for _, kind := range []string{"client", "node", "pod"} {
+		if p.Object(kind, topology.DefaultNamespace, name) != nil {
+			return kind
+		}
+	}
+	return ""
+}
+
+// Port is a port that can be dialed.
+type Port struct {
+	Name     string
+	Number   uint16
+	Protocol topology.Protocol
+}
+
+// Answer is what a name stands for: the addresses that DNS returns for it, and the
+// ports of its object. Without an address the name does not resolve.
+type Answer struct {
+	Name  string
+	Addrs []netip.Addr
+	Ports []Port
+	Alias string // of a service of type ExternalName
+}
+
+// maxAliases bounds a chain of aliases, as resolvers do.
+const maxAliases = 8
+
+// Listener is what answers for a node, client, pod or service.
+func (p *Places) Listener(object any) (Answer, bool) { return p.listenerOf(object, 0) }
+
+func (p *Places) listenerOf(object any, aliases int) (out Answer, ok bool) {
+	var own []topology.Port
+	switch o := object.(type) {
+	case *topology.Node:
+		out.Name, out.Addrs = "node "+o.Name, first(o.Addrs)
+	case *topology.Client:
+		out.Name, out.Addrs, own = "client "+o.Name, first(o.Addrs), o.Ports
+	case *topology.Pod:
+		out.Name, out.Addrs, own = "pod "+o.AgentName(), first(o.Addrs), o.Ports
+	case *topology.Service:
+		out.Name, out.Addrs = "service "+o.Name, first(o.ClusterIPs)
+		if o.Namespace != topology.DefaultNamespace {
+			out.Name += "." + o.Namespace
+		}
+		for _, sp := range o.Ports {
+			out.Ports = append(out.Ports, Port{sp.Name, sp.Port, sp.Protocol})
+		}
+		switch {
+		case o.Type == topology.ExternalName:
+			p.follow(&out, o, aliases)
+		case len(o.ClusterIPs) == 0:
+			out.Addrs = headlessAddrs(o)
+		}
+	default:
+		return out, false
+	}
+	for _, port := range own {
+		out.Ports = append(out.Ports, Port{port.Name, port.Number, port.Protocol})
+	}
+	return out, true
+}
+
+func first(addrs []netip.Addr) []netip.Addr { return addrs[:min(1, len(addrs))] }
+
+// follow resolves an alias (CNAME). The ports are its own if it has any, since a name
+// has none.
+func (p *Places) follow(out *Answer, o *topology.Service, aliases int) {
+	out.Alias = o.ExternalName
+	if aliases >= maxAliases {
+		return
+	}
+	to, ok := p.resolve(o.ExternalName, topology.DefaultNamespace, aliases+1)
+	if !ok {
+		return
+	}
+	out.Addrs = to.Addrs
+	if len(out.Ports) == 0 {
+		out.Ports = to.Ports
+	}
+}
+
+// headlessAddrs are the addresses that DNS returns for a headless service: those of
+// its ready endpoints.
+func headlessAddrs(o *topology.Service) []netip.Addr {
+	var out []netip.Addr
+	for _, sp := range o.Ports {
+		for _, e := range sp.Endpoints {
+			if e.Ready && !slices.Contains(out, e.Addr.Addr()) {
+				out = append(out, e.Addr.Addr())
+			}
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
+	return out
+}
+
+// Lookup resolves a name as the lab's DNS would for a pod of the namespace: service
+// (of that namespace), service.namespace and the full name; and, beyond Kubernetes,
+// the names of pods (pod.namespace), nodes and clients.
+func (p *Places) Lookup(host, namespace string) (Answer, bool) {
+	return p.resolve(host, namespace, 0)
+}
+
+func (p *Places) resolve(host, namespace string, aliases int) (Answer, bool) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	host = strings.TrimSuffix(host, "."+ClusterDomain)
+	host = strings.TrimSuffix(host, ".svc")
+	service, ns, dotted := strings.Cut(host, ".")
+	if !dotted {
+		ns = namespace
+	}
+	candidates := []any{orNil(p.services[ns+"/"+service]), orNil(p.pods[ns+"/"+service])}
+	if !dotted {
+		candidates = append(candidates, orNil(p.pods[topology.DefaultNamespace+"/"+service]), orNil(p.nodes[host]), orNil(p.clients[host]))
+	}
+	for _, c := range candidates {
+		if c != nil {
+			return p.listenerOf(c, aliases)
+		}
+	}
+	return Answer{}, false
+}
+
+// hosts are the names that resolve, for suggestions.
+func (p *Places) hosts() []string {
+	out := slices.Concat(slices.Collect(maps.Keys(p.nodes)), slices.Collect(maps.Keys(p.clients)))
+	for _, s := range p.services {
+		out = append(out, hostOf(s.Name, s.Namespace))
+	}
+	for _, pod := range p.pods {
+		out = append(out, hostOf(pod.Name, pod.Namespace))
+	}
+	return out
+}
+
+// hostOf is the shortest name that resolves from namespace default.
+func hostOf(name, namespace string) string {
+	if namespace == topology.DefaultNamespace {
+		return name
+	}
+	return name + "." + namespace
+}
+
+// DidYouMean suggests, as a sentence, what an unresolved name may have meant.
+func (p *Places) DidYouMean(host string) string {
+	for _, known := range slices.Sorted(slices.Values(p.hosts())) {
+		if strings.HasPrefix(known, host+".") {
+			return " Did you mean \"" + known + "\"?"
+		}
+	}
+	return topology.DidYouMean(host, p.hosts())
+}
+
+// AllAddrs are the addresses that packets of an object can have. For a node that is
+// every one of them: that of the underlay, that of its bridge, from which it reaches its own
+// pods, and that of its vxlan device, from which it reaches the others'.
+func AllAddrs(object any) (addrs []netip.Addr, ok bool) {
+	switch o := object.(type) {
+	case *topology.Node:
+		addrs = slices.Clone(o.Addrs)
+		for _, share := range o.PodCIDRs {
+			addrs = append(addrs, share.Addr().Next(), share.Addr())
+		}
+		return addrs, true
+	case *topology.Client:
+		return o.Addrs, true
+	case *topology.Pod:
+		return o.Addrs, true
+	}
+	return nil, false
+}
+
+// ClusterDomain is the DNS domain of every lab, Kubernetes' default.
+const ClusterDomain = "cluster.local"

@@ -1,0 +1,266 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/netlab/netlab/topology"
+)
+
+// Severity tells whether a scenario can be used despite a diagnostic.
+type Severity string
+
+// The severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Diagnostic is one problem of a scenario.
+type Diagnostic struct {
+	Severity Severity `json:"severity"`
+	Summary  string   `json:"summary"` // at most six words
+	Detail   string   `json:"detail"`  // what is wrong, and how to fix it
+	Range    *Range   `json:"range,omitempty"`
+	Snippet  string   `json:"snippet,omitempty"` // the first source line of Range
+}
+
+// Range is a part of a file. Lines and columns count from 1, columns in
+// characters; the end is exclusive. File is a path that can be opened from where
+// the scenario was loaded.
+type Range struct {
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndLine   int    `json:"end_line"`
+	EndColumn int    `json:"end_column"`
+}
+
+// Diagnostics are all problems of a scenario, in the order of its files.
+type Diagnostics []Diagnostic
+
+// HasErrors reports whether one of the diagnostics is an error.
+func (d Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(d, func(x Diagnostic) bool { return x.Severity == Error })
+}
+
+// WriteText writes the diagnostics for people: place, quoted line, caret, and what
+// to do. With color it uses terminal escapes.
+func (d Diagnostics) WriteText(w io.Writer, color bool) error {
+	var b bytes.Buffer
+	paint := func(code, s string) string {
+		if !color {
+			return s
+		}
+		return "\x1b[" + code + "m" + s + "\x1b[0m"
+	}
+	for i, x := range d {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		hue := "1;31"
+		if x.Severity == Warning {
+			hue = "1;33"
+		}
+		if x.Range != nil {
+			fmt.Fprintf(&b, "%s: ", printable(fmt.Sprintf("%s:%d:%d", x.Range.File, x.Range.Line, x.Range.Column)))
+		}
+		fmt.Fprintf(&b, "%s %s\n", paint(hue, string(x.Severity)+":"), paint("1", printable(x.Summary)))
+		if x.Range != nil && x.Snippet != "" {
+			line, caret := x.underline()
+			number := fmt.Sprint(x.Range.Line)
+			fmt.Fprintf(&b, "  %s | %s\n", number, line)
+			fmt.Fprintf(&b, "  %s | %s\n", strings.Repeat(" ", len(number)), paint(hue, caret))
+		}
+		for line := range strings.Lines(x.Detail) {
+			fmt.Fprintf(&b, "  %s\n", printable(strings.TrimRight(line, "\n")))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// JSON returns the diagnostics as an indented JSON array.
+func (d Diagnostics) JSON() []byte {
+	if d == nil {
+		d = Diagnostics{}
+	}
+	out, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	return append(out, '\n')
+}
+
+// maxSnippet limits the quoted line, in characters.
+const maxSnippet = 160
+
+// underline returns the quoted line, and the carets below its wrong part.
+func (x Diagnostic) underline() (line, caret string) {
+	chars := []rune(x.Snippet)
+	from := min(max(x.Range.Column-1, 0), len(chars))
+	to := len(chars)
+	if x.Range.EndLine == x.Range.Line {
+		to = min(max(x.Range.EndColumn-1, from), len(chars))
+	}
+	if start := max(0, from-maxSnippet/2); len(chars) > maxSnippet {
+		chars = chars[start:min(len(chars), start+maxSnippet)]
+		from, to = from-start, min(to-start, len(chars))
+	}
+	var b strings.Builder
+	for _, c := range chars[:from] {
+		if c == '\t' {
+			b.WriteRune('\t')
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteString(strings.Repeat("^", max(1, to-from)))
+	return printable(string(chars)), b.String()
+}
+
+// printable replaces what could disturb a terminal.
+func printable(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == utf8.RuneError {
+			return '?'
+		}
+		return c
+	}, s)
+}
+
+// Collector gathers the diagnostics of one load.
+type Collector struct {
+	List    Diagnostics
+	Sources map[string][]byte
+	Path    func(file string) string
+}
+
+// maxDiagnostics limits what a broken file can print.
+const maxDiagnostics = 200
+
+func (c *Collector) add(severity Severity, summary, detail string, r hcl.Range) {
+	d := Diagnostic{Severity: severity, Summary: summary, Detail: detail}
+	if r.Filename != "" && r.Start.Line > 0 {
+		d.Range = &Range{c.Path(r.Filename), r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
+		d.Snippet = SourceLine(c.Sources[r.Filename], r.Start.Line)
+	} else if r.Filename != "" {
+		d.Range = &Range{File: c.Path(r.Filename), Line: 1, Column: 1, EndLine: 1, EndColumn: 1}
+	}
+	c.List = append(c.List, d)
+}
+
+func (c *Collector) Errorf(r hcl.Range, summary, format string, args ...any) {
+	c.add(Error, summary, fmt.Sprintf(format, args...), r)
+}
+
+func (c *Collector) Warnf(r hcl.Range, summary, format string, args ...any) {
+	c.add(Warning, summary, fmt.Sprintf(format, args...), r)
+}
+
+// Problems adds what topology found.
+func (c *Collector) Problems(ps topology.Problems) {
+	for _, p := range ps {
+		severity := Error
+		if p.Warning {
+			severity = Warning
+		}
+		c.add(severity, p.Summary, p.Detail, RangeOf(p.Origin))
+	}
+}
+
+// Sorted is the list in the order of the files, without repetitions: instances of
+// one block repeat what is wrong with the block.
+func (c *Collector) Sorted() Diagnostics {
+	type key struct {
+		at              Range
+		summary, detail string
+	}
+	seen := map[key]bool{}
+	var out Diagnostics
+	for _, d := range c.List {
+		k := key{summary: d.Summary, detail: d.Detail}
+		if d.Range != nil {
+			k.at = *d.Range
+		}
+		if !seen[k] {
+			seen[k] = true
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Diagnostic) int {
+		if a.Range == nil || b.Range == nil {
+			return cmp.Compare(len(a.file()), len(b.file()))
+		}
+		return cmp.Or(cmp.Compare(a.Range.File, b.Range.File), cmp.Compare(a.Range.Line, b.Range.Line),
+			cmp.Compare(a.Range.Column, b.Range.Column))
+	})
+	if len(out) > maxDiagnostics {
+		more := len(out) - maxDiagnostics
+		out = append(out[:maxDiagnostics:maxDiagnostics], Diagnostic{Severity: Error, Summary: "Too many problems",
+			Detail: fmt.Sprintf("There are %d more problems. Fix these first.", more)})
+	}
+	return out
+}
+
+func (d Diagnostic) file() string {
+	if d.Range == nil {
+		return ""
+	}
+	return d.Range.File
+}
+
+func SourceLine(src []byte, line int) string {
+	for ; line > 1; line-- {
+		_, rest, ok := bytes.Cut(src, []byte("\n"))
+		if !ok {
+			return ""
+		}
+		src = rest
+	}
+	first, _, _ := bytes.Cut(src, []byte("\n"))
+	return strings.ToValidUTF8(strings.TrimRight(string(first), "\r"), "?")
+}
+
+func RangeOf(o topology.Origin) hcl.Range {
+	return hcl.Range{Filename: o.File, Start: hcl.Pos{Line: o.Line, Column: o.Column}, End: hcl.Pos{Line: o.EndLine, Column: o.EndColumn}}
+}
+
+func OriginOf(r hcl.Range) topology.Origin {
+	return topology.Origin{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column, EndLine: r.End.Line, EndColumn: r.End.Column}
+}
+
+// HCL adds HCL's own diagnostics.
+func (c *Collector) HCL(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		severity := Error
+		if d.Severity == hcl.DiagWarning {
+			severity = Warning
+		}
+		r := hcl.Range{}
+		if d.Subject != nil {
+			r = *d.Subject
+		}
+		c.add(severity, plain(d.Summary), d.Detail, r)
+	}
+}
+
+// plain is the summary of an HCL diagnostic, in short.
+func plain(summary string) string {
+	switch summary {
+	case "Error in function call", "Invalid function argument":
+		return "Wrong function argument"
+	case "Unsupported attribute":
+		return "Unknown reference"
+	}
+	fields := strings.Fields(summary)
+	return strings.Join(fields[:min(6, len(fields))], " ")
+}

@@ -1,0 +1,263 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+
+	"github.com/netlab/netlab/topology"
+)
+
+const (
+	// MaxFile bounds a file of a scenario, in bytes.
+	MaxFile = 1 << 20
+	// MaxDepth bounds how deep brackets nest: the parser recurses.
+	MaxDepth = 200
+	// maxOperators bounds one expression: evaluation recurses.
+	maxOperators = 1000
+	// StdinName names standard input in diagnostics.
+	StdinName = "<stdin>"
+)
+
+func NewCollector(dir string, sources map[string][]byte) *Collector {
+	return &Collector{Sources: sources, Path: func(file string) string {
+		if dir == "" || dir == "." || filepath.IsAbs(file) || file == StdinName || filepath.Base(file) != file {
+			return file
+		}
+		return filepath.Join(dir, file)
+	}}
+}
+
+// Input is the source of a scenario: the files with its blocks, and those that
+// set its variables.
+type Input struct {
+	Name    string
+	Dir     string
+	Single  bool     // one file of a folder, so others may belong to other scenarios
+	Files   []string // names as in ranges, sorted
+	Auto    []string // *.auto.vars.hcl
+	Sources map[string][]byte
+}
+
+// Read finds and reads the files of a path. The collector has the errors.
+func Read(path string, stdin io.Reader) (*Input, *Collector) {
+	in := &Input{Sources: map[string][]byte{}}
+	if path == "-" {
+		in.Name, in.Dir, in.Files = "stdin", ".", []string{StdinName}
+		c := NewCollector(in.Dir, in.Sources)
+		if stdin == nil {
+			c.Errorf(hcl.Range{}, "No standard input", "Standard input is empty. Name a file.")
+			return in, c
+		}
+		src, err := readLimited(stdin)
+		if err != nil {
+			c.Errorf(hcl.Range{Filename: StdinName}, "Cannot read scenario", "%s. Give a smaller one.", err)
+		}
+		in.Sources[StdinName] = src
+		return in, c
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		c := NewCollector("", in.Sources)
+		c.Errorf(hcl.Range{}, "Cannot read scenario", "%s: %s.%s", path, Reason(err), nearFile(path))
+		return in, c
+	}
+	if info.IsDir() {
+		in.Dir, in.Name = path, scenarioName(absolute(path))
+		c := NewCollector(in.Dir, in.Sources)
+		in.readFolder(c)
+		return in, c
+	}
+	in.Dir, in.Name, in.Single = filepath.Dir(path), scenarioName(path), true
+	in.Files = []string{filepath.Base(path)}
+	c := NewCollector(in.Dir, in.Sources)
+	if isOtherTool(path) {
+		otherTool(c, path)
+		in.Files = nil
+		return in, c
+	}
+	if !IsScenario(path) {
+		c.Errorf(hcl.Range{}, "Not a scenario file", "%s does not end in .hcl or .hcl.json. Rename it, or name a scenario.", path)
+		in.Files = nil
+		return in, c
+	}
+	in.read(c, in.Files[0])
+	in.Auto = autoFiles(in.Dir)
+	for _, f := range in.Auto {
+		in.read(c, f)
+	}
+	return in, c
+}
+
+func (in *Input) readFolder(c *Collector) {
+	entries, err := os.ReadDir(in.Dir)
+	if err != nil {
+		c.Errorf(hcl.Range{}, "Cannot read scenario", "%s: %s. Name a folder that you can read.", in.Dir, Reason(err))
+		return
+	}
+	other := ""
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case strings.HasPrefix(name, ".") || e.IsDir():
+		case isAuto(name):
+			in.Auto = append(in.Auto, name)
+		case IsScenario(name):
+			in.Files = append(in.Files, name)
+		case isOtherTool(name):
+			other = name
+		}
+	}
+	switch {
+	case len(in.Files) > 0:
+	case other != "":
+		otherTool(c, filepath.Join(in.Dir, other))
+	default:
+		c.Errorf(hcl.Range{}, "No scenario in folder", "%s has no file that ends in .hcl or .hcl.json. Name another folder, or write a scenario there.", in.Dir)
+	}
+	for _, f := range append(slices.Clone(in.Files), in.Auto...) {
+		in.read(c, f)
+	}
+}
+
+func (in *Input) read(c *Collector, name string) {
+	src, err := ReadFile(filepath.Join(in.Dir, name))
+	if err != nil {
+		c.Errorf(hcl.Range{Filename: name}, "Cannot read scenario", "%s. Name a regular file that you can read.", Reason(err))
+		return
+	}
+	in.Sources[name] = src
+}
+
+// ReadFile reads a regular file of limited size: a device or a pipe would never end.
+func ReadFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readLimited(f)
+}
+
+func readLimited(r io.Reader) ([]byte, error) {
+	src, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	if err == nil && len(src) > MaxFile {
+		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
+	}
+	return src, err
+}
+
+// Reason is an error without the path, which the sentence names already.
+func Reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return err.Error()
+}
+
+func IsScenario(name string) bool {
+	return strings.HasSuffix(name, ".hcl") || strings.HasSuffix(name, ".hcl.json")
+}
+
+func isAuto(name string) bool {
+	return strings.HasSuffix(name, ".auto.vars.hcl") || strings.HasSuffix(name, ".auto.vars.hcl.json")
+}
+
+// isOtherTool reports a file of another tool of the same name, which describes labs
+// of routers in YAML.
+func isOtherTool(path string) bool {
+	base := strings.ToLower(filepath.Base(path))
+	return base == "topology.yml" || base == "topology.yaml"
+}
+
+func otherTool(c *Collector, path string) {
+	c.Errorf(hcl.Range{}, "File of another netlab",
+		"%s belongs to another tool named netlab (netlab.tools). Use that tool for it, or name a scenario that ends in .hcl.", path)
+}
+
+func autoFiles(dir string) []string {
+	entries, _ := os.ReadDir(dir) // an unreadable folder has no auto files
+	var out []string
+	for _, e := range entries {
+		if !e.IsDir() && isAuto(e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+func scenarioName(path string) string {
+	base := filepath.Base(path)
+	base = strings.TrimSuffix(base, ".json")
+	return strings.TrimSuffix(base, ".hcl")
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// nearFile suggests a scenario beside a path that does not exist.
+func nearFile(path string) string {
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	var known []string
+	for _, e := range entries {
+		if IsScenario(e.Name()) || e.IsDir() {
+			known = append(known, e.Name())
+		}
+	}
+	if h := topology.DidYouMean(filepath.Base(path), known); h != "" {
+		return h
+	}
+	return " Name a file or folder that exists."
+}
+
+// Parse parses one file, or reports why it cannot.
+func Parse(c *Collector, src []byte, name string) hcl.Body {
+	if strings.HasSuffix(name, ".json") {
+		if !checkText(c, src, name) {
+			return nil
+		}
+		f, diags := hcljson.Parse(src, name)
+		c.HCL(diags)
+		if diags.HasErrors() || f == nil {
+			return nil
+		}
+		return f.Body
+	}
+	if f := parseNative(c, src, name); f != nil {
+		return f.Body
+	}
+	return nil
+}
+
+func parseNative(c *Collector, src []byte, name string) *hcl.File {
+	if !checkText(c, src, name) {
+		return nil
+	}
+	f, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	c.HCL(diags)
+	if diags.HasErrors() || f == nil {
+		return nil
+	}
+	return f
+}

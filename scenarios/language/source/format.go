@@ -1,0 +1,22 @@
+package source
+
+import (
+	"bytes"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+)
+
+// Format returns the native-syntax source of a scenario in canonical form: aligned
+// and indented as every HCL tool does it. Source with a syntax error comes back
+// unchanged, with the diagnostics.
+func Format(src []byte) ([]byte, Diagnostics) {
+	c := NewCollector("", map[string][]byte{"scenario.hcl": src})
+	if parseNative(c, src, "scenario.hcl") == nil {
+		return src, c.Sorted()
+	}
+	out := hclwrite.Format(src)
+	if len(out) > 0 && !bytes.HasSuffix(out, []byte("\n")) {
+		out = append(out, '\n')
+	}
+	return out, nil
+}
