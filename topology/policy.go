@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -103,10 +104,7 @@ type PolicyPort struct {
 // can be long, and there can be many.
 func HasPod(list []*Pod, pod *Pod) bool {
 	i, found := slices.BinarySearchFunc(list, pod, func(a, b *Pod) int {
-		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return found && list[i] == pod
 }

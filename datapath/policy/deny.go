@@ -18,17 +18,13 @@ func (v *View) Deny(ipv6 bool) []iptables.Rule {
 	if v.Options.Deny != topology.DenyReject {
 		return []iptables.Rule{{Target: iptables.Drop{}}}
 	}
-	var other iptables.Reject
-	if ipv6 {
-		other.With = "icmp6-port-unreachable"
-	}
 	reset := []iptables.Match{iptables.Proto{Name: string(topology.TCP)}, iptables.CTState{States: []string{"DNAT"}, Not: true}}
 	if v.MarksBalanced() {
 		reset = append(reset, iptables.Mark{Mask: Balanced})
 	}
 	return []iptables.Rule{
 		{Matches: reset, Target: iptables.Reject{With: "tcp-reset"}},
-		{Target: other},
+		{Target: iptables.Refuse(ipv6)},
 	}
 }
 

@@ -40,8 +40,7 @@ func (r *run) begin(at int) bool {
 	if a.state == waiting {
 		a.state = joining
 	}
-	within := cmp.Or(max(f.Within, 0), DefaultWithin)
-	r.deadline.add(at, a.began+within, within)
+	r.deadlines.add(at, a.began+cmp.Or(max(f.Within, 0), DefaultWithin))
 	if err != nil {
 		r.fail(at, err)
 	}

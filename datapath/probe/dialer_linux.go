@@ -92,18 +92,18 @@ type run struct {
 	here  netns.Here
 	enter func(name string) (*netns.NS, error)
 
-	seen     []flow.Observation
-	order    []int // indexes of seen, grouped by network namespace
-	attempts []attempt
-	next     int // in order: the first not yet begun
-	open     int
-	young    int
-	grown    int // in order: all before it are no longer young
-	maxOpen  int
-	deadline deadlines
-	inside   string // the network namespace that the thread is in
-	entered  bool
-	noEntry  error // why it is not there
+	seen      []flow.Observation
+	order     []int // indexes of seen, grouped by network namespace
+	attempts  []attempt
+	next      int // in order: the first not yet begun
+	open      int
+	young     int
+	grown     int // in order: all before it are no longer young
+	maxOpen   int
+	deadlines deadlines
+	inside    string // the network namespace that the thread is in
+	entered   bool
+	noEntry   error // why it is not there
 
 	began  time.Time
 	poller *poller
@@ -191,21 +191,21 @@ func (r *run) age(now time.Duration) {
 		r.lookAgain(r.grown)
 	}
 	for {
-		at, ok := r.deadline.passed(now, r.attempts)
-		if !ok {
+		first := r.deadlines.next(r.attempts)
+		if first.time > now {
 			return
 		}
-		r.lookAgain(at)
-		switch r.attempts[at].state {
+		r.lookAgain(first.at)
+		switch r.attempts[first.at].state {
 		case over:
 		case asked:
-			if r.flow(at).Protocol != flow.UDP {
-				r.end(at, flow.Timeout, "connected, but no answer")
+			if r.flow(first.at).Protocol != flow.UDP {
+				r.end(first.at, flow.Timeout, "connected, but no answer")
 				continue
 			}
 			fallthrough
 		default:
-			r.end(at, flow.Timeout, "")
+			r.end(first.at, flow.Timeout, "")
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (r *run) lookAgain(at int) {
 
 // wait is the number of milliseconds until something is due.
 func (r *run) wait() int {
-	due := r.deadline.next(r.attempts)
+	due := r.deadlines.next(r.attempts).time
 	if r.grown < r.next {
 		due = min(due, r.attempts[r.grown].began+maxAge)
 	}

@@ -43,3 +43,11 @@ func (b *Builder) Hook(builtin, chain string, o origin.Ref, matches ...Match) {
 	b.Add(builtin, o, Jump{Chain: chain}, matches...)
 	b.Ensure(chain, "")
 }
+
+// Refuse answers a packet with an ICMP error.
+func Refuse(ipv6 bool) Reject {
+	if ipv6 {
+		return Reject{With: "icmp6-port-unreachable"}
+	}
+	return Reject{}
+}

@@ -44,8 +44,8 @@ func (pc *portCompiler) externalChain() {
 		// The endpoint may be on another node; the reply has to come back here.
 		pc.nat.Add(ext, pc.o, toMarkMasq, comment("masquerade traffic for"))
 	}
-	if pc.hasExternal() {
-		pc.nat.Add(ext, pc.o, iptables.Jump{Chain: pc.externalPolicyChain()})
+	if pc.finds(pc.ExternalLocal()) {
+		pc.nat.Add(ext, pc.o, iptables.Jump{Chain: pc.chain(pc.ExternalLocal())})
 	}
 }
 

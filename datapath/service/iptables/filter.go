@@ -10,10 +10,7 @@ import (
 
 // refuse rejects everything that goes to a port without any endpoint.
 func (pc *portCompiler) refuse() {
-	var target iptables.Reject
-	if pc.ipv6 {
-		target.With = "icmp6-port-unreachable"
-	}
+	target := iptables.Refuse(pc.ipv6)
 	comment := pc.name + " has no endpoints"
 	pc.filter.Add(services, pc.o, target, pc.to(comment, pc.ClusterIP)...)
 	pc.filterExternal(comment, target)
@@ -24,7 +21,7 @@ func (pc *portCompiler) refuse() {
 // use the load balancer's addresses.
 func (pc *portCompiler) dropWithoutLocal() {
 	pc.dropInternal()
-	if !pc.hasExternal() {
+	if !pc.finds(pc.ExternalLocal()) {
 		pc.filterExternal(pc.name+" has no local endpoints", iptables.Drop{})
 	}
 	if pc.firewalled() {
@@ -38,7 +35,7 @@ func (pc *portCompiler) dropWithoutLocal() {
 // dropInternal drops what goes to the cluster IP under policy Local where none is
 // local.
 func (pc *portCompiler) dropInternal() {
-	if !pc.hasInternal() {
+	if !pc.finds(pc.InternalLocal()) {
 		pc.filter.Add(services, pc.o, iptables.Drop{}, pc.to(pc.name+" has no local endpoints", pc.ClusterIP)...)
 	}
 }

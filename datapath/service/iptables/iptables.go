@@ -86,7 +86,7 @@ func (c *compiler) localNodePorts() bool {
 	if c.ipv6 || !c.view.Lab.Proxy.LocalNodePorts {
 		return false
 	}
-	cidrs, all := c.nodePortCIDRs()
+	cidrs, all := c.view.NodePortCIDRs(c.ipv6)
 	return all || slices.ContainsFunc(cidrs, loopback4.Overlaps)
 }
 

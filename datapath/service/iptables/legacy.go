@@ -48,9 +48,9 @@ func (pc *portCompiler) legacyExternal() iptables.Jump {
 
 // legacyEntries adds the rules of KUBE-SERVICES and KUBE-NODEPORTS.
 func (pc *portCompiler) legacyEntries() {
-	if pc.hasInternal() {
+	if pc.finds(pc.InternalLocal()) {
 		pc.masqueradeInternal(services)
-		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
+		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.chain(pc.InternalLocal())}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
 	}
 	pc.dropInternal()
 	for _, a := range pc.ExternalIPs {

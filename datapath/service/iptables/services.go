@@ -51,27 +51,12 @@ func (c *compiler) servicePort(p *service.Port) {
 	pc.endpoints()
 }
 
-// hasInternal reports whether internal traffic finds an endpoint.
-func (pc *portCompiler) hasInternal() bool {
-	return pc.Any && (!pc.InternalLocal() || len(pc.Local) > 0)
-}
+// finds reports whether traffic under a policy finds an endpoint, and chain is where it
+// goes: what is not short-circuited, where it is external.
+func (pc *portCompiler) finds(local bool) bool { return pc.Any && (!local || len(pc.Local) > 0) }
 
-// hasExternal reports whether external traffic that is not short-circuited finds one.
-func (pc *portCompiler) hasExternal() bool {
-	return pc.Any && (!pc.ExternalLocal() || len(pc.Local) > 0)
-}
-
-// internalChain is where traffic to the cluster IP goes.
-func (pc *portCompiler) internalChain() string {
-	if pc.InternalLocal() {
-		return pc.names.svl
-	}
-	return pc.names.svc
-}
-
-// externalPolicyChain is where external traffic goes that is not short-circuited.
-func (pc *portCompiler) externalPolicyChain() string {
-	if pc.ExternalLocal() {
+func (pc *portCompiler) chain(local bool) string {
+	if local {
 		return pc.names.svl
 	}
 	return pc.names.svc
@@ -97,9 +82,9 @@ func (pc *portCompiler) protocol() iptables.Match {
 // entries adds the rules of KUBE-SERVICES and KUBE-NODEPORTS that lead to the
 // port's chains.
 func (pc *portCompiler) entries() {
-	if pc.hasInternal() {
-		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
-		pc.masqueradeInternal(pc.internalChain())
+	if pc.finds(pc.InternalLocal()) {
+		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.chain(pc.InternalLocal())}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
+		pc.masqueradeInternal(pc.chain(pc.InternalLocal()))
 	}
 	external := iptables.Jump{Chain: pc.names.ext}
 	for _, a := range pc.ExternalIPs {

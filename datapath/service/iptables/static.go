@@ -122,24 +122,9 @@ func (c *compiler) nodePortHook() {
 	}
 }
 
-// nodePortCIDRs returns the prefixes of this family whose addresses node ports
-// answer on, or all: when none is given, or one that holds every address.
-func (c *compiler) nodePortCIDRs() (cidrs []netip.Prefix, all bool) {
-	for _, p := range c.view.Lab.Proxy.NodePortAddresses {
-		if p.Addr().Is6() != c.ipv6 {
-			continue
-		}
-		if p.Bits() == 0 {
-			return nil, true
-		}
-		cidrs = append(cidrs, p)
-	}
-	return cidrs, len(cidrs) == 0
-}
-
 // nodePortAddrs returns the node's addresses on which node ports answer, or all.
 func (c *compiler) nodePortAddrs() (addrs []netip.Addr, all bool) {
-	cidrs, all := c.nodePortCIDRs()
+	cidrs, all := c.view.NodePortCIDRs(c.ipv6)
 	if all {
 		return nil, true
 	}

@@ -107,15 +107,10 @@ func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compi
 // nodePortAddrs are the node's addresses on which node ports answer: never loopback
 // ones.
 func (c *compiler) nodePortAddrs() []netip.Addr {
-	var cidrs []netip.Prefix
-	for _, p := range c.view.Lab.Proxy.NodePortAddresses {
-		if p.Addr().Is6() == c.ipv6 {
-			cidrs = append(cidrs, p)
-		}
-	}
+	cidrs, all := c.view.NodePortCIDRs(c.ipv6)
 	var out []netip.Addr
 	for _, a := range c.view.Addrs {
-		inside := len(cidrs) == 0 || slices.ContainsFunc(cidrs, func(p netip.Prefix) bool { return p.Contains(a) })
+		inside := all || slices.ContainsFunc(cidrs, func(p netip.Prefix) bool { return p.Contains(a) })
 		if a.Is6() == c.ipv6 && !a.IsLoopback() && inside {
 			out = append(out, a)
 		}

@@ -190,11 +190,7 @@ func (c *compiler) static() {
 		c.filter.Add(ipvsFilter, o, iptables.Return{}, c.inSet(set, both))
 	}
 	c.filter.Add(ipvsFilter, o, iptables.Return{}, c.inSet(setHealthCheck, "dst"))
-	var reject iptables.Reject
-	if c.ipv6 {
-		reject.With = "icmp6-port-unreachable"
-	}
-	c.filter.Add(ipvsFilter, o, reject, iptables.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
+	c.filter.Add(ipvsFilter, o, iptables.Refuse(c.ipv6), iptables.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
 
 	c.nat.Add(postrouting, o, iptables.Return{}, notMarked)
 	// Without the mark a packet that passes here again, as after a tunnel, is not

@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"net/netip"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -207,14 +206,13 @@ func (s *Setup) routeCluster(lab *topology.Lab, svc *topology.Service) {
 
 // svc returns a service of the lab.
 func (r *testLab) svc(name string) *topology.Service {
-	i := slices.IndexFunc(r.lab.Services, func(s *topology.Service) bool { return s.Name == name })
-	return r.lab.Services[i]
+	return topology.First(r.lab.Services, func(s *topology.Service) bool { return s.Name == name })
 }
 
 // pod returns a pod's address.
 func (r *testLab) pod(name string) netip.Addr {
-	i := slices.IndexFunc(r.lab.Pods, func(p *topology.Pod) bool { return p.Name == name })
-	return topology.OfFamily(r.lab.Pods[i].Addrs, r.IPv6)
+	p := topology.First(r.lab.Pods, func(p *topology.Pod) bool { return p.Name == name })
+	return topology.OfFamily(p.Addrs, r.IPv6)
 }
 
 // node returns the address of a node on the underlay.
