@@ -42,14 +42,7 @@ func serveFloor(spec string) error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return err
 	}
-	f := &floor{shape: o.Shape}
-	var err error
-	if f.rules, err = readAll(o.Rules); err != nil {
-		return err
-	}
-	if f.sets, err = readAll(o.Sets); err != nil {
-		return err
-	}
+	f := &floor{order: o}
 	if err := f.build(); err != nil {
 		return err
 	}
@@ -59,11 +52,7 @@ func serveFloor(spec string) error {
 		return err
 	}
 	if o.Edit != "" {
-		text, err := os.ReadFile(o.Edit)
-		if err != nil {
-			return err
-		}
-		if err := restoreIn(f.nodes[0].fd, text, "iptables-restore", "--noflush"); err != nil {
+		if err := restoreIn(f.nodes[0].fd, o.Edit, "iptables-restore", "--noflush"); err != nil {
 			return err
 		}
 		fmt.Println("edited")
@@ -76,17 +65,6 @@ func serveFloor(spec string) error {
 	}
 	fmt.Println("closed")
 	return nil
-}
-
-func readAll(files []string) ([][]byte, error) {
-	texts := make([][]byte, len(files))
-	for i, file := range files {
-		var err error
-		if texts[i], err = os.ReadFile(file); err != nil {
-			return nil, err
-		}
-	}
-	return texts, nil
 }
 
 // runFloor times the floor: from the start of its process until everything exists, for

@@ -28,9 +28,7 @@ type Shape struct {
 // floor creates the kernel objects of a vxlan lab of a shape, as netlab does, and holds
 // them by descriptor.
 type floor struct {
-	shape    Shape
-	rules    [][]byte // input of iptables-restore for each node; empty: none
-	sets     [][]byte // the same for ipset restore
+	order
 	proc     int
 	nodes    []*space
 	underlay *space
@@ -72,7 +70,7 @@ func (f *floor) build() error {
 		name  string
 		count int
 		add   func(int) error
-	}{{"node", f.shape.Nodes, f.node}, {"client", f.shape.Clients, f.client}, {"pod", f.shape.Pods, f.pod}} {
+	}{{"node", f.Shape.Nodes, f.node}, {"client", f.Shape.Clients, f.client}, {"pod", f.Shape.Pods, f.pod}} {
 		for i := range kind.count {
 			if err := kind.add(i); err != nil {
 				return fmt.Errorf("%s %d: %w", kind.name, i, err)
@@ -160,7 +158,7 @@ func (f *floor) node(i int) error {
 	if err := n.flush(); err != nil {
 		return err
 	}
-	for j := range f.shape.Nodes {
+	for j := range f.Shape.Nodes {
 		if j != i {
 			far := [4]byte{10, 244, byte(j + 1), 0}
 			n.neigh(unix.AF_INET, uplink+2, far, mac(5, j, 0))
@@ -179,12 +177,12 @@ func mac(kind, i, j int) [6]byte {
 
 func (f *floor) client(i int) error {
 	return f.host([4]byte{192, 168, 0, byte(200 + i)}, [4]byte{192, 168, 0, 1}, f.underlay.nl, func(fd int) {
-		f.underlay.nl.veth(fmt.Sprintf("client%d", i), uplink+1+f.shape.Nodes+i, uplink, underlayMTU, "eth0", fd, mac(6, i, 0))
+		f.underlay.nl.veth(fmt.Sprintf("client%d", i), uplink+1+f.Shape.Nodes+i, uplink, underlayMTU, "eth0", fd, mac(6, i, 0))
 	})
 }
 
 func (f *floor) pod(i int) error {
-	on, k := i%f.shape.Nodes, i/f.shape.Nodes
+	on, k := i%f.Shape.Nodes, i/f.Shape.Nodes
 	name, n := fmt.Sprintf("veth%08x", i), f.nodes[on].nl
 	return f.host([4]byte{10, 244, byte(on + 1), byte(2 + k)}, [4]byte{10, 244, byte(on + 1), 1}, n, func(fd int) {
 		n.veth(name, uplink+3+k, uplink+1, podMTU, "eth0", fd, mac(8, on, k))
@@ -216,14 +214,14 @@ func (f *floor) host(own, via [4]byte, near *nl, plug func(fd int)) error {
 // as there are cores.
 func (f *floor) restore() error {
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	errs := make([]error, len(f.rules))
+	errs := make([]error, len(f.Rules))
 	var all sync.WaitGroup
-	for i, rules := range f.rules {
+	for i, rules := range f.Rules {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if len(f.sets) > 0 {
-				errs[i] = restoreIn(f.nodes[i].fd, f.sets[i], "ipset", "restore")
+			if len(f.Sets) > 0 {
+				errs[i] = restoreIn(f.nodes[i].fd, f.Sets[i], "ipset", "restore")
 			}
 			if errs[i] == nil {
 				errs[i] = restoreIn(f.nodes[i].fd, rules, "iptables-restore")
@@ -234,10 +232,15 @@ func (f *floor) restore() error {
 	return errors.Join(errs...)
 }
 
-// restoreIn runs a program with its input in a network namespace.
-func restoreIn(fd int, text []byte, program string, args ...string) error {
+// restoreIn runs a program with a file as its input in a network namespace.
+func restoreIn(fd int, file, program string, args ...string) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	cmd := exec.Command(program, args...)
-	cmd.Stdin = bytes.NewReader(text)
+	cmd.Stdin = in
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	started := make(chan error)

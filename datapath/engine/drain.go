@@ -5,8 +5,6 @@ package engine
 import (
 	"context"
 	"time"
-
-	"github.com/netlab/netlab/datapath/kernel"
 )
 
 // reapInterval is how often the engine checks whether draining real servers have lost
@@ -56,11 +54,7 @@ func (e *engine) noteDraining() {
 func (e *engine) drainingNow() []Draining {
 	var list []Draining
 	for _, l := range e.kernel.Draining() {
-		list = append(list, drainingOf(l))
+		list = append(list, Draining{Netns: l.Netns, Virtual: l.Virtual.String(), Proto: l.Proto, Real: l.Real.String(), Active: l.Active, Inactive: l.Inactive})
 	}
 	return list
-}
-
-func drainingOf(l kernel.Draining) Draining {
-	return Draining{Netns: l.Netns, Virtual: l.Virtual.String(), Proto: l.Proto, Real: l.Real.String(), Active: l.Active, Inactive: l.Inactive}
 }

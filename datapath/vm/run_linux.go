@@ -176,7 +176,7 @@ func (r *running) boots(ctx context.Context, cmd *exec.Cmd) error {
 		err = nil
 	}
 	r.close()
-	r.wait()
+	r.workers.Wait() // the emulator has ended, so every connection ends, too
 	r.result.Total = time.Since(r.started)
 	switch {
 	case r.broken != nil:

@@ -63,12 +63,12 @@ func (ps *paths) balanced(n *topology.Node, u *use, p packet) {
 // here reports whether some service has an endpoint with the same address on a node:
 // all services share the ipset that is matched.
 func (ps *paths) here(n *topology.Node, e *topology.Endpoint) bool {
-	found := false
-	ps.served(e.Addr.Addr().Is6(), func(_ *topology.Service, p *topology.ServicePort) bool {
-		found = slices.ContainsFunc(p.Endpoints, func(other *topology.Endpoint) bool { return other.Addr == e.Addr && other.Node == n.Name })
-		return found
-	})
-	return found
+	for _, p := range ps.served(e.Addr.Addr().Is6()) {
+		if slices.ContainsFunc(p.Endpoints, func(other *topology.Endpoint) bool { return other.Addr == e.Addr && other.Node == n.Name }) {
+			return true
+		}
+	}
+	return false
 }
 
 // pool are the endpoints to choose from for a packet, whatever its origin: under policy
