@@ -56,17 +56,21 @@ func compile(spec *topology.Spec) (*topology.Lab, *plan.Plan, error) {
 	return lab, p, err
 }
 
-// start starts a lab. The caller must Abandon it.
-func start(ctx context.Context, p *plan.Plan) (*engine.Client, error) {
-	lab, err := engine.Start(ctx, "")
+// start resolves, compiles and starts a lab. The caller must Abandon it.
+func start(ctx context.Context, spec *topology.Spec) (*topology.Lab, *engine.Client, error) {
+	lab, p, err := compile(spec)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := apply(ctx, lab, p); err != nil {
-		lab.Abandon()
-		return nil, err
+	running, err := engine.Start(ctx, "")
+	if err != nil {
+		return nil, nil, err
 	}
-	return lab, nil
+	if err := apply(ctx, running, p); err != nil {
+		running.Abandon()
+		return nil, nil, err
+	}
+	return lab, running, nil
 }
 
 func apply(ctx context.Context, lab *engine.Client, p *plan.Plan) error {
@@ -153,11 +157,7 @@ func compareShape(ctx context.Context, s Shape, rounds int) ([]round, error) {
 // apply; then down until the links are gone.
 func runNetlab(ctx context.Context, s Shape) (got sample, err error) {
 	started := time.Now()
-	_, p, err := compile(s.Spec())
-	if err != nil {
-		return got, err
-	}
-	lab, err := start(ctx, p)
+	_, lab, err := start(ctx, s.Spec())
 	if err != nil {
 		return got, err
 	}

@@ -128,11 +128,14 @@ func (c crowd) program(ctx context.Context) (got sample, err error) {
 		return got, err
 	}
 	started = time.Now()
-	lab, err := start(ctx, before)
+	lab, err := engine.Start(ctx, "")
 	if err != nil {
 		return got, err
 	}
 	defer lab.Abandon()
+	if err := apply(ctx, lab, before); err != nil {
+		return got, err
+	}
 	got.up = time.Since(started)
 	started = time.Now()
 	if err := apply(ctx, lab, after); err != nil {
@@ -172,11 +175,7 @@ const meshDeadline = time.Second
 // mesh probes all pairs, timing the round after neighbour resolution, and expects that
 // many connections.
 func (c crowd) mesh(ctx context.Context, connected int) (time.Duration, error) {
-	lab, p, err := compile(c.spec())
-	if err != nil {
-		return 0, err
-	}
-	running, err := start(ctx, p)
+	lab, running, err := start(ctx, c.spec())
 	if err != nil {
 		return 0, err
 	}
@@ -248,11 +247,7 @@ func packetCosts(ctx context.Context, o Options) ([]Row, error) {
 // cost is the time of a connection from the pod of the last group to the first pod,
 // which the first policy allows.
 func (c crowd) cost(ctx context.Context) (time.Duration, error) {
-	lab, p, err := compile(c.spec())
-	if err != nil {
-		return 0, err
-	}
-	running, err := start(ctx, p)
+	lab, running, err := start(ctx, c.spec())
 	if err != nil {
 		return 0, err
 	}

@@ -100,11 +100,7 @@ func (o *order) withEdit(n int) error {
 // its plan on.
 func programRules(ctx context.Context, n int) (got sample, err error) {
 	started := time.Now()
-	_, before, err := compile(manyServices(n, 0))
-	if err != nil {
-		return got, err
-	}
-	lab, err := start(ctx, before)
+	_, lab, err := start(ctx, manyServices(n, 0))
 	if err != nil {
 		return got, err
 	}

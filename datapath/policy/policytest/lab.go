@@ -2,6 +2,7 @@ package policytest
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,17 +36,6 @@ type Setup struct {
 func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
-
-// places are the pods and their nodes.
-func places() []struct {
-	pod  string
-	node int
-} {
-	return []struct {
-		pod  string
-		node int
-	}{{"x/a", 1}, {"x/b", 2}, {"x/c", 1}, {"y/a", 2}, {"y/b", 1}, {"y/c", 2}, {"z/a", 1}, {"z/b", 2}, {"z/c", 1}}
-}
 
 // ports are those of a pod. Their names are swapped on c, and z/c has none.
 func (s *Setup) ports(pod string) []topology.PortSpec {
@@ -88,17 +78,17 @@ func (s *Setup) spec() topology.Spec {
 		spec.Namespaces = append(spec.Namespaces, topology.NamespaceSpec{Name: n, Labels: map[string]string{"ns": n, "letter": n}})
 	}
 	delete(spec.Namespaces[2].Labels, "letter")
-	for _, p := range places() {
-		ns, name, _ := strings.Cut(p.pod, "/")
+	for i, pod := range order()[:9] { // on the two nodes in turns
+		ns, name, _ := strings.Cut(pod, "/")
 		labels := map[string]string{"pod": name, "ns": ns}
 		if name == "a" {
 			labels["first"] = "yes"
 		}
-		if p.pod == "y/b" {
+		if pod == "y/b" {
 			labels["serves"] = "web" // stays when the cases change other labels
 		}
-		spec.Pods = append(spec.Pods, topology.PodSpec{Block: name, Namespace: set(ns), Node: set("node" + string(rune('0'+p.node))),
-			Labels: labels, Ports: s.ports(p.pod)})
+		spec.Pods = append(spec.Pods, topology.PodSpec{Block: name, Namespace: set(ns), Node: set("node" + strconv.Itoa(1+i%2)),
+			Labels: labels, Ports: s.ports(pod)})
 	}
 	for _, n := range []string{"1", "2"} {
 		spec.Pods = append(spec.Pods, topology.PodSpec{Block: "host" + n, Namespace: set("x"), Node: set("node" + n), HostNetwork: set(true),
