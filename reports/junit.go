@@ -75,7 +75,7 @@ func countsOf(r Report) junitCounts {
 	}
 }
 
-func junitTime(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+func junitTime(s Seconds) string { return fmt.Sprintf("%.3f", time.Duration(s).Seconds()) }
 
 func caseOf(r Result) junitCase {
 	c := junitCase{Name: r.Name, ClassName: r.Title(), File: r.File, Line: r.Line, Time: junitTime(r.Duration)}

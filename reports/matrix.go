@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -84,7 +83,7 @@ func (m *matrix) skipped(r Result) string {
 
 func (m *matrix) result(r Result, widths []int) {
 	sign, look := r.Status.look()
-	head, took := sign+" "+printable(r.Name), seconds(r.Duration)
+	head, took := sign+" "+printable(r.Name), r.Duration.String()
 	switch r.Status {
 	case Passed:
 		m.line(m.paint(good, sign) + " " + printable(r.Name) + "  " + m.paint(quiet, took))
@@ -218,7 +217,7 @@ func summary(r Report) string {
 	if r.Paper {
 		text += " on paper"
 	}
-	text += " in " + seconds(r.total())
+	text += " in " + r.total().String()
 	var all Result
 	for _, result := range r.Results {
 		all.Rows = append(all.Rows, result.Rows...)
@@ -227,11 +226,4 @@ func summary(r Report) string {
 		text += "; " + again
 	}
 	return text
-}
-
-func seconds(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
 }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -19,11 +20,11 @@ type Report struct {
 	NotRun   int           // expectations without a result, since the run was ended
 }
 
-func (r Report) total() time.Duration {
+func (r Report) total() Seconds {
 	if r.Duration > 0 {
-		return r.Duration
+		return Seconds(r.Duration)
 	}
-	var sum time.Duration
+	var sum Seconds
 	for _, result := range r.Results {
 		sum += result.Duration
 	}
@@ -56,27 +57,44 @@ func (s Status) look() (string, style) {
 	return "✗", bad
 }
 
-// Result is the result of one expectation.
+// Result is the result of one expectation. The names in JSON, here and in Row, are a
+// contract.
 type Result struct {
-	Scenario string // its name
+	Scenario string `json:"scenario"` // its name
 	// Variation is the combination of a matrix that was tested (proxy=ipvs); empty: the
 	// scenario as written.
-	Variation string
-	File      string
-	Line      int    // of the expect block
-	Name      string // of the expectation
-	Claim     string // what it claims, in one line
-	Status    Status
-	Reason    string        // why it was skipped, such as a feature that the kernel lacks
-	Duration  time.Duration // wall time, retries included
-	Rows      []Row
-	// Table is a claim about all pairs of Rows at once; nil: each row is shown.
-	Table    *Reachability
-	Failure  string // what failed apart from the rows, such as a lab that could not be built
-	Warnings []string
+	Variation string  `json:"variation,omitempty"`
+	File      string  `json:"file"`
+	Line      int     `json:"line,omitempty"`  // of the expect block
+	Name      string  `json:"name"`            // of the expectation
+	Claim     string  `json:"claim,omitempty"` // what it claims, in one line
+	Status    Status  `json:"status"`
+	Reason    string  `json:"reason,omitempty"` // why it was skipped, such as a feature that the kernel lacks
+	Duration  Seconds `json:"seconds"`          // wall time, retries included
+	Rows      []Row   `json:"rows"`
+	// Table is a claim about all pairs of Rows at once, as in ReachJSON; nil: each row is
+	// shown.
+	Table    *Reachability `json:"table,omitempty"`
+	Failure  string        `json:"failure,omitempty"` // what failed apart from the rows, such as a lab that could not be built
+	Warnings []string      `json:"warnings,omitempty"`
 }
 
-// Row is what one dialer observed at one target. The names in JSON are a contract.
+// Seconds is a duration as reports show it.
+type Seconds time.Duration
+
+// MarshalJSON rounds to milliseconds: more digits would be noise.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	return json.Marshal(float64(time.Duration(s).Milliseconds()) / 1000)
+}
+
+func (s Seconds) String() string {
+	if d := time.Duration(s); d >= time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d ms", time.Duration(s).Milliseconds())
+}
+
+// Row is what one dialer observed at one target.
 type Row struct {
 	Who string `json:"who"` // the dialer
 	To  string `json:"to"`  // the target

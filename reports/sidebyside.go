@@ -132,10 +132,8 @@ type expectation struct {
 // comparisons are the lines of one expectation.
 func comparisons(e expectation, group [][]Result) []comparison {
 	head := comparison{label: printable(e.name)}
-	var pairs []string
+	var pairs []*comparison
 	table := false // only pairs that are wrong or differ get a line
-	cells := map[string][]string{}
-	styles := map[string][]style{}
 	essence := map[string][]string{}
 	for i, results := range group {
 		cell, look := "-", quiet
@@ -146,13 +144,14 @@ func comparisons(e expectation, group [][]Result) []comparison {
 			cell, look = statusCell(r)
 			table = table || r.Table != nil
 			for _, row := range r.Rows {
-				pair := printable(row.Who + " → " + row.To)
-				if !slices.Contains(pairs, pair) {
-					pairs = append(pairs, pair)
-					cells[pair], styles[pair], essence[pair] = make([]string, len(group)), make([]style, len(group)), make([]string, len(group))
+				label := "  " + printable(row.Who+" → "+row.To)
+				if essence[label] == nil {
+					essence[label] = make([]string, len(group))
+					pairs = append(pairs, &comparison{label: label, cells: slices.Repeat([]string{"-"}, len(group)), style: slices.Repeat([]style{quiet}, len(group))})
 				}
-				cells[pair][i], styles[pair][i] = rowCell(row)
-				essence[pair][i] = row.essence()
+				pair := pairs[slices.IndexFunc(pairs, func(p *comparison) bool { return p.label == label })]
+				pair.cells[i], pair.style[i] = rowCell(row)
+				essence[label][i] = row.essence()
 			}
 		}
 		head.cells, head.style = append(head.cells, cell), append(head.style, look)
@@ -160,15 +159,10 @@ func comparisons(e expectation, group [][]Result) []comparison {
 	head.same = allSame(head.cells)
 	lines := []comparison{head}
 	for _, pair := range pairs {
-		if table && !slices.Contains(styles[pair], bad) && allSame(essence[pair]) {
-			continue
+		pair.same = allSame(essence[pair.label])
+		if !table || slices.Contains(pair.style, bad) || !pair.same {
+			lines = append(lines, *pair)
 		}
-		for i, c := range cells[pair] {
-			if c == "" {
-				cells[pair][i], styles[pair][i] = "-", quiet
-			}
-		}
-		lines = append(lines, comparison{"  " + pair, cells[pair], styles[pair], allSame(essence[pair])})
 	}
 	return lines
 }

@@ -8,19 +8,13 @@ import (
 	"github.com/netlab/netlab/topology/ipam"
 )
 
-// The defaults, those of kubeadm and flannel. The IPv6 ones are used when another
-// prefix of the lab is IPv6.
-func defaultCIDRs(kind string) (v4, v6 netip.Prefix) {
-	switch kind {
-	case "pod_cidr":
-		return netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")
-	case "load_balancer_cidr": // documentation prefixes, RFC 5737 and RFC 3849
-		return netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8:113::/64")
-	case "service_cidr":
-		return netip.MustParsePrefix("10.96.0.0/16"), netip.MustParsePrefix("fd00:10:96::/112")
-	default:
-		return netip.MustParsePrefix("192.168.0.0/24"), netip.MustParsePrefix("fd00:192:168::/64")
-	}
+// defaultCIDRs are the defaults of each family, those of kubeadm and flannel. The IPv6
+// ones are used when another prefix of the lab is IPv6.
+var defaultCIDRs = map[string][2]string{
+	"pod_cidr":           {"10.244.0.0/16", "fd00:10:244::/56"},
+	"load_balancer_cidr": {"203.0.113.0/24", "2001:db8:113::/64"}, // for documentation, RFC 5737 and RFC 3849
+	"service_cidr":       {"10.96.0.0/16", "fd00:10:96::/112"},
+	"node_cidr":          {"192.168.0.0/24", "fd00:192:168::/64"},
 }
 
 const (
@@ -116,12 +110,10 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix]) []netip.Pr
 // defaultsOf returns the default prefixes of some families, IPv4 first.
 func defaultsOf(name string, v4, v6 bool) []netip.Prefix {
 	var out []netip.Prefix
-	d4, d6 := defaultCIDRs(name)
-	if v4 {
-		out = append(out, d4)
-	}
-	if v6 {
-		out = append(out, d6)
+	for i, has := range []bool{v4, v6} {
+		if has {
+			out = append(out, netip.MustParsePrefix(defaultCIDRs[name][i]))
+		}
 	}
 	return out
 }
