@@ -144,17 +144,6 @@ func addTools(t *tree) ([]string, error) {
 	return programs, nil
 }
 
-// findTool looks for a tool in the folders where tools are.
-func findTool(name string) (string, error) {
-	for _, dir := range toolDirs() {
-		p := filepath.Join(dir, name)
-		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return p, nil
-		}
-	}
-	return "", fs.ErrNotExist
-}
-
 // addPath adds a file and every link on its path, and returns the files.
 func addPath(t *tree, name string) []string {
 	for range 16 { // a sensible limit for nested links

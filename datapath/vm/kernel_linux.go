@@ -229,11 +229,16 @@ func index(ctx context.Context, depmod, dir string) error {
 	return nil
 }
 
-// findProgram looks for a program in PATH and in the folders of root's PATH.
+// findProgram looks for a program in PATH, then where tools are.
 func findProgram(name string) (string, error) {
 	if p, err := exec.LookPath(name); err == nil {
 		return filepath.Abs(p)
 	}
+	return findTool(name)
+}
+
+// findTool looks for a tool in the folders where tools are.
+func findTool(name string) (string, error) {
 	for _, dir := range toolDirs() {
 		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return p, nil
