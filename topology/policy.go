@@ -39,6 +39,14 @@ type Direction struct {
 	Rules    []PolicyRule
 }
 
+// Direction is what the policy says about ingress or egress.
+func (p *Policy) Direction(egress bool) *Direction {
+	if egress {
+		return &p.Egress
+	}
+	return &p.Ingress
+}
+
 // PolicyTier is a tier of cluster policies.
 type PolicyTier string
 
@@ -59,6 +67,14 @@ type ClusterPolicy struct {
 	Ingress  []PolicyRule
 	Egress   []PolicyRule
 	Origin   Origin
+}
+
+// Rules are those of ingress or egress.
+func (p *ClusterPolicy) Rules(egress bool) []PolicyRule {
+	if egress {
+		return p.Egress
+	}
+	return p.Ingress
 }
 
 // PolicyAction is what a rule does with what it matches.

@@ -156,11 +156,7 @@ func sections(lab *topology.Lab) []*Section {
 		}
 		o := origin("cluster policy "+p.Name, p.Origin)
 		for _, d := range []Direction{Ingress, Egress} {
-			rules := p.Ingress
-			if d == Egress {
-				rules = p.Egress
-			}
-			if len(rules) > 0 {
+			if rules := p.Rules(d == Egress); len(rules) > 0 {
 				*list = append(*list, r.section(Section{Tier: p.Tier, Name: p.Name, Direction: d, Pods: p.Pods, Origin: o}, rules))
 			}
 		}
@@ -168,11 +164,7 @@ func sections(lab *topology.Lab) []*Section {
 	for _, p := range lab.Policies {
 		o := origin("policy "+p.Namespace+"/"+p.Name, p.Origin)
 		for _, d := range []Direction{Ingress, Egress} {
-			says := p.Ingress
-			if d == Egress {
-				says = p.Egress
-			}
-			if says.Isolates {
+			if says := p.Direction(d == Egress); says.Isolates {
 				network = append(network, r.section(Section{Namespace: p.Namespace, Name: p.Name, Direction: d, Pods: p.Pods, Origin: o}, says.Rules))
 			}
 		}
