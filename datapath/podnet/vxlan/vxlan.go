@@ -37,10 +37,8 @@ func compile(lab *topology.Lab) *plan.Plan {
 
 // podMTU is what the narrowest tunnel of the lab carries.
 func podMTU(lab *topology.Lab) int {
-	for _, cidr := range lab.Network.PodCIDRs {
-		if cidr.Addr().Is6() {
-			return lab.Network.MTU - overhead6
-		}
+	if topology.PrefixOfFamily(lab.Network.PodCIDRs, true).IsValid() {
+		return lab.Network.MTU - overhead6
 	}
 	return lab.Network.MTU - overhead4
 }

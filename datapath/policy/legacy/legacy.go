@@ -113,17 +113,17 @@ func (c *compiler) allow() []iptables.Rule {
 // pairs are the rules for what a policy's rule allows to a pod, or from it.
 func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []iptables.Rule {
 	var rules []iptables.Rule
-	add := func(peer []netip.Prefix, ports []iptables.Match) {
-		src, dst := peer, []netip.Prefix{own}
+	add := func(peer netip.Prefix, ports []iptables.Match) {
+		src, dst := peer, own
 		if s.Direction == policy.Egress {
 			src, dst = dst, src
 		}
 		var matches []iptables.Match
-		for _, p := range src {
-			matches = append(matches, iptables.Src{Prefix: p})
+		if src.IsValid() {
+			matches = append(matches, iptables.Src{Prefix: src})
 		}
-		for _, p := range dst {
-			matches = append(matches, iptables.Dst{Prefix: p})
+		if dst.IsValid() {
+			matches = append(matches, iptables.Dst{Prefix: dst})
 		}
 		rules = append(rules, iptables.Rule{Matches: append(matches, ports...), Target: iptables.Accept{}, Origin: r.Origin})
 	}
@@ -138,7 +138,7 @@ func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []
 		address := topology.Single(m.Addr)
 		switch {
 		case s.Direction == policy.Egress:
-			add([]netip.Prefix{address}, ports)
+			add(address, ports)
 		case address == own:
 			for _, other := range others {
 				add(other, ports)
@@ -148,17 +148,13 @@ func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []
 	return rules
 }
 
-// others are the other ends of a rule, each a list of one prefix, or of none for any.
-func (c *compiler) others(r *policy.Rule) [][]netip.Prefix {
+// others are the other ends of a rule; the zero Prefix stands for any.
+func (c *compiler) others(r *policy.Rule) []netip.Prefix {
 	peers := r.Peers(c.ipv6)
 	if peers.Any {
-		return [][]netip.Prefix{nil}
+		return []netip.Prefix{{}}
 	}
-	var out [][]netip.Prefix
-	for _, p := range append(prefixes(peers.Pods, c.ipv6), peers.Blocks...) {
-		out = append(out, []netip.Prefix{p})
-	}
-	return out
+	return append(policy.Singles(peers.Pods), peers.Blocks...)
 }
 
 // prefixes are the addresses of one family.

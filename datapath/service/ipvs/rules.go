@@ -93,30 +93,27 @@ func (c *compiler) serviceRules() {
 		lo = loopback6
 	}
 	add(iptables.Return{}, iptables.Src{Prefix: netip.MustParsePrefix(lo)})
-	if c.filled(setLoadBalancer) {
-		add(iptables.Jump{Chain: loadBalancers}, c.commented(setLoadBalancer, both)...)
-	}
-	if c.filled(setClusterIP) {
-		switch {
-		case c.view.Lab.Proxy.MasqueradeAll:
-			add(toMarkMasq, c.commented(setClusterIP, both)...)
-		case c.local.IsValid():
-			add(toMarkMasq, c.commented(setClusterIP, both, iptables.Src{Prefix: c.local, Not: true})...)
-		default:
-			// What the node itself sends to a service has the service's address as its
-			// source, too, so no answer would come back.
-			add(toMarkMasq, c.commented(setClusterIP, "src,dst")...)
-		}
-	}
-	if c.filled(setExternalIP) {
-		add(toMarkMasq, c.commented(setExternalIP, both)...)
-	}
-	for _, set := range []string{setExternalIP, setExternalIPLocal} {
+	about := func(set string, p parts, target iptables.Target, more ...iptables.Match) {
 		if c.filled(set) {
-			// From outside, or to an address of this very node.
-			add(iptables.Accept{}, c.commented(set, both, iptables.PhysdevIsIn{Not: true}, iptables.AddrType{Src: "LOCAL", NotSrc: true})...)
-			add(iptables.Accept{}, c.commented(set, both, iptables.AddrType{Dst: "LOCAL"})...)
+			add(target, c.commented(set, p, more...)...)
 		}
+	}
+	about(setLoadBalancer, both, iptables.Jump{Chain: loadBalancers})
+	switch {
+	case c.view.Lab.Proxy.MasqueradeAll:
+		about(setClusterIP, both, toMarkMasq)
+	case c.local.IsValid():
+		about(setClusterIP, both, toMarkMasq, iptables.Src{Prefix: c.local, Not: true})
+	default:
+		// What the node itself sends to a service has the service's address as its
+		// source, too, so no answer would come back.
+		about(setClusterIP, "src,dst", toMarkMasq)
+	}
+	about(setExternalIP, both, toMarkMasq)
+	for _, set := range []string{setExternalIP, setExternalIPLocal} {
+		// From outside, or to an address of this very node.
+		about(set, both, iptables.Accept{}, iptables.PhysdevIsIn{Not: true}, iptables.AddrType{Src: "LOCAL", NotSrc: true})
+		about(set, both, iptables.Accept{}, iptables.AddrType{Dst: "LOCAL"})
 	}
 	add(iptables.Jump{Chain: nodePorts}, iptables.AddrType{Dst: "LOCAL"})
 	// Other rules in PREROUTING for local addresses, such as host ports, do not apply
