@@ -98,7 +98,8 @@ func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r re
 	for _, f := range changes.Requires() {
 		e.proven[f] = true
 	}
-	e.noteDraining()
+	left := e.drainingNow() // for as long as the lab is locked
+	e.left.Store(&left)
 	return reply{Applied: report(changes, req.Lines)}, rest, nil
 }
 

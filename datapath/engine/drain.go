@@ -45,12 +45,6 @@ func (e *engine) draining() []Draining {
 	return e.drainingNow()
 }
 
-// noteDraining records them for as long as the lab is locked.
-func (e *engine) noteDraining() {
-	list := e.drainingNow()
-	e.left.Store(&list)
-}
-
 func (e *engine) drainingNow() []Draining {
 	var list []Draining
 	for _, l := range e.kernel.Draining() {

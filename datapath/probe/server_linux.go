@@ -270,19 +270,18 @@ func (s *Server) handle(fd int, now time.Time) {
 // expire greets silent connections, closes idle ones, and returns the number of
 // milliseconds until more is due.
 func (s *Server) expire(now time.Time) int {
-	for c := first(&s.young); c != nil && now.Sub(c.since) >= greetAfter; c = first(&s.young) {
-		s.greet(c, now)
-	}
-	for c := first(&s.idle); c != nil && now.Sub(c.since) >= idleAfter; c = first(&s.idle) {
-		s.reset(c)
-	}
 	wait := time.Duration(-1)
-	if c := first(&s.young); c != nil {
-		wait = greetAfter - now.Sub(c.since)
-	}
-	if c := first(&s.idle); c != nil {
-		if left := idleAfter - now.Sub(c.since); wait < 0 || left < wait {
-			wait = left
+	for _, queue := range []struct {
+		list  *list.List
+		after time.Duration
+		end   func(*conn)
+	}{{&s.young, greetAfter, func(c *conn) { s.greet(c, now) }}, {&s.idle, idleAfter, s.reset}} {
+		c := first(queue.list)
+		for ; c != nil && now.Sub(c.since) >= queue.after; c = first(queue.list) {
+			queue.end(c)
+		}
+		if c != nil && (wait < 0 || queue.after-now.Sub(c.since) < wait) {
+			wait = queue.after - now.Sub(c.since)
 		}
 	}
 	if wait < 0 {

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"maps"
 	"net/netip"
@@ -218,9 +217,4 @@ func (r *resolver) healthCheck(s *resolving) bool {
 		return false
 	}
 	return true
-}
-
-// healthOwner names the health check of a service in a sentence.
-func (s *resolving) healthOwner() string {
-	return fmt.Sprintf("the health check of service %q", s.Name)
 }

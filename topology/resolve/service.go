@@ -131,7 +131,7 @@ func (r *resolver) externalName(s *resolving) {
 	}
 }
 
-// numberKey is what must be unique among the ports of a service.
+// numberKey is what must be unique among the ports of a service, and among node ports.
 type numberKey struct {
 	protocol topology.Protocol
 	port     uint16

@@ -186,22 +186,16 @@ func open(t testing.TB, s *Setup) *testLab {
 		t.Fatal(err)
 	}
 	for _, svc := range lab.Services {
-		s.routeCluster(lab, svc)
+		for _, ip := range svc.ClusterIPs { // which the client sends to node1
+			via := topology.OfFamily(lab.Nodes[0].Addrs, ip.Is6())
+			lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: topology.Single(ip), Via: via})
+		}
 	}
 	p, err := datapath.Compile(lab)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &testLab{s, lab, p}
-}
-
-// routeCluster makes the client send cluster IPs to node1.
-func (s *Setup) routeCluster(lab *topology.Lab, svc *topology.Service) {
-	for _, ip := range svc.ClusterIPs {
-		to := topology.Single(ip)
-		via := topology.OfFamily(lab.Nodes[0].Addrs, ip.Is6())
-		lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: to, Via: via})
-	}
 }
 
 // svc returns a service of the lab.
