@@ -95,7 +95,7 @@ func addModules(t *tree, k Kernel) ([]string, error) {
 		t.file(dir+"/"+filepath.Base(file), 0o644, file)
 	}
 	var loads []string
-	for _, name := range append(machineModules(), labModules()...) {
+	for _, name := range loadedModules() {
 		for _, file := range deps.order(deps.find(name)) {
 			if file != "" && !slices.Contains(loads, dir+"/"+file) {
 				loads = append(loads, dir+"/"+file)

@@ -32,10 +32,6 @@ type target struct {
 	node int // of a node port
 }
 
-func targets() []target {
-	return []target{{name: clusterIP}, {name: nodePort, node: 1}, {name: nodePort, node: 3}, {name: loadBalancer}, {name: externalIP}}
-}
-
 // The kinds of addresses.
 const (
 	clusterIP    = "cluster IP"
@@ -69,7 +65,7 @@ func questions() []question {
 	var list []question
 	for _, st := range states() {
 		for _, so := range sorts() {
-			for _, to := range targets() {
+			for _, to := range []target{{name: clusterIP}, {name: nodePort, node: 1}, {name: nodePort, node: 3}, {name: loadBalancer}, {name: externalIP}} {
 				for _, from := range places() {
 					for _, protocol := range []flow.Protocol{flow.TCP, flow.UDP} {
 						if q := (question{from, to, so, st, protocol}); q.sensible() {
