@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // maxNearest is the longest name, in bytes, for which a near one is searched:
@@ -15,6 +16,11 @@ const maxNearest = 64
 func Nearest(name string, known []string) string {
 	if name == "" || len(name) > maxNearest {
 		return ""
+	}
+	for _, k := range []string{kubernetes[name], snake(name)} {
+		if k != name && slices.Contains(known, k) {
+			return k
+		}
 	}
 	sorted := slices.Clone(known)
 	slices.Sort(sorted)
@@ -28,6 +34,38 @@ func Nearest(name string, known []string) string {
 		}
 	}
 	return best
+}
+
+// kubernetes has the names that manifests write for what is called differently here, apart
+// from the case.
+var kubernetes = map[string]string{
+	"nodeName": "node", "containerPort": "port", "serviceName": "service", "clusterIPs": "cluster_ip",
+	"loadBalancerIP": "load_balancer_ip", "externalIPs": "external_ips", "podCIDR": "pod_cidr", "clusterCIDR": "pod_cidr",
+	"serviceCIDR": "service_cidr", "ipBlock": "ip_block", "terminationGracePeriodSeconds": "terminating", "args": "command",
+	"timeoutSeconds": "timeout", "replicas": "count", "matchLabels": "match_labels", "workingDir": "work_dir",
+}
+
+// snake is the name in snake case: targetPort is target_port.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// Word is the known word that is written, also in capitals as Kubernetes writes
+// protocols; "" if it is none.
+func Word(written string, known []string) string {
+	for _, k := range known {
+		if written == k || written == strings.ToUpper(k) {
+			return k
+		}
+	}
+	return ""
 }
 
 // DidYouMean is a sentence that suggests the nearest of the known names, with a

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/cmd/netlab/proof"
+	"github.com/netlab/netlab/topology"
 )
 
 func main() {
@@ -54,8 +56,17 @@ network namespaces, and proves with real packets what the file claims.
   netlab down                              leave nothing behind`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var verbs []string
+			for _, verb := range c.Commands() {
+				verbs = append(verbs, verb.Name())
+			}
+			return command.Usage(fmt.Errorf("there is no netlab %s.%s", args[0], topology.DidYouMean(args[0], verbs)), "see: netlab --help")
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return command.Usage(err, "see: "+c.CommandPath()+" --help")

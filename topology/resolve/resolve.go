@@ -73,9 +73,12 @@ func inNamespace(a, b, nameOfA, nameOfB string) int {
 // enum checks a word against those that are known and those that are planned, and
 // returns it, or def where it is absent or unusable.
 func (r *resolver) enum(o topology.Opt[string], what, def string, known, planned []string) string {
+	word := topology.Word(o.Value, known)
 	switch {
-	case !o.Set || slices.Contains(known, o.Value):
-		return o.Or(def)
+	case !o.Set:
+		return def
+	case word != "" || slices.Contains(known, o.Value):
+		return word
 	case slices.Contains(planned, o.Value):
 		r.errorf(at(o.Origin), "Not supported yet",
 			"The %s %q is planned, but this version does not have it. Use %s.", what, o.Value, topology.OneOf(known))

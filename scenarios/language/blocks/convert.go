@@ -368,9 +368,12 @@ func (l *Reader) IsNull(a *hcl.Attribute, sc Scope) bool {
 // Word reads one of several words.
 func (l *Reader) Word(a *hcl.Attribute, what string, sc Scope, def string, known, planned []string) string {
 	t := l.Text(a, sc)
+	word := topology.Word(t.Value, known)
 	switch {
-	case !t.Set || slices.Contains(known, t.Value):
-		return t.Or(def)
+	case !t.Set:
+		return def
+	case word != "" || slices.Contains(known, t.Value):
+		return word
 	case slices.Contains(planned, t.Value):
 		l.notYet(a.Expr.Range(), what, t.Value)
 	default:

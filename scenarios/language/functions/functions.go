@@ -52,6 +52,7 @@ func New(files Files) map[string]function.Function {
 		"cidrhost": cidrHost(), "cidrsubnet": cidrSubnet(), "cidrnetmask": cidrNetmask(),
 		"file": fileFunction(files),
 	}
+	maps.Copy(out, pure())
 	work := &budget{maxWork}
 	for name, f := range out {
 		out[name] = work.counted(f)
