@@ -14,8 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath/bench"
 )
 
-func benchCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func benchCommand(u ui) *cobra.Command {
 	var rounds int
 	var asJSON bool
 	var only string
@@ -56,7 +55,7 @@ goal is missed: on a busy machine, measure again.`,
 				return command.Broken(err, "see what this machine can do: netlab doctor")
 			}
 			if asJSON {
-				return u.Json(rows)
+				return u.JSON(rows)
 			}
 			return u.benchTable(rows)
 		},

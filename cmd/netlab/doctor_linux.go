@@ -14,8 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-func doctorCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func doctorCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "doctor",
@@ -28,7 +27,7 @@ is missing, so that no lab can run here.`,
 				return err
 			}
 			if asJSON {
-				err = u.Json(checks)
+				err = u.JSON(checks)
 			} else {
 				err = u.printChecks(checks)
 			}
@@ -59,9 +58,9 @@ func examine(ctx context.Context) ([]check, error) {
 	lab, err := engine.Start(ctx, "")
 	var isolation *engine.IsolationError
 	if errors.As(err, &isolation) {
-		about := plan.FeatureUserNS.About()
-		return []check{{Feature: string(plan.FeatureUserNS), Why: err.Error(), Costs: about.Costs, Config: about.Config,
-			WayOut: about.Remedy, Basic: true}}, nil
+		c := lacking(plan.FeatureUserNS, err)
+		c.Basic, c.Module = true, ""
+		return []check{c}, nil
 	}
 	if err != nil {
 		return nil, command.Broken(err, "try again; netlab could not start a scratch lab")
@@ -73,15 +72,18 @@ func examine(ctx context.Context) ([]check, error) {
 	}
 	var list []check
 	for _, f := range plan.AllFeatures() {
-		why, lacking := missing[f]
-		c := check{Feature: string(f), OK: !lacking, Basic: basic(f)}
-		if lacking {
-			about := f.About()
-			c.Why, c.Costs, c.Module, c.Config, c.WayOut = why.Error(), about.Costs, about.Module, about.Config, about.Remedy
+		if why := missing[f]; why != nil {
+			list = append(list, lacking(f, why))
+		} else {
+			list = append(list, check{Feature: string(f), OK: true, Basic: basic(f)})
 		}
-		list = append(list, c)
 	}
 	return list, nil
+}
+
+func lacking(f plan.Feature, why error) check {
+	about := f.About()
+	return check{Feature: string(f), Basic: basic(f), Why: why.Error(), Costs: about.Costs, Module: about.Module, Config: about.Config, WayOut: about.Remedy}
 }
 
 // basic reports whether every lab needs the feature. User namespaces are not
@@ -91,12 +93,7 @@ func basic(f plan.Feature) bool {
 }
 
 func usable(checks []check) bool {
-	for _, c := range checks {
-		if c.Basic && !c.OK {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(checks, func(c check) bool { return c.Basic && !c.OK })
 }
 
 func (u ui) printChecks(checks []check) error {

@@ -14,8 +14,7 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-func explainCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func explainCommand(u ui) *cobra.Command {
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain FROM TO",
@@ -92,7 +91,7 @@ func (u ui) explain(o explainOptions) error {
 func (u ui) printPrediction(p walk.Prediction, o explainOptions) error {
 	switch {
 	case o.json:
-		return u.Json(p)
+		return u.JSON(p)
 	case o.mermaid:
 		u.Print("%s", p.Mermaid())
 	case o.all:

@@ -15,8 +15,7 @@ import (
 
 type fmtOptions struct{ check, diff bool }
 
-func fmtCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func fmtCommand(u ui) *cobra.Command {
 	var o fmtOptions
 	c := &cobra.Command{
 		Use:   "fmt [FILE…]",

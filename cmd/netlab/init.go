@@ -14,8 +14,7 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-func initCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func initCommand(u ui) *cobra.Command {
 	var asMarkdown bool
 	c := &cobra.Command{
 		Use:   "init [NAME]",

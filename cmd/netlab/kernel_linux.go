@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/cmd/netlab/labs"
 	"github.com/netlab/netlab/cmd/netlab/machine"
 	"github.com/netlab/netlab/datapath/bench"
@@ -19,14 +18,12 @@ func child() {
 }
 
 // kernelCommands makes the commands of kernelVerbs.
-func kernelCommands(u *command.UI) []*cobra.Command {
-	commands := map[string]func(*command.UI) *cobra.Command{
-		"up": labs.UpCommand, "down": labs.DownCommand, "ps": labs.PSCommand, "inspect": labs.InspectCommand, "exec": labs.ExecCommand, "shell": labs.ShellCommand,
-		"status": labs.StatusCommand, "doctor": doctorCommand, "bench": benchCommand, "rules": labs.RulesCommand, "vm": machine.Command,
-	}
+func kernelCommands(u ui) []*cobra.Command {
+	commands := labs.Commands(u.UI)
+	commands["doctor"], commands["bench"], commands["vm"] = doctorCommand(u), benchCommand(u), machine.Command(u.UI)
 	var list []*cobra.Command
 	for _, v := range kernelVerbs {
-		c := commands[v.name](u)
+		c := commands[v.name]
 		c.Short = v.short
 		list = append(list, c)
 	}

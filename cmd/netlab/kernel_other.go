@@ -12,7 +12,7 @@ import (
 
 func child() {}
 
-func kernelCommands(*command.UI) []*cobra.Command {
+func kernelCommands(ui) []*cobra.Command {
 	var list []*cobra.Command
 	for _, v := range kernelVerbs {
 		list = append(list, &cobra.Command{

@@ -43,7 +43,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	return u.Finish(err)
 }
 
-func rootCommand(u *command.UI) *cobra.Command {
+func rootCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	root := &cobra.Command{
 		Use:   "netlab",
 		Short: "Real multi-node networks from one file, proved with real packets",
@@ -74,10 +75,10 @@ network namespaces, and proves with real packets what the file claims.
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&u.Verbose, "verbose", "v", false, "show each kernel change as a command line")
 	flags.DurationVar(&u.Timeout, "timeout", 0, "give up after this long (0: never)")
-	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(u), fmtCommand(u), initCommand(u), versionCommand(u))
+	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), initCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
 	for _, c := range root.Commands() {
-		command.Guard(u, c)
+		command.Guard(shared, c)
 	}
 	return root
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -34,44 +35,39 @@ func choices() ([]choice, error) {
 			Ports: []topology.PortSpec{{Name: "http", Port: given(8080)}}})
 	}
 	var list []choice
-	add := func(name string, spec topology.Spec) error {
+	var failed error
+	add := func(name string, vary func(*topology.Spec)) {
+		spec := least
+		vary(&spec)
 		lab, problems := resolve.Lab(&spec, catalogue)
 		if problems.Failed() {
-			return fmt.Errorf("%s: %s", name, problems[0].Detail)
+			failed = cmp.Or(failed, fmt.Errorf("%s: %s", name, problems[0].Detail))
+			return
 		}
 		p, err := datapath.Compile(lab)
-		if err == nil {
+		if failed = cmp.Or(failed, err); err == nil {
 			list = append(list, choice{name, plan.Requires(p)})
 		}
-		return err
 	}
 	for _, m := range catalogue.Networks {
-		spec := least
-		spec.Network.Mode = given(m.Name)
-		if err := add("pod network "+m.Name, spec); err != nil {
-			return nil, err
-		}
+		add("pod network "+m.Name, func(s *topology.Spec) { s.Network.Mode = given(m.Name) })
 	}
 	for _, m := range catalogue.Proxies {
-		spec := least
-		spec.Proxy.Mode = given(m.Name)
-		spec.Services = []topology.ServiceSpec{{Name: "web", Type: given(string(topology.NodePort)), Selector: map[string]string{"app": "web"},
-			Ports: []topology.ServicePortSpec{{Name: "http", Port: given(80), TargetPort: given("http")}}}}
-		if err := add("proxy "+m.Name, spec); err != nil {
-			return nil, err
-		}
+		add("proxy "+m.Name, func(s *topology.Spec) {
+			s.Proxy.Mode = given(m.Name)
+			s.Services = []topology.ServiceSpec{{Name: "web", Type: given(string(topology.NodePort)), Selector: map[string]string{"app": "web"},
+				Ports: []topology.ServicePortSpec{{Name: "http", Port: given(80), TargetPort: given("http")}}}}
+		})
 	}
-	for _, s := range catalogue.Styles {
-		spec := least
-		spec.PolicyOptions.Style = given(s.Name)
-		web := topology.SelectorSpec{Set: true, MatchLabels: map[string]string{"app": "web"}}
-		spec.Policies = []topology.PolicySpec{{Name: "web", PodSelector: web, Ingress: []topology.PolicyRuleSpec{{
-			Peers: []topology.PeerSpec{{PodSelector: web}}, Ports: []topology.PolicyPortSpec{{Port: given("http")}}}}}}
-		if err := add("policies by "+s.Name, spec); err != nil {
-			return nil, err
-		}
+	for _, style := range catalogue.Styles {
+		add("policies by "+style.Name, func(s *topology.Spec) {
+			s.PolicyOptions.Style = given(style.Name)
+			web := topology.SelectorSpec{Set: true, MatchLabels: map[string]string{"app": "web"}}
+			s.Policies = []topology.PolicySpec{{Name: "web", PodSelector: web, Ingress: []topology.PolicyRuleSpec{{
+				Peers: []topology.PeerSpec{{PodSelector: web}}, Ports: []topology.PolicyPortSpec{{Port: given("http")}}}}}}
+		})
 	}
-	return list, nil
+	return list, failed
 }
 
 func given[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }

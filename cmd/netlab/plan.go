@@ -8,8 +8,7 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
-func planCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func planCommand(u ui) *cobra.Command {
 	var flags command.ScenarioFlags
 	var o planOptions
 	c := &cobra.Command{

@@ -21,8 +21,7 @@ import (
 	"github.com/netlab/netlab/topology/meaning"
 )
 
-func reachCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func reachCommand(u ui) *cobra.Command {
 	var o reachOptions
 	c := &cobra.Command{
 		Use:   "reach [LAB or FILE]",
@@ -72,10 +71,10 @@ func (u ui) reach(ctx context.Context, args []string, o reachOptions) error {
 		return err
 	}
 	dialers := s.Lab.Dialers()
-	tables := onPaper(s.Lab, p, dialers, planes)
+	tables, flows := onPaper(s.Lab, p, dialers, planes)
 	if running != nil {
-		done := u.Working(fmt.Sprintf("dialing %s", command.Plural(len(flowsOf(tables, dialers, planes)), "connection")))
-		err = observeReach(ctx, running, tables, dialers, planes)
+		done := u.Working(fmt.Sprintf("dialing %s", command.Plural(len(flows), "connection")))
+		err = observeReach(ctx, running, tables, flows)
 		done()
 		if err != nil {
 			return command.Broken(err, "see: netlab status")
@@ -175,10 +174,10 @@ func dialerName(d topology.Dialer) string {
 	return d.Client.Name
 }
 
-// onPaper judges by what services and policies mean, and by what the rules do.
-func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes []plane) []reports.Reachability {
+// onPaper judges by what services and policies mean, and by what the rules do. The flows are
+// those of all cells, in order.
+func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes []plane) (tables []reports.Reachability, flows []flow.Flow) {
 	world := walk.New(p)
-	var tables []reports.Reachability
 	for _, x := range planes {
 		t := reports.Reachability{Protocol: flow.Protocol(x.protocol), Port: x.port, To: x.names}
 		for _, d := range dialers {
@@ -190,7 +189,9 @@ func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes 
 				for _, end := range meaning.Reach(lab, d, to, x.protocol) {
 					c.Expected = with(c.Expected, end.Outcome)
 				}
-				prediction := world.Walk(reachFlow(d, to, x.protocol))
+				f := flow.Flow{From: d.Netns(), To: to, Protocol: flow.Protocol(x.protocol), Within: time.Second}
+				flows = append(flows, f)
+				prediction := world.Walk(f)
 				for _, end := range prediction.Results() {
 					c.Predicted = with(c.Predicted, end.Value.Outcome)
 				}
@@ -201,7 +202,7 @@ func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes 
 		}
 		tables = append(tables, t)
 	}
-	return tables
+	return tables, flows
 }
 
 func with(list []flow.Outcome, o flow.Outcome) []flow.Outcome {
@@ -209,23 +210,6 @@ func with(list []flow.Outcome, o flow.Outcome) []flow.Outcome {
 		return list
 	}
 	return append(list, o)
-}
-
-func reachFlow(d topology.Dialer, to netip.AddrPort, protocol topology.Protocol) flow.Flow {
-	return flow.Flow{From: d.Netns(), To: to, Protocol: flow.Protocol(protocol), Within: time.Second}
-}
-
-// flowsOf are the connections of all cells, in order.
-func flowsOf(tables []reports.Reachability, dialers []topology.Dialer, planes []plane) []flow.Flow {
-	var flows []flow.Flow
-	for i := range tables {
-		for _, d := range dialers {
-			for _, a := range planes[i].addrs {
-				flows = append(flows, reachFlow(d, netip.AddrPortFrom(a, planes[i].port), planes[i].protocol))
-			}
-		}
-	}
-	return flows
 }
 
 // runningLab is a lab that can be queried, such as an *engine.Client.
@@ -251,8 +235,7 @@ func (u ui) sameAs(ctx context.Context, running runningLab, p *plan.Plan, path s
 
 // observeReach dials all cells concurrently, and those that are not as expected once
 // more: a packet may be lost during neighbour discovery.
-func observeReach(ctx context.Context, lab runningLab, tables []reports.Reachability, dialers []topology.Dialer, planes []plane) error {
-	flows := flowsOf(tables, dialers, planes)
+func observeReach(ctx context.Context, lab runningLab, tables []reports.Reachability, flows []flow.Flow) error {
 	var cells []*reports.Cell
 	for i := range tables {
 		for _, row := range tables[i].Cells {

@@ -6,15 +6,14 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/cmd/netlab/labs"
-	"github.com/netlab/netlab/datapath/engine"
 )
 
 // reachable resolves the argument: a running lab, which can be dialed and has its
 // scenario, else a scenario, which can only be followed on paper.
 func (u ui) reachable(ctx context.Context, args []string) (path string, lab runningLab, err error) {
-	running, err := engine.List()
+	running, err := labs.Running()
 	if err != nil {
-		return "", nil, command.Broken(err, "make sure that you may read "+engine.StateDir())
+		return "", nil, err
 	}
 	name := ""
 	if len(args) > 0 {

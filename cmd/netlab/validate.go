@@ -8,8 +8,7 @@ import (
 	"github.com/netlab/netlab/scenarios/language/source"
 )
 
-func validateCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func validateCommand(u ui) *cobra.Command {
 	var flags command.ScenarioFlags
 	var asJSON bool
 	c := &cobra.Command{

@@ -66,7 +66,7 @@ func TestEveryVerbIsWhereItMustBe(t *testing.T) {
 	}
 	for _, verb := range made {
 		if !slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == verb }) {
-			t.Errorf("%s: add its command to main.go, or, when it needs Linux, to kernel.go and kernel_linux.go", verb)
+			t.Errorf("%s: add its command to main.go, or, when it needs Linux, to kernel.go and to kernel_linux.go or labs/labs_linux.go", verb)
 		}
 	}
 }

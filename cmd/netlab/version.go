@@ -5,15 +5,12 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
 // version is set by the linker for releases.
 var version = ""
 
-func versionCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func versionCommand(u ui) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",

@@ -26,45 +26,39 @@ const (
 
 func (l *loader) evalExpects() {
 	l.places = names.New(l.lab())
-	for _, b := range l.BlocksOf("expect") {
-		l.DeclareDynamic(b)
-		c := blocks.Read[expectBody](l.Reader, b, b.Scope)
-		if e := l.evalExpect(b, c); e != nil {
+	for b := range l.BlocksOf("expect") {
+		if e := l.evalExpect(b, l.Read(b, expectTable())); e != nil {
 			l.expects = append(l.expects, e)
 		}
 	}
 }
 
 // evalExpect resolves one expect block, or returns nil if anything in it is wrong.
-func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
+func (l *loader) evalExpect(b *blocks.Block, c *blocks.Content) *expect.Reach {
 	e := &expect.Reach{
 		Name: b.Label, Origin: b.Origin(),
-		Within: l.Duration(c.within, defaultWithin, false, b.Scope),
-		Retry:  l.Duration(c.retry, defaultRetry, true, b.Scope),
+		Within: l.Duration(c.Attr("within"), defaultWithin, false, b.Scope),
+		Retry:  l.Duration(c.Attr("retry"), defaultRetry, true, b.Scope),
 	}
 	l.outcome(e, c, b.Scope)
 	if b.Label == "" {
 		l.Errorf(b.LabelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
 	}
-	if n := l.Number(c.count, b.Scope); n.Set {
-		if e.Count = n.Value; n.Value < 1 || n.Value > maxCount {
-			l.Errorf(source.RangeOf(n.Origin), "Count out of range", "The count %d is out of range. Use a number from 1 to %d.", n.Value, maxCount)
-		}
-	}
-	for _, a := range c.Schema().Attrs {
-		if a.Required && *a.At == nil {
+	e.Count = l.between(c.Attr("count"), b.Scope, "count", 1, maxCount)
+	for _, a := range expectTable().Attrs {
+		if a.Required && c.Attr(a.Name) == nil {
 			l.Errorf(b.LabelRange, "Missing attribute", "The expectation %q has no %s. Add %s = …", b.Label, a.Name, a.Name)
 		}
 	}
-	from, fromOK := l.dialers(c.from, b.Scope)
+	from, fromOK := l.dialers(c.Attr("from"), b.Scope)
 	toOK := l.targets(e, c, namespacesOf(from), b.Scope)
-	table := c.allow != nil
-	for _, a := range []*hcl.Attribute{c.answer, c.source, c.sticky, c.ttl} {
+	table := c.Attr("allow") != nil
+	for _, a := range []*hcl.Attribute{c.Attr("answer"), c.Attr("source"), c.Attr("sticky"), c.Attr("ttl")} {
 		if a != nil && !table && e.Outcome != flow.Connected && !l.IsNull(a, b.Scope) {
 			l.Errorf(a.NameRange, "No answer expected", "With outcome %q there is no answer, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, a.Name, a.Name)
 		}
 	}
-	e.Answers = l.answers(c.answer, b.Scope)
+	e.Answers = l.answers(c.Attr("answer"), b.Scope)
 	if !fromOK || !toOK {
 		return nil
 	}
@@ -76,35 +70,34 @@ func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 		return nil
 	}
 	e.Allow = l.allow(e, c, from, namespacesOf(from), b.Scope)
-	e.Sticky = l.Boolean(c.sticky, b.Scope).Value
+	e.Sticky = l.Boolean(c.Attr("sticky"), b.Scope).Value
 	if sb := c.Named("spread"); e.Sticky && len(sb) > 0 {
 		l.Errorf(sb[0].KindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")
 	}
 	if e.Sticky && (e.Mix != nil || e.Sometimes) {
-		l.Errorf(c.sticky.NameRange, "Sticky, but not always", "A client that always gets the same answer always gets one. Remove sticky, or claim one outcome for all connections.")
+		l.Errorf(c.Attr("sticky").NameRange, "Sticky, but not always", "A client that always gets the same answer always gets one. Remove sticky, or claim one outcome for all connections.")
 	}
 	if sb := c.Named("spread"); e.Mix != nil && len(sb) > 0 {
 		l.Errorf(sb[0].KindRange, "Two sets of weights", "The weights of outcome and of a spread cannot be claimed together. Remove one, or write another expectation.")
 	}
-	e.Sources = l.sourcePrefixes(c.source, from, b.Scope)
+	e.Sources = l.sourcePrefixes(c.Attr("source"), from, b.Scope)
 	if sb := l.Option(c, "spread"); sb != nil {
 		e.Spread = l.spread(sb, e, b.Scope)
 	}
-
-	e.TTL = l.ttl(e, c.ttl, b.Scope)
+	const largest = 255 // RFC 791, RFC 8200
+	a := c.Attr("ttl")
+	if e.TTL = l.between(a, b.Scope, "TTL", 1, largest); a != nil && e.Protocol == flow.SCTP && l.Number(a, b.Scope).Set {
+		l.Errorf(a.NameRange, "TTL over SCTP", "Servers cannot read the TTL of SCTP packets. Remove ttl, or claim it over tcp or udp.")
+	}
 	l.measures(e, c, b.Scope)
 	return e
 }
 
-// ttl reads the TTL that packets must arrive with; 0: not set.
-func (l *loader) ttl(e *expect.Reach, a *hcl.Attribute, sc blocks.Scope) int {
-	const largest = 255 // RFC 791, RFC 8200
+// between reads a number within bounds; 0: not set.
+func (l *loader) between(a *hcl.Attribute, sc blocks.Scope, what string, least, most int) int {
 	n := l.Number(a, sc)
-	if n.Set && (n.Value < 1 || n.Value > largest) {
-		l.Errorf(source.RangeOf(n.Origin), "TTL out of range", "The TTL %d is out of range. Use a number from 1 to %d.", n.Value, largest)
-	}
-	if n.Set && e.Protocol == flow.SCTP {
-		l.Errorf(a.NameRange, "TTL over SCTP", "Servers cannot read the TTL of SCTP packets. Remove ttl, or claim it over tcp or udp.")
+	if n.Set && (n.Value < least || n.Value > most) {
+		l.Errorf(source.RangeOf(n.Origin), strings.ToUpper(what[:1])+what[1:]+" out of range", "The %s %d is out of range. Use a number from %d to %d.", what, n.Value, least, most)
 	}
 	return n.Value
 }
@@ -206,9 +199,9 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope
 
 // spread reads how answers are balanced.
 func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expect.Spread {
-	c := blocks.Read[spreadBody](l.Reader, b, sc)
+	c := l.Read(b, spreadTable())
 	out := &expect.Spread{}
-	tolerance := c.tolerance
+	tolerance := c.Attr("tolerance")
 	v, ok := l.Value(tolerance, sc)
 	if tolerance == nil {
 		l.Errorf(b.KindRange, "Spread without tolerance", "A spread needs the deviation that is allowed. Add tolerance = 0.3.")
@@ -226,7 +219,7 @@ func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expe
 	if len(e.Answers) == 0 {
 		l.Errorf(b.KindRange, "Spread without answers", "A spread needs the agents that answer. Add answer = pod.NAME.")
 	}
-	w := c.weights
+	w := c.Attr("weights")
 	if v, ok := l.Value(w, sc); ok {
 		if out.Weights = l.weights(w, v, "one of answer", e.Answers, "a map of numbers", `{ web-0 = 2, web-1 = 1 }`); out.Weights == nil {
 			return nil
@@ -236,7 +229,7 @@ func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expe
 }
 
 // http reads what an HTTP request must return; nil where the expectation makes none.
-func (l *loader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope) *expect.HTTP {
+func (l *loader) http(c *blocks.Content, protocol topology.Protocol, sc blocks.Scope) *expect.HTTP {
 	b := l.Option(c, "http")
 	if b == nil && protocol != "http" {
 		return nil
@@ -248,17 +241,16 @@ func (l *loader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope
 	if protocol != "" && protocol != "http" {
 		l.Errorf(b.KindRange, "Protocols differ", "The http block needs protocol \"http\", but it is %q. Remove protocol or the block.", protocol)
 	}
-	bc := blocks.Read[httpBody](l.Reader, b, sc)
-	if p := l.Text(bc.path, sc); p.Set {
-		if out.Path = p.Value; !strings.HasPrefix(p.Value, "/") || strings.ContainsFunc(p.Value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			l.Errorf(source.RangeOf(p.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")
+	var path topology.Opt[string]
+	var status topology.Opt[int]
+	l.Read(b, httpTable(&path, &status, &out.Header))
+	if path.Set {
+		if out.Path = path.Value; !strings.HasPrefix(out.Path, "/") || strings.ContainsFunc(out.Path, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			l.Errorf(source.RangeOf(path.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")
 		}
 	}
-	if n := l.Number(bc.status, sc); n.Set {
-		if out.Status = n.Value; n.Value < 200 || n.Value > 599 {
-			l.Errorf(source.RangeOf(n.Origin), "Status out of range", "The status %d does not end a request. Use a number from 200 to 599.", n.Value)
-		}
+	if out.Status = status.Value; status.Set && (out.Status < 200 || out.Status > 599) {
+		l.Errorf(source.RangeOf(status.Origin), "Status out of range", "The status %d does not end a request. Use a number from 200 to 599.", out.Status)
 	}
-	out.Header = l.Labels(bc.header, sc)
 	return out
 }

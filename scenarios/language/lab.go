@@ -16,17 +16,17 @@ func (l *loader) evalNetlab(opts Options) {
 	if b == nil {
 		return
 	}
-	c := blocks.Read[netlabBody](l.Reader, b, nil)
-	if n := l.Text(c.name, nil); n.Set {
-		if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(n.Value) {
-			l.Errorf(source.RangeOf(n.Origin), "Invalid name", "The name of a lab is up to 63 of a-z, 0-9 and \"-\", and begins and ends with a letter or digit. Choose another one.")
+	var name, required topology.Opt[string]
+	l.Read(b, l.netlabTable(&name, &required))
+	if name.Set {
+		if !regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`).MatchString(name.Value) {
+			l.Errorf(source.RangeOf(name.Origin), "Invalid name", "The name of a lab is up to 63 of a-z, 0-9 and \"-\", and begins and ends with a letter or digit. Choose another one.")
 		} else {
-			l.spec.Name = n.Value
+			l.spec.Name = name.Value
 		}
 	}
-	l.spec.Description = l.Text(c.description, nil)
-	if v := l.Text(c.requiredVersion, nil); v.Set {
-		l.checkVersion(v, opts.Version)
+	if required.Set {
+		l.checkVersion(required, opts.Version)
 	}
 }
 
@@ -35,18 +35,9 @@ func (l *loader) evalNetwork() {
 	if b == nil {
 		return
 	}
-	c := &networkBody{catalogue: l.catalogue}
-	l.ReadInto(c, b, b.Scope)
 	n := &l.spec.Network
 	n.Origin = b.Origin()
-	n.Mode = l.Text(c.mode, b.Scope)
-	n.PodCIDRs = l.Prefixes(c.podCIDR, b.Scope)
-	n.ServiceCIDRs = l.Prefixes(c.serviceCIDR, b.Scope)
-	n.NodeCIDRs = l.Prefixes(c.nodeCIDR, b.Scope)
-	n.LoadBalancerCIDRs = l.Prefixes(c.loadBalancerCIDR, b.Scope)
-	n.MasqueradeNodeTraffic = l.Boolean(c.masqueradeNodeTraffic, b.Scope)
-	n.MTU = l.Number(c.mtu, b.Scope)
-	l.nodePrefix(c.nodePrefix, b.Scope)
+	c := l.Read(b, l.networkTable(n))
 	mode := n.Mode.Or(l.catalogue.Networks[0].Name)
 	_, varied := l.varied.of("network")
 	for _, m := range l.catalogue.Networks {
@@ -57,20 +48,15 @@ func (l *loader) evalNetwork() {
 		if m.Name != mode && !varied {
 			l.Errorf(o.KindRange, "Options of another mode", "The mode is %q, so the %s block has no effect. Remove it, or set mode = %q.", mode, m.Name, m.Name)
 		}
-		oc := &networkModeBody{mode: m}
-		l.ReadInto(oc, o, b.Scope)
+		l.Read(o, networkModeTable(m, &n.VXLAN))
 		if m.Tunnel == topology.VXLANTunnel {
-			n.VXLAN = topology.VXLANSpec{
-				VNI: l.Number(oc.vni, b.Scope), Port: l.Number(oc.port, b.Scope),
-				DirectRouting: l.Boolean(oc.directRouting, b.Scope), Origin: o.Origin(),
-			}
+			n.VXLAN.Origin = o.Origin()
 		}
 	}
-	l.changed()
 }
 
 // nodePrefix reads one prefix length, or a list of one per family.
-func (l *loader) nodePrefix(a *hcl.Attribute, sc blocks.Scope) {
+func (l *loader) nodePrefix(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
 	v, ok := l.Value(a, sc)
 	if !ok {
 		return
@@ -102,97 +88,92 @@ func (l *loader) evalProxy() {
 	if b == nil {
 		return
 	}
-	c := &proxyBody{catalogue: l.catalogue}
-	l.ReadInto(c, b, b.Scope)
 	p := &l.spec.Proxy
 	p.Origin = b.Origin()
-	p.Mode = l.Text(c.mode, b.Scope)
-	p.MasqueradeAll = l.Boolean(c.masqueradeAll, b.Scope)
-	p.DetectLocal = l.Text(c.detectLocal, b.Scope)
-	p.NodePortAddresses = l.Prefixes(c.nodePortAddresses, b.Scope)
-	p.LocalNodePorts = l.Boolean(c.localNodePorts, b.Scope)
-	if r := l.Text(c.nodePortRange, b.Scope); r.Set {
-		m := regexp.MustCompile(`^(\d{1,6})-(\d{1,6})$`).FindStringSubmatch(r.Value)
-		if m == nil {
-			l.Errorf(source.RangeOf(r.Origin), "Invalid range", "node_port_range must be two numbers, not %q. Write node_port_range = \"30000-32767\".", r.Value)
-		} else {
-			lo, _ := strconv.Atoi(m[1])
-			hi, _ := strconv.Atoi(m[2])
-			p.NodePortMin = topology.Opt[int]{Value: lo, Set: true, Origin: r.Origin}
-			p.NodePortMax = topology.Opt[int]{Value: hi, Set: true, Origin: r.Origin}
-		}
-	}
+	c := l.Read(b, l.proxyTable(p))
 	for _, m := range l.catalogue.Proxies {
-		o := l.Option(c, m.Name)
-		if o == nil {
-			continue
-		}
-		oc := &proxyModeBody{mode: m}
-		l.ReadInto(oc, o, b.Scope)
-		if m.Layouts {
-			p.Layout = l.Text(oc.layout, b.Scope)
-		}
-		if m.VirtualServers {
-			p.IPVS = topology.IPVSSpec{Scheduler: l.Text(oc.scheduler, b.Scope), StrictARP: l.Boolean(oc.strictARP, b.Scope),
-				Addresses: l.Text(oc.addresses, b.Scope), Origin: o.Origin()}
+		if o := l.Option(c, m.Name); o != nil {
+			l.Read(o, proxyModeTable(m, p))
+			if m.VirtualServers {
+				p.IPVS.Origin = o.Origin()
+			}
 		}
 	}
-	l.changed()
+}
+
+// nodePortRange reads a range such as "30000-32767".
+func (l *loader) nodePortRange(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+	r := l.Text(a, sc)
+	if !r.Set {
+		return
+	}
+	m := regexp.MustCompile(`^(\d{1,6})-(\d{1,6})$`).FindStringSubmatch(r.Value)
+	if m == nil {
+		l.Errorf(source.RangeOf(r.Origin), "Invalid range", "node_port_range must be two numbers, not %q. Write node_port_range = \"30000-32767\".", r.Value)
+		return
+	}
+	lo, _ := strconv.Atoi(m[1])
+	hi, _ := strconv.Atoi(m[2])
+	l.spec.Proxy.NodePortMin, l.spec.Proxy.NodePortMax = blocks.Written(lo, a), blocks.Written(hi, a)
 }
 
 func (l *loader) evalNodes() {
-	for _, b := range l.BlocksOf("node") {
-		l.DeclareDynamic(b)
-		c := blocks.Read[nodeBody](l.Reader, b, b.Scope)
-		l.spec.Nodes = append(l.spec.Nodes, topology.NodeSpec{
-			Name: b.Label, Origin: b.Origin(), Labels: l.Labels(c.labels, b.Scope),
-			Zone: l.Text(c.zone, b.Scope), Address: l.Address(c.address, b.Scope), Link: l.link(c, b.Scope),
-		})
+	for b := range l.BlocksOf("node") {
+		s := topology.NodeSpec{Name: b.Label, Origin: b.Origin()}
+		s.Link = l.link(l.Read(b, l.nodeTable(&s)))
+		l.spec.Nodes = append(l.spec.Nodes, s)
 		i := len(l.spec.Nodes) - 1
-		l.late = append(l.late, func() { l.spec.Nodes[i].Routes = l.Routes(c.routes, b.Scope) })
+		l.late = append(l.late, func() { l.spec.Nodes[i] = s })
 	}
-	l.changed()
 }
 
 func (l *loader) evalClients() {
-	for _, b := range l.BlocksOf("client") {
-		l.DeclareDynamic(b)
-		c := blocks.Read[clientBody](l.Reader, b, b.Scope)
-		l.spec.Clients = append(l.spec.Clients, topology.ClientSpec{
-			Name: b.Label, Origin: b.Origin(), Address: l.Address(c.address, b.Scope), Ports: l.ports(c, b.Scope), Link: l.link(c, b.Scope),
-		})
+	for b := range l.BlocksOf("client") {
+		s := topology.ClientSpec{Name: b.Label, Origin: b.Origin()}
+		c := l.Read(b, l.clientTable(&s))
+		s.Ports, s.Link = l.ports(c), l.link(c)
+		l.spec.Clients = append(l.spec.Clients, s)
 		i := len(l.spec.Clients) - 1
-		l.late = append(l.late, func() {
-			l.spec.Clients[i].Gateway = l.Address(c.gateway, b.Scope)
-			l.spec.Clients[i].Routes = l.Routes(c.routes, b.Scope)
-		})
+		l.late = append(l.late, func() { l.spec.Clients[i] = s })
 	}
-	l.changed()
+}
+
+// later reads an attribute that may refer to everything whose address is known.
+func (l *loader) later(to any) blocks.Value {
+	return func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+		l.late = append(l.late, func() { l.Store(to, a, sc) })
+	}
 }
 
 func (l *loader) evalNamespaces() {
-	for _, b := range l.BlocksOf("namespace") {
-		l.DeclareDynamic(b)
-		c := blocks.Read[namespaceBody](l.Reader, b, b.Scope)
-		l.spec.Namespaces = append(l.spec.Namespaces, topology.NamespaceSpec{
-			Name: b.Label, Origin: b.Origin(), Labels: l.Labels(c.labels, b.Scope)})
+	for b := range l.BlocksOf("namespace") {
+		s := topology.NamespaceSpec{Name: b.Label, Origin: b.Origin()}
+		l.Read(b, namespaceTable(&s))
+		l.spec.Namespaces = append(l.spec.Namespaces, s)
 	}
-	if l.Declared["namespace"] == nil {
-		l.Declared["namespace"] = map[string]hcl.Range{}
-	}
-	if _, ok := l.Declared["namespace"][topology.DefaultNamespace]; !ok {
-		l.Declared["namespace"][topology.DefaultNamespace] = hcl.Range{}
-	}
-	l.changed()
+	l.Declare("namespace", topology.DefaultNamespace, hcl.Range{}) // unless a block does
 }
 
 // ports reads the port blocks of a pod or client.
-func (l *loader) ports(c blocks.Shape, sc blocks.Scope) []topology.PortSpec {
+func (l *loader) ports(c *blocks.Content) []topology.PortSpec {
 	var out []topology.PortSpec
-	for _, b := range c.Body().Named("port") {
-		pc := blocks.Read[portBody](l.Reader, b, sc)
-		out = append(out, topology.PortSpec{
-			Name: b.Label, Origin: b.Origin(), Port: l.Number(pc.port, sc), Protocol: l.Text(pc.protocol, sc)})
+	for _, b := range c.Named("port") {
+		p := topology.PortSpec{Name: b.Label, Origin: b.Origin()}
+		l.Read(b, portTable(&p))
+		out = append(out, p)
+	}
+	return out
+}
+
+// link reads the link block of a node, pod or client.
+func (l *loader) link(c *blocks.Content) (out topology.LinkSpec) {
+	b := l.Option(c, "link")
+	if b == nil {
+		return out
+	}
+	out.Origin = b.Origin()
+	if l.Read(b, linkTable(&out)).Given == 0 {
+		l.Errorf(b.KindRange, "Empty link", "The link block changes nothing. Write, for example, delay = \"20ms\", or remove it.")
 	}
 	return out
 }

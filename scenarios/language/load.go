@@ -3,7 +3,6 @@ package language
 import (
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -40,11 +39,10 @@ type Scenario struct {
 	Files   []string
 	Spec    *topology.Spec
 	Lab     *topology.Lab
-	Expects []*expect.Reach      // in the order of the files
-	Reads   []string             // paths of the files that its expressions read, sorted
-	Sources map[string][]byte    // file, as origins name it, to its text
-	Inputs  map[string]cty.Value // the variables and their values
-	Matrix  []Axis               // of the matrix block, if there is one
+	Expects []*expect.Reach   // in the order of the files
+	Reads   []string          // paths of the files that its expressions read, sorted
+	Sources map[string][]byte // file, as origins name it, to its text
+	Matrix  []Axis            // of the matrix block, if there is one
 	// Variation is what was loaded instead of what the file says.
 	Variation Variation
 }
@@ -58,12 +56,7 @@ func (s *Scenario) Title() string {
 }
 
 // Path returns the path that opens a file of an origin.
-func (s *Scenario) Path(file string) string {
-	if file == source.StdinName || filepath.IsAbs(file) || filepath.Base(file) != file {
-		return file
-	}
-	return filepath.Join(s.Dir, file)
-}
+func (s *Scenario) Path(file string) string { return source.Path(s.Dir, file) }
 
 // Load reads a scenario: a file, a folder of files, or standard input for "-". It
 // reports all problems together; with errors, the scenario is as complete as possible
@@ -96,7 +89,7 @@ func load(in *source.Input, c *source.Collector, opts Options) (*Scenario, sourc
 	}
 	l.evaluate(opts)
 	s.Name = l.spec.Name
-	s.Lab, s.Expects, s.Inputs, s.Matrix = l.lab(), l.expects, l.variables, l.matrix
+	s.Lab, s.Expects, s.Matrix = l.lab(), l.expects, l.matrix
 	s.Reads = slices.Sorted(maps.Keys(l.files.Read))
 	return s, c.Sorted()
 }
@@ -155,38 +148,39 @@ func (l *loader) evaluate(opts Options) {
 	l.evalNetlab(opts)
 	l.evalMatrix()
 	l.varied = opts.Variation
-	l.Enter(blocks.StageNetwork)
-	l.evalNetwork()
-	l.evalProxy()
-	l.evalPolicyOptions()
-	l.vary(opts.Variation)
-	l.Enter(blocks.StageNodes)
-	l.evalNodes()
-	l.Enter(blocks.StageClients)
-	l.evalClients()
-	l.Enter(blocks.StageNamespaces)
-	l.evalNamespaces()
-	l.Enter(blocks.StagePods)
-	l.evalPods()
-	l.Enter(blocks.StageServices)
-	l.evalServices()
-	l.Enter(blocks.StageLate)
-	for _, f := range l.late {
-		f()
+	for _, s := range []struct {
+		stage blocks.Stage
+		eval  []func()
+	}{
+		{blocks.StageNetwork, []func(){l.evalNetwork, l.evalProxy, l.evalPolicyOptions, l.vary}},
+		{blocks.StageNodes, []func(){l.evalNodes}},
+		{blocks.StageClients, []func(){l.evalClients}},
+		{blocks.StageNamespaces, []func(){l.evalNamespaces}},
+		{blocks.StagePods, []func(){l.evalPods}},
+		{blocks.StageServices, []func(){l.evalServices}},
+		{blocks.StageLate, []func(){l.evalLate, l.evalPolicies}},
+	} {
+		l.Enter(s.stage)
+		for _, eval := range s.eval {
+			eval()
+		}
+		l.resolved = nil // it was made from an older spec
 	}
-	l.evalPolicies()
 	l.lab()
 	l.Collector.Problems(l.problems)
 	l.Enter(blocks.StageExpects)
 	l.evalExpects()
-	l.EvalUnusedLocals()
+	l.EvalLocals()
 	if l.Silent && !slices.ContainsFunc(l.List, func(d source.Diagnostic) bool { return d.Severity == source.Error }) {
 		l.Errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
 	}
 }
 
-// changed notes that resolved was made from an older spec.
-func (l *loader) changed() { l.resolved = nil }
+func (l *loader) evalLate() {
+	for _, f := range l.late {
+		f()
+	}
+}
 
 // lab is the lab so far. Resolving is allowed at any stage: what has an address keeps
 // it when later things are added.

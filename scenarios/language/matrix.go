@@ -18,7 +18,7 @@ type Axis struct {
 }
 
 // AxisNames are the things that a matrix can vary.
-func AxisNames() []string { return new(matrixBody).Schema().AttrNames() }
+func AxisNames() []string { return new(loader).matrixTable().AttrNames() }
 
 // Variation is one combination of a matrix: what it sets each axis to. The zero
 // Variation changes nothing.
@@ -77,73 +77,53 @@ func ParseAxis(text string, catalogue *topology.Catalogue) (Axis, error) {
 		if slices.Contains(a.Values[:i], value) {
 			return Axis{}, fmt.Errorf("%q has %s twice", text, value)
 		}
-		if err := checkSetting(name, value, catalogue); err != nil {
-			return Axis{}, err
+		if known := settings(name, catalogue); !slices.Contains(known, value) {
+			return Axis{}, fmt.Errorf("%s=%s: use %s", name, value, strings.Join(known, ", "))
 		}
 	}
 	return a, nil
 }
 
-// familyNames are the values of the axis ip_families.
-func familyNames() []string { return []string{"ipv4", "ipv6", "dual"} }
-
-func checkSetting(axis, value string, c *topology.Catalogue) error {
-	known := map[string][]string{
-		"network": c.NetworkNames(), "proxy": c.ProxyNames(), "policies": c.StyleNames(), "ip_families": familyNames(),
+// settings are the values that an axis can have.
+func settings(axis string, c *topology.Catalogue) []string {
+	return map[string][]string{
+		"network": c.NetworkNames(), "proxy": c.ProxyNames(), "policies": c.StyleNames(), "ip_families": {"ipv4", "ipv6", "dual"},
 	}[axis]
-	if !slices.Contains(known, value) {
-		return fmt.Errorf("%s=%s: use %s", axis, value, strings.Join(known, ", "))
-	}
-	return nil
 }
 
 // evalMatrix reads the matrix block.
 func (l *loader) evalMatrix() {
 	b := l.Single("matrix")
-	if b == nil {
-		return
-	}
-	c := blocks.Read[matrixBody](l.Reader, b, b.Scope)
-	for _, axis := range c.Schema().Attrs {
-		a := *axis.At
-		values := l.Strings(a, b.Scope)
-		if a == nil || l.faulty(a, axis.Name, values) {
-			continue
-		}
-		l.matrix = append(l.matrix, Axis{axis.Name, values})
-	}
-	if c.Given == 0 {
+	if b != nil && l.Read(b, l.matrixTable()).Given == 0 {
 		l.Errorf(b.KindRange, "Empty matrix", "The matrix varies nothing. Write, for example, proxy = [\"iptables\", \"ipvs\"], or remove it.")
 	}
 }
 
-// faulty reports an axis of the matrix block that cannot be used.
-func (l *loader) faulty(a *hcl.Attribute, name string, values []string) bool {
+// axis reads one axis of the matrix block.
+func (l *loader) axis(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+	values := l.Strings(a, sc)
 	for i, v := range values {
 		if slices.Contains(values[:i], v) {
-			l.Errorf(a.Expr.Range(), "Value twice", "%s lists %q twice. Remove one of them.", name, v)
-			return true
+			l.Errorf(a.Expr.Range(), "Value twice", "%s lists %q twice. Remove one of them.", a.Name, v)
+			return
 		}
-		if err := checkSetting(name, v, &l.catalogue); err != nil {
-			l.Errorf(a.Expr.Range(), "Unknown value in matrix", "%q is not a value of %s. Use any of %s.", v, name, strings.TrimPrefix(err.Error(), name+"="+v+": use "))
-			return true
+		if known := settings(a.Name, &l.catalogue); !slices.Contains(known, v) {
+			l.Errorf(a.Expr.Range(), "Unknown value in matrix", "%q is not a value of %s. Use any of %s.", v, a.Name, strings.Join(known, ", "))
+			return
 		}
 	}
-	return len(values) == 0
+	if len(values) > 0 {
+		l.matrix = append(l.matrix, Axis{a.Name, values})
+	}
 }
 
 // vary applies the variation, whatever the file says.
-func (l *loader) vary(v Variation) {
-	set := func(axis string, to *topology.Opt[string]) {
-		if value, ok := v.of(axis); ok {
+func (l *loader) vary() {
+	for axis, to := range map[string]*topology.Opt[string]{
+		"network": &l.spec.Network.Mode, "proxy": &l.spec.Proxy.Mode, "policies": &l.spec.PolicyOptions.Style, "ip_families": &l.spec.Network.Families,
+	} {
+		if value, ok := l.varied.of(axis); ok {
 			to.Value, to.Set = value, true
 		}
-	}
-	set("network", &l.spec.Network.Mode)
-	set("proxy", &l.spec.Proxy.Mode)
-	set("policies", &l.spec.PolicyOptions.Style)
-	set("ip_families", &l.spec.Network.Families)
-	if len(v) > 0 {
-		l.changed()
 	}
 }

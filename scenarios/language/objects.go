@@ -29,18 +29,12 @@ func (l *loader) valueOf(kind string) cty.Value {
 
 func (l *loader) networkValue() cty.Value {
 	n := l.lab().Network
-	first := func(p []netip.Prefix) cty.Value {
-		if len(p) == 0 {
-			return cty.UnknownVal(cty.String)
-		}
-		return cty.StringVal(p[0].String())
-	}
-	return cty.ObjectVal(map[string]cty.Value{
-		"mode": cty.StringVal(n.Mode.Name), "mtu": cty.NumberIntVal(int64(n.MTU)),
-		"pod_cidr": first(n.PodCIDRs), "service_cidr": first(n.ServiceCIDRs), "node_cidr": first(n.NodeCIDRs),
-		"pod_cidrs": textList(n.PodCIDRs), "service_cidrs": textList(n.ServiceCIDRs), "node_cidrs": textList(n.NodeCIDRs),
-		"load_balancer_cidr": first(n.LoadBalancerCIDRs), "load_balancer_cidrs": textList(n.LoadBalancerCIDRs),
-	})
+	out := values{"mode": cty.StringVal(n.Mode.Name), "mtu": cty.NumberIntVal(int64(n.MTU))}
+	addTexts(out, "pod_cidr", n.PodCIDRs)
+	addTexts(out, "service_cidr", n.ServiceCIDRs)
+	addTexts(out, "node_cidr", n.NodeCIDRs)
+	addTexts(out, "load_balancer_cidr", n.LoadBalancerCIDRs)
+	return cty.ObjectVal(out)
 }
 
 // objects is all objects of a kind by name. What is declared but could not be
@@ -62,7 +56,7 @@ func (l *loader) objects(kind string) cty.Value {
 		}
 	case "namespace":
 		for _, n := range lab.Namespaces {
-			out[n.Name] = cty.ObjectVal(map[string]cty.Value{"kind": cty.StringVal("namespace"), "name": cty.StringVal(n.Name), "labels": labelMap(n.Labels)})
+			out[n.Name] = cty.ObjectVal(values{"kind": cty.StringVal("namespace"), "name": cty.StringVal(n.Name), "labels": labelMap(n.Labels)})
 		}
 	case "pod":
 		l.podValues(lab, out)
@@ -104,75 +98,73 @@ func (l *loader) podValues(lab *topology.Lab, out map[string]cty.Value) {
 	}
 }
 
+// values are the attributes of an object.
+type values = map[string]cty.Value
+
 func nodeValue(n *topology.Node) cty.Value {
-	cidr := cty.UnknownVal(cty.String)
-	if len(n.PodCIDRs) > 0 {
-		cidr = cty.StringVal(n.PodCIDRs[0].String())
-	}
-	return cty.ObjectVal(map[string]cty.Value{
-		"kind": cty.StringVal("node"), "name": cty.StringVal(n.Name), "zone": cty.StringVal(n.Zone), "labels": labelMap(n.Labels),
-		"ip": firstAddr(n.Addrs), "ips": textList(n.Addrs), "pod_cidr": cidr, "pod_cidrs": textList(n.PodCIDRs),
-	})
+	out := values{"kind": cty.StringVal("node"), "name": cty.StringVal(n.Name), "zone": cty.StringVal(n.Zone), "labels": labelMap(n.Labels)}
+	addTexts(out, "ip", n.Addrs)
+	addTexts(out, "pod_cidr", n.PodCIDRs)
+	return cty.ObjectVal(out)
 }
 
 func clientValue(c *topology.Client) cty.Value {
-	return cty.ObjectVal(map[string]cty.Value{
-		"kind": cty.StringVal("client"), "name": cty.StringVal(c.Name), "ip": firstAddr(c.Addrs), "ips": textList(c.Addrs),
-	})
+	out := values{"kind": cty.StringVal("client"), "name": cty.StringVal(c.Name)}
+	addTexts(out, "ip", c.Addrs)
+	return cty.ObjectVal(out)
 }
 
 func podValue(p *topology.Pod) cty.Value {
-	ports := map[string]cty.Value{}
+	ports := values{}
 	for _, port := range p.Ports {
 		ports[port.Name] = cty.NumberIntVal(int64(port.Number))
 	}
-	return cty.ObjectVal(map[string]cty.Value{
+	out := values{
 		"kind": cty.StringVal("pod"), "name": cty.StringVal(p.Name), "namespace": cty.StringVal(p.Namespace),
 		"node": cty.StringVal(p.Node.Name), "labels": labelMap(p.Labels), "port": cty.ObjectVal(ports),
-		"ip": firstAddr(p.Addrs), "ips": textList(p.Addrs),
-	})
+	}
+	addTexts(out, "ip", p.Addrs)
+	return cty.ObjectVal(out)
 }
 
 func serviceValue(s *topology.Service) cty.Value {
-	nodePorts, ports := map[string]cty.Value{}, map[string]cty.Value{}
+	nodePorts, ports := values{}, values{}
 	for _, p := range s.Ports {
 		if p.NodePort != 0 {
 			nodePorts[p.Name] = cty.NumberIntVal(int64(p.NodePort))
 		}
 		ports[p.Name] = cty.NumberIntVal(int64(p.Port))
 	}
-	ip := cty.StringVal("None")
-	if len(s.ClusterIPs) > 0 {
-		ip = cty.StringVal(s.ClusterIPs[0].String())
-	}
 	var balancers []netip.Addr
 	for _, b := range s.LoadBalancers {
 		balancers = append(balancers, b.Addr)
 	}
-	return cty.ObjectVal(map[string]cty.Value{
+	out := values{
 		"type": cty.StringVal(string(s.Type)), "labels": labelMap(s.Labels), "external_name": cty.StringVal(s.ExternalName),
-		"external_ips": textList(s.ExternalIPs), "load_balancer_ip": addrOrEmpty(balancers), "load_balancer_ips": textList(balancers),
-		"health_check_node_port": cty.NumberIntVal(int64(s.HealthCheckNodePort)),
+		"external_ips": textList(s.ExternalIPs), "health_check_node_port": cty.NumberIntVal(int64(s.HealthCheckNodePort)),
 
 		"kind": cty.StringVal("service"), "name": cty.StringVal(s.Name), "namespace": cty.StringVal(s.Namespace),
-		"fqdn":       cty.StringVal(s.Name + "." + s.Namespace + ".svc." + names.ClusterDomain),
-		"cluster_ip": ip, "cluster_ips": textList(s.ClusterIPs), "port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
-	})
+		"fqdn": cty.StringVal(s.Name + "." + s.Namespace + ".svc." + names.ClusterDomain),
+		"port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
+	}
+	addTexts(out, "load_balancer_ip", balancers)
+	addTexts(out, "cluster_ip", s.ClusterIPs)
+	if len(balancers) == 0 {
+		out["load_balancer_ip"] = cty.StringVal("")
+	}
+	if len(s.ClusterIPs) == 0 {
+		out["cluster_ip"] = cty.StringVal("None")
+	}
+	return cty.ObjectVal(out)
 }
 
-func firstAddr(addrs []netip.Addr) cty.Value {
-	if len(addrs) == 0 {
-		return cty.UnknownVal(cty.String)
+// addTexts adds the first of some addresses or prefixes, unknown if there is none, and all of
+// them under the plural of the name.
+func addTexts[T interface{ String() string }](out values, name string, list []T) {
+	out[name], out[name+"s"] = cty.UnknownVal(cty.String), textList(list)
+	if len(list) > 0 {
+		out[name] = cty.StringVal(list[0].String())
 	}
-	return cty.StringVal(addrs[0].String())
-}
-
-// addrOrEmpty is the first address, "" for a service without any.
-func addrOrEmpty(addrs []netip.Addr) cty.Value {
-	if len(addrs) == 0 {
-		return cty.StringVal("")
-	}
-	return firstAddr(addrs)
 }
 
 // textList is a list of addresses or prefixes, as text.

@@ -1,125 +1,73 @@
 package language
 
 import (
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/topology"
 )
 
 // What the blocks of nodes, clients, namespaces and pods may hold.
 
-// nodeBody is a node of the cluster.
-type nodeBody struct {
-	blocks.Content
-	labels, zone, address, routes *hcl.Attribute
+// nodeTable is a node of the cluster.
+func (l *loader) nodeTable(s *topology.NodeSpec) blocks.Schema {
+	return blocks.Schema{Kind: "node", Blocks: blocks.Named(false, "link"), Attrs: []blocks.Attribute{
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: &s.Zone, Name: "zone", Means: "The zone of the node; by default its label topology.kubernetes.io/zone."},
+		{At: &s.Address, Name: "address", Means: "The address of the node on the underlay; netlab chooses one if it is not set."},
+		{At: l.later(&s.Routes), Name: "routes", Means: "Additional routes, each a prefix with a node, client or address as next hop."},
+	}}
 }
 
-func (b *nodeBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "node",
-		Attrs: []blocks.Attribute{
-			{At: &b.labels, Name: "labels", Holds: blocks.AMap, Means: "Labels of the object, which selectors match."},
-			{At: &b.zone, Name: "zone", Holds: blocks.AString, Means: "The zone of the node; by default its label topology.kubernetes.io/zone."},
-			{At: &b.address, Name: "address", Holds: blocks.AnAddress, Means: "The address of the node on the underlay; netlab chooses one if it is not set."},
-			{At: &b.routes, Name: "routes", Holds: blocks.SomeRoutes, Means: "Additional routes, each a prefix with a node, client or address as next hop."},
-		},
-		Blocks: blocks.Named(false, "link"),
-	}
+// clientTable is a host outside the cluster.
+func (l *loader) clientTable(s *topology.ClientSpec) blocks.Schema {
+	return blocks.Schema{Kind: "client", Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "link")...), Attrs: []blocks.Attribute{
+		{At: &s.Address, Name: "address", Means: "The address of the client; netlab chooses one if it is not set."},
+		{At: l.later(&s.Routes), Name: "routes", Means: "Additional routes, each a prefix with a node, client or address as next hop."},
+		{At: l.later(&s.Gateway), Name: "gateway", Means: "The default gateway."},
+	}}
 }
 
-// clientBody is a host outside the cluster.
-type clientBody struct {
-	blocks.Content
-	address, routes, gateway *hcl.Attribute
+// namespaceTable is a Kubernetes namespace.
+func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
+	return blocks.Schema{Kind: "namespace", Attrs: []blocks.Attribute{
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+	}}
 }
 
-func (b *clientBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "client",
-		Attrs: []blocks.Attribute{
-			{At: &b.address, Name: "address", Holds: blocks.AnAddress, Means: "The address of the client; netlab chooses one if it is not set."},
-			{At: &b.routes, Name: "routes", Holds: blocks.SomeRoutes, Means: "Additional routes, each a prefix with a node, client or address as next hop."},
-			{At: &b.gateway, Name: "gateway", Holds: blocks.AnAddress, Means: "The default gateway."},
-		},
-		Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "link")...),
-	}
+// podTable is a pod, or several of them.
+func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
+	return blocks.Schema{Kind: "pod", Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "link")...), Attrs: []blocks.Attribute{
+		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node that the pod runs on; the nodes take turns if it is not set."},
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the pod."},
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: blocks.Raw, Name: "count", Means: "How many instances there are, each with count.index."},
+		{At: blocks.Raw, Name: "for_each", Means: "A map or a set of strings, with an instance for each element."},
+		{At: &s.Address, Name: "address", Means: "The address of the pod; netlab chooses one if it is not set."},
+		{At: &s.HostNetwork, Name: "host_network", Default: `false`, Means: "Whether the pod uses the network namespace of its node."},
+		{At: &s.Ready, Name: "ready", Default: `true`, Means: "Whether the pod is ready for connections to services."},
+		{At: &s.Terminating, Name: "terminating", Default: `false`, Means: "Whether the pod is being deleted."},
+		{At: l.command(s), Name: "command", Means: "A program that runs in the pod, instead of the agent that answers on its ports."},
+		{At: l.later(&s.Env), Name: "env", Means: "Environment variables of the command."},
+		{Name: "host_port"},
+		{Name: "dns"},
+	}}
 }
 
-// namespaceBody is a Kubernetes namespace.
-type namespaceBody struct {
-	blocks.Content
-	labels *hcl.Attribute
+// portTable is a port on which a pod or client answers.
+func portTable(s *topology.PortSpec) blocks.Schema {
+	return blocks.Schema{Kind: "port", Attrs: []blocks.Attribute{
+		{At: &s.Port, Name: "port", Means: "The number of the port."},
+		{At: &s.Protocol, Name: "protocol", Default: `"tcp"`, Means: "The protocol: tcp, udp or sctp."},
+		{Name: "host_port"},
+	}}
 }
 
-func (b *namespaceBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "namespace",
-		Attrs: []blocks.Attribute{
-			{At: &b.labels, Name: "labels", Holds: blocks.AMap, Means: "Labels of the object, which selectors match."},
-		},
-	}
-}
-
-// podBody is a pod, or several of them.
-type podBody struct {
-	blocks.Content
-	node, namespace, labels, count, forEach, address, hostNetwork, ready, terminating, command, env *hcl.Attribute
-}
-
-func (b *podBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "pod",
-		Attrs: []blocks.Attribute{
-			{At: &b.node, Name: "node", Holds: blocks.ANode, Means: "The node that the pod runs on; the nodes take turns if it is not set."},
-			{At: &b.namespace, Name: "namespace", Holds: blocks.ANamespace, Default: `"default"`, Means: "The namespace of the pod."},
-			{At: &b.labels, Name: "labels", Holds: blocks.AMap, Means: "Labels of the object, which selectors match."},
-			{At: &b.count, Name: "count", Holds: blocks.ANumber, Means: "How many instances there are, each with count.index."},
-			{At: &b.forEach, Name: "for_each", Holds: blocks.AnExpression, Means: "A map or a set of strings, with an instance for each element."},
-			{At: &b.address, Name: "address", Holds: blocks.AnAddress, Means: "The address of the pod; netlab chooses one if it is not set."},
-			{At: &b.hostNetwork, Name: "host_network", Holds: blocks.ABool, Default: `false`, Means: "Whether the pod uses the network namespace of its node."},
-			{At: &b.ready, Name: "ready", Holds: blocks.ABool, Default: `true`, Means: "Whether the pod is ready for connections to services."},
-			{At: &b.terminating, Name: "terminating", Holds: blocks.ABool, Default: `false`, Means: "Whether the pod is being deleted."},
-			{At: &b.command, Name: "command", Holds: blocks.AList, Means: "A program that runs in the pod, instead of the agent that answers on its ports."},
-			{At: &b.env, Name: "env", Holds: blocks.AMap, Means: "Environment variables of the command."},
-			{Name: "host_port", Holds: blocks.Anything},
-			{Name: "dns", Holds: blocks.Anything},
-		},
-		Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "link")...),
-	}
-}
-
-// portBody is a port on which a pod or client answers.
-type portBody struct {
-	blocks.Content
-	port, protocol *hcl.Attribute
-}
-
-func (b *portBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "port",
-		Attrs: []blocks.Attribute{
-			{At: &b.port, Name: "port", Holds: blocks.ANumber, Means: "The number of the port."},
-			{At: &b.protocol, Name: "protocol", Holds: blocks.AString, Default: `"tcp"`, Means: "The protocol: tcp, udp or sctp."},
-			{Name: "host_port", Holds: blocks.Anything},
-		},
-	}
-}
-
-// linkBody shapes the packets that an object sends.
-type linkBody struct {
-	blocks.Content
-	delay, jitter, loss, rate, mtu *hcl.Attribute
-}
-
-func (b *linkBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "link",
-		Attrs: []blocks.Attribute{
-			{At: &b.delay, Name: "delay", Holds: blocks.ATime, Means: "The delay added to each packet."},
-			{At: &b.jitter, Name: "jitter", Holds: blocks.ATime, Means: "How much the delay varies."},
-			{At: &b.loss, Name: "loss", Holds: blocks.AShare, Means: "The share of packets that are lost."},
-			{At: &b.rate, Name: "rate", Holds: blocks.ARate, Means: "The maximum rate."},
-			{At: &b.mtu, Name: "mtu", Holds: blocks.ANumber, Means: "The MTU of the link, in bytes."},
-		},
-	}
+// linkTable shapes the packets that an object sends.
+func linkTable(s *topology.LinkSpec) blocks.Schema {
+	return blocks.Schema{Kind: "link", Attrs: []blocks.Attribute{
+		{At: &s.Delay, Name: "delay", Means: "The delay added to each packet."},
+		{At: &s.Jitter, Name: "jitter", Means: "How much the delay varies."},
+		{At: &s.Loss, Name: "loss", Means: "The share of packets that are lost."},
+		{At: &s.Rate, Name: "rate", Means: "The maximum rate."},
+		{At: &s.MTU, Name: "mtu", Means: "The MTU of the link, in bytes."},
+	}}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strconv"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/scenarios/language/blocks"
@@ -12,74 +13,65 @@ import (
 )
 
 func (l *loader) evalPods() {
-	seen := map[string]bool{}
-	for _, b := range l.BlocksOf("pod") {
-		l.DeclareDynamic(b)
-		if seen[b.Label] {
-			continue // reported when it was declared
+	for b := range l.Distinct("pod") {
+		if !l.evalPod(b) {
+			l.Poisoned["pod."+b.Label] = true
 		}
-		seen[b.Label] = true
-		l.evalPod(b)
 	}
-	l.changed()
 }
 
-func (l *loader) evalPod(b *blocks.Block) {
-	// This reading is for count and for_each; each instance is read again, since
-	// its dynamic blocks may depend on its key.
-	var outer podBody
-	raw, _, diags := b.Body.PartialContent(outer.Schema().Body())
-	_ = diags // reported by the readings of the instances
-	outer.Schema().Bind(raw.Attributes)
-	count, each := outer.count, outer.forEach
+// evalPod makes the instances of a pod block; false where it is unknown which there are.
+func (l *loader) evalPod(b *blocks.Block) bool {
+	// Each instance is read on its own, since its dynamic blocks may depend on its key.
+	count, each := b.Peek("count"), b.Peek("for_each")
 	pb := &podBlock{many: count != nil, each: each != nil && count == nil}
 	l.pods[b.Label] = pb
+	index := func(i int) blocks.Scope {
+		return blocks.Scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(int64(i))})}
+	}
 	switch {
 	case count != nil && each != nil:
 		l.Errorf(each.NameRange, "Both count and for_each", "Pod %q has count and for_each. Remove one of them.", b.Label)
-		l.Poisoned["pod."+b.Label] = true
+		return false
 	case count != nil:
 		n := l.Number(count, b.Scope)
 		if v, ok := l.Eval(count.Expr, b.Scope); ok && v.IsNull() {
 			l.Errorf(count.Expr.Range(), "Wrong type", "count must be a number, not null. Write count = 1, or remove it.")
 		}
-		if !n.Set {
-			l.Poisoned["pod."+b.Label] = true
-			l.checkBody(b, blocks.Scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
-			return
-		}
-		if n.Value < 0 || n.Value > functions.MaxInstances {
+		if n.Set && (n.Value < 0 || n.Value > functions.MaxInstances) {
 			l.Errorf(count.Expr.Range(), "Count out of range", "The count %d is out of range. Use a number from 0 to %d.", n.Value, functions.MaxInstances)
-			l.Poisoned["pod."+b.Label] = true
-			l.checkBody(b, blocks.Scope{"count": cty.ObjectVal(map[string]cty.Value{"index": cty.NumberIntVal(0)})})
-			return
+			n.Set = false
+		}
+		if !n.Set { // what is wrong with the block itself is still reported
+			l.Check(within(b, index(0)), l.podTable(new(topology.PodSpec)))
+			return false
 		}
 		for i := range n.Value {
-			index := cty.NumberIntVal(int64(i))
-			l.evalInstance(b, strconv.Itoa(i), i, blocks.Scope{"count": cty.ObjectVal(map[string]cty.Value{"index": index})})
+			l.evalInstance(within(b, index(i)), strconv.Itoa(i), i)
 		}
 	case each != nil:
 		list, ok := l.Instances(each, b.Scope)
 		if !ok {
-			l.Poisoned["pod."+b.Label] = true
-			return
+			return false
 		}
 		for i, in := range list {
 			if in.Key.Type() == cty.Number {
 				l.Errorf(each.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not a list. Use toset([…]) or count.")
-				l.Poisoned["pod."+b.Label] = true
-				return
+				return false
 			}
-			l.evalInstance(b, in.Name, i, blocks.Scope{"each": cty.ObjectVal(map[string]cty.Value{"key": in.Key, "value": in.Value})})
+			l.evalInstance(within(b, blocks.Scope{"each": cty.ObjectVal(map[string]cty.Value{"key": in.Key, "value": in.Value})}), in.Name, i)
 		}
 	default:
-		l.evalInstance(b, "", 0, nil)
+		l.evalInstance(b, "", 0)
 	}
+	return true
 }
 
-// checkBody reports the mistakes in the shape of a block that cannot be evaluated.
-func (l *loader) checkBody(b *blocks.Block, sc blocks.Scope) {
-	blocks.Read[podBody](l.Reader, b, join(b.Scope, sc))
+// within is a block in which more names exist.
+func within(b *blocks.Block, more blocks.Scope) *blocks.Block {
+	out := *b
+	out.Scope = join(b.Scope, more)
+	return &out
 }
 
 func join(a, b blocks.Scope) blocks.Scope {
@@ -91,30 +83,25 @@ func join(a, b blocks.Scope) blocks.Scope {
 	return out
 }
 
-func (l *loader) evalInstance(b *blocks.Block, key string, index int, inner blocks.Scope) {
-	sc := join(b.Scope, inner)
-	c := blocks.Read[podBody](l.Reader, b, sc)
+func (l *loader) evalInstance(b *blocks.Block, key string, index int) {
+	s := topology.PodSpec{Block: b.Label, Key: key, Index: index, Origin: b.Origin()}
+	c := l.Read(b, l.podTable(&s))
+	s.Ports, s.Link = l.ports(c), l.link(c)
 	l.pods[b.Label].keys = append(l.pods[b.Label].keys, key)
-	l.spec.Pods = append(l.spec.Pods, topology.PodSpec{
-		Block: b.Label, Key: key, Index: index, Origin: b.Origin(),
-		Node: l.Name(c.node, "node", sc), Namespace: l.Name(c.namespace, "namespace", sc),
-		Address: l.Address(c.address, sc), Labels: l.Labels(c.labels, sc),
-		HostNetwork: l.Boolean(c.hostNetwork, sc), Ready: l.Boolean(c.ready, sc),
-		Terminating: l.Boolean(c.terminating, sc), Ports: l.ports(c, sc), Link: l.link(c, sc),
-	})
+	l.spec.Pods = append(l.spec.Pods, s)
 	i := len(l.spec.Pods) - 1
-	if c.command == nil && c.env == nil {
-		return
+	l.late = append(l.late, func() { l.spec.Pods[i] = s })
+}
+
+// command reads the command of a pod. Until its arguments are known, all that matters is
+// that there is a command.
+func (l *loader) command(s *topology.PodSpec) blocks.Value {
+	return func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+		s.Command = []string{""}
+		l.late = append(l.late, func() {
+			if s.Command = l.Strings(a, sc); len(s.Command) > 0 && s.Command[0] == "" {
+				l.Errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
+			}
+		})
 	}
-	if c.command != nil {
-		// Until its arguments are known, all that matters is that there is a command.
-		l.spec.Pods[i].Command = []string{""}
-	}
-	l.late = append(l.late, func() {
-		l.spec.Pods[i].Command = l.Strings(c.command, sc)
-		l.spec.Pods[i].Env = l.Labels(c.env, sc)
-		if a := c.command; a != nil && len(l.spec.Pods[i].Command) > 0 && l.spec.Pods[i].Command[0] == "" {
-			l.Errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
-		}
-	})
 }

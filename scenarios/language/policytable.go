@@ -3,167 +3,91 @@ package language
 import (
 	"strconv"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/topology"
 )
 
 // What the blocks of network policies may hold.
 
-// policiesBody is how network policies are implemented.
-type policiesBody struct {
-	blocks.Content
-	catalogue topology.Catalogue
-
-	style, deny, live, hostEgress *hcl.Attribute
-}
-
-func (b *policiesBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "policies block",
-		Attrs: []blocks.Attribute{
-			{At: &b.style, Name: "style", Holds: blocks.AString, Default: strconv.Quote(b.catalogue.Styles[0].Name), Means: "The implementation whose rules enforce them."},
-			{At: &b.deny, Name: "deny", Holds: blocks.AString, Default: `"drop"`, Means: "What happens to a packet that is not allowed: drop or reject."},
-			{At: &b.live, Name: "live", Holds: blocks.AString, Default: `"keep"`, Means: "What happens to connections that are no longer allowed: keep or cut."},
-			{At: &b.hostEgress, Name: "host_egress", Holds: blocks.AString, Default: `"allow"`, Means: "Whether egress policies apply to packets to the pod's own node: allow or enforce."},
-		},
-	}
-}
-
-// policyBody is a NetworkPolicy.
-type policyBody struct {
-	blocks.Content
-	namespace, podSelector, policyTypes *hcl.Attribute
-}
-
-func (b *policyBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "policy",
-		Attrs: []blocks.Attribute{
-			{At: &b.namespace, Name: "namespace", Holds: blocks.ANamespace, Default: `"default"`, Means: "The namespace of the policy and of the pods that it selects."},
-			{At: &b.podSelector, Name: "pod_selector", Holds: blocks.ASelector, Means: "The pods that the policy applies to, all of its namespace if it is empty."},
-			{At: &b.policyTypes, Name: "policy_types", Holds: blocks.AList, Means: "The directions that the policy applies to: Ingress, Egress or both."},
-		},
-		Blocks: blocks.Named(false, "pod_selector", "ingress", "egress"),
-	}
-}
-
-// clusterPolicyBody is a ClusterNetworkPolicy.
-type clusterPolicyBody struct {
-	blocks.Content
-	tier, priority *hcl.Attribute
-}
-
-func (b *clusterPolicyBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "cluster policy",
-		Attrs: []blocks.Attribute{
-			{At: &b.tier, Name: "tier", Holds: blocks.AString, Means: "When it is evaluated: Admin before network policies, Baseline after them."},
-			{At: &b.priority, Name: "priority", Holds: blocks.ANumber, Means: "Its place in the tier; lower numbers come first."},
-		},
-		Blocks: blocks.Named(false, "subject", "ingress", "egress"),
-	}
-}
-
-// peerBody is a from, to or subject block. A subject has selectors only.
-type peerBody struct {
-	blocks.Content
-	kind                                     string
-	networks, podSelector, namespaceSelector *hcl.Attribute
-}
-
-func (b *peerBody) Schema() blocks.Schema {
-	pods := blocks.Attribute{At: &b.podSelector, Name: "pod_selector", Holds: blocks.ASelector, Means: "The pods, all if it is empty."}
-	namespaces := blocks.Attribute{At: &b.namespaceSelector, Name: "namespace_selector", Holds: blocks.ASelector, Means: "The namespaces of the pods."}
-	if b.kind == "subject" {
-		return blocks.Schema{Kind: "subject block", Attrs: []blocks.Attribute{namespaces, pods}, Blocks: blocks.Named(false, "namespace_selector", "pod_selector")}
-	}
-	networks := blocks.Attribute{At: &b.networks, Name: "networks", Holds: blocks.SomeCIDRs, Means: "The addresses, in an egress rule of a cluster policy."}
-	return blocks.Schema{Kind: b.kind + " block", Attrs: []blocks.Attribute{networks, pods, namespaces}, Blocks: blocks.Named(false, "pod_selector", "namespace_selector", "ip_block")}
-}
-
-// ruleBody is a rule of a policy. Its peers are from or to blocks.
-type ruleBody struct {
-	blocks.Content
-	peers        string
-	cluster      bool // of a cluster policy: it has attributes
-	name, action *hcl.Attribute
-}
-
-func (b *ruleBody) Schema() blocks.Schema {
-	inner := blocks.Named(false, b.peers, "port")
-	if !b.cluster {
-		return blocks.Schema{Kind: "rule", Blocks: inner}
-	}
-	return blocks.Schema{Kind: "rule of a cluster policy", Blocks: inner, Attrs: []blocks.Attribute{
-		{At: &b.name, Name: "name", Holds: blocks.AString, Means: "The name of the rule."},
-		{At: &b.action, Name: "action", Holds: blocks.AString, Means: "What happens to a connection that it matches: Accept, Deny or Pass."},
+// policiesTable is how network policies are implemented.
+func (l *loader) policiesTable(s *topology.PoliciesSpec) blocks.Schema {
+	return blocks.Schema{Kind: "policies block", Attrs: []blocks.Attribute{
+		{At: &s.Style, Name: "style", Default: strconv.Quote(l.catalogue.Styles[0].Name), Means: "The implementation whose rules enforce them."},
+		{At: &s.Deny, Name: "deny", Default: `"drop"`, Means: "What happens to a packet that is not allowed: drop or reject."},
+		{At: &s.Live, Name: "live", Default: `"keep"`, Means: "What happens to connections that are no longer allowed: keep or cut."},
+		{At: &s.HostEgress, Name: "host_egress", Default: `"allow"`, Means: "Whether egress policies apply to packets to the pod's own node: allow or enforce."},
 	}}
 }
 
-// ipBlockBody is addresses that are peers.
-type ipBlockBody struct {
-	blocks.Content
-	cidr, except *hcl.Attribute
+// policyTable is a NetworkPolicy.
+func policyTable(s *topology.PolicySpec) blocks.Schema {
+	return blocks.Schema{Kind: "policy", Blocks: blocks.Named(false, "pod_selector", "ingress", "egress"), Attrs: []blocks.Attribute{
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the policy and of the pods that it selects."},
+		{At: blocks.Raw, Name: "pod_selector", Means: "The pods that the policy applies to, all of its namespace if it is empty."},
+		{At: &s.PolicyTypes, Name: "policy_types", Means: "The directions that the policy applies to: Ingress, Egress or both."},
+	}}
 }
 
-func (b *ipBlockBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "ip_block",
-		Attrs: []blocks.Attribute{
-			{At: &b.cidr, Name: "cidr", Holds: blocks.ACIDR, Required: true, Means: "The addresses."},
-			{At: &b.except, Name: "except", Holds: blocks.SomeCIDRs, Means: "The addresses of cidr that are excluded."},
-		},
+// clusterPolicyTable is a ClusterNetworkPolicy.
+func clusterPolicyTable(s *topology.ClusterPolicySpec) blocks.Schema {
+	return blocks.Schema{Kind: "cluster policy", Blocks: blocks.Named(false, "subject", "ingress", "egress"), Attrs: []blocks.Attribute{
+		{At: &s.Tier, Name: "tier", Means: "When it is evaluated: Admin before network policies, Baseline after them."},
+		{At: &s.Priority, Name: "priority", Means: "Its place in the tier; lower numbers come first."},
+	}}
+}
+
+// peerTable is a from, to or subject block. A subject has selectors only.
+func peerTable(s *topology.PeerSpec, kind string) blocks.Schema {
+	pods := blocks.Attribute{At: blocks.Raw, Name: "pod_selector", Means: "The pods, all if it is empty."}
+	namespaces := blocks.Attribute{At: blocks.Raw, Name: "namespace_selector", Means: "The namespaces of the pods."}
+	if kind == "subject" {
+		return blocks.Schema{Kind: "subject block", Attrs: []blocks.Attribute{namespaces, pods}, Blocks: blocks.Named(false, "namespace_selector", "pod_selector")}
 	}
+	networks := blocks.Attribute{At: blocks.As(&s.Networks, networks), Name: "networks", Means: "The addresses, in an egress rule of a cluster policy."}
+	return blocks.Schema{Kind: kind + " block", Attrs: []blocks.Attribute{networks, pods, namespaces}, Blocks: blocks.Named(false, "pod_selector", "namespace_selector", "ip_block")}
 }
 
-// policyPortBody is a port of a rule.
-type policyPortBody struct {
-	blocks.Content
-	port, endPort, protocol *hcl.Attribute
-}
-
-func (b *policyPortBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "port",
-		Attrs: []blocks.Attribute{
-			{At: &b.port, Name: "port", Holds: blocks.APort, Means: "The port, all if none is given."},
-			{At: &b.endPort, Name: "end_port", Holds: blocks.ANumber, Means: "The last port of a range that begins with port."},
-			{At: &b.protocol, Name: "protocol", Holds: blocks.AString, Default: `"tcp"`, Means: "The protocol: tcp, udp or sctp."},
-		},
+// ruleTable is a rule of a policy. Its peers are from or to blocks.
+func ruleTable(s *topology.PolicyRuleSpec, peers string, cluster bool) blocks.Schema {
+	inner := blocks.Named(false, peers, "port")
+	if !cluster {
+		return blocks.Schema{Kind: "rule", Blocks: inner}
 	}
+	return blocks.Schema{Kind: "rule of a cluster policy", Blocks: inner, Attrs: []blocks.Attribute{
+		{At: &s.Name, Name: "name", Means: "The name of the rule."},
+		{At: &s.Action, Name: "action", Means: "What happens to a connection that it matches: Accept, Deny or Pass."},
+	}}
 }
 
-// labelSelectorBody is a label selector, written as a block.
-type labelSelectorBody struct {
-	blocks.Content
-	matchLabels *hcl.Attribute
+// ipBlockTable is addresses that are peers.
+func ipBlockTable(s *topology.PeerSpec) blocks.Schema {
+	return blocks.Schema{Kind: "ip_block", Attrs: []blocks.Attribute{
+		{At: blocks.Raw, Name: "cidr", Required: true, Means: "The addresses."},
+		{At: blocks.As(&s.Except, cidrs), Name: "except", Means: "The addresses of cidr that are excluded."},
+	}}
 }
 
-func (b *labelSelectorBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "selector",
-		Attrs: []blocks.Attribute{
-			{At: &b.matchLabels, Name: "match_labels", Holds: blocks.AMap, Means: "Labels that must all be present."},
-		},
-		Blocks: blocks.Named(false, "match_expressions"),
-	}
+// policyPortTable is a port of a rule.
+func policyPortTable(s *topology.PolicyPortSpec) blocks.Schema {
+	return blocks.Schema{Kind: "port", Attrs: []blocks.Attribute{
+		{At: blocks.Reported(&s.Port, (*blocks.Reader).TargetPort), Name: "port", Means: "The port, all if none is given."},
+		{At: &s.EndPort, Name: "end_port", Means: "The last port of a range that begins with port."},
+		{At: &s.Protocol, Name: "protocol", Default: `"tcp"`, Means: "The protocol: tcp, udp or sctp."},
+	}}
 }
 
-// expressionBody is a condition on labels.
-type expressionBody struct {
-	blocks.Content
-	key, operator, values *hcl.Attribute
+// selectorTable is a label selector, written as a block.
+func selectorTable(s *topology.SelectorSpec) blocks.Schema {
+	return blocks.Schema{Kind: "selector", Blocks: blocks.Named(false, "match_expressions"), Attrs: []blocks.Attribute{
+		{At: &s.MatchLabels, Name: "match_labels", Means: "Labels that must all be present."},
+	}}
 }
 
-func (b *expressionBody) Schema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "match expression",
-		Attrs: []blocks.Attribute{
-			{At: &b.key, Name: "key", Holds: blocks.AString, Required: true, Means: "The label to compare."},
-			{At: &b.operator, Name: "operator", Holds: blocks.AString, Required: true, Means: "What must hold: In, NotIn, Exists or DoesNotExist."},
-			{At: &b.values, Name: "values", Holds: blocks.AList, Means: "The values of In and NotIn."},
-		},
-	}
+// expressionTable is a condition on labels.
+func expressionTable(s *topology.ExpressionSpec) blocks.Schema {
+	return blocks.Schema{Kind: "match expression", Attrs: []blocks.Attribute{
+		{At: blocks.Reported(&s.Key, (*blocks.Reader).Text), Name: "key", Required: true, Means: "The label to compare."},
+		{At: blocks.Reported(&s.Operator, (*blocks.Reader).Text), Name: "operator", Required: true, Means: "What must hold: In, NotIn, Exists or DoesNotExist."},
+		{At: blocks.Reported(&s.Values, (*blocks.Reader).Texts), Name: "values", Means: "The values of In and NotIn."},
+	}}
 }

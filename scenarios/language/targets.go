@@ -19,13 +19,13 @@ import (
 
 // targets reads to, port and protocol of an expectation. A plain name is resolved in
 // the namespaces of the dialers.
-func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc blocks.Scope) bool {
-	protocol := topology.Protocol(l.Word(c.protocol, "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
+func (l *loader) targets(e *expect.Reach, c *blocks.Content, namespaces []string, sc blocks.Scope) bool {
+	protocol := topology.Protocol(l.Word(c.Attr("protocol"), "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
 	e.HTTP = l.http(c, protocol, sc)
 	if e.HTTP != nil {
 		protocol = topology.TCP
 	}
-	a := c.to
+	a := c.Attr("to")
 	v, ok := l.Value(a, sc)
 	if !ok {
 		return false
@@ -60,9 +60,9 @@ func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc
 }
 
 // targetReader prepares to read targets from an attribute.
-func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, namespaces []string, sc blocks.Scope) *targetReader {
+func (l *loader) targetReader(e *expect.Reach, c *blocks.Content, a *hcl.Attribute, namespaces []string, sc blocks.Scope) *targetReader {
 	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, namespaces: namespaces}
-	if p := c.port; p != nil {
+	if p := c.Attr("port"); p != nil {
 		r.port, r.portAt = l.TargetPort(p, sc).Value, p.Expr.Range()
 	}
 	return r
@@ -78,7 +78,13 @@ type targetReader struct {
 	namespaces []string
 }
 
-// Read resolves one element. The protocol is "" if the target does not tell.
+// reject reports a target that cannot be dialed.
+func (r *targetReader) reject(at hcl.Range, summary, format string, args ...any) (t expect.Target, protocol topology.Protocol, ok bool) {
+	r.Errorf(at, summary, format, args...)
+	return t, "", false
+}
+
+// read resolves one element. The protocol is "" if the target does not tell.
 func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Protocol, ok bool) {
 	if s, ok := blocks.AsText(v); ok {
 		return r.text(s)
@@ -90,16 +96,13 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 		r.Silent = true // not resolved, and reported
 		return t, "", false
 	case !ok:
-		r.Errorf(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", blocks.QuoteOr(v))
-		return t, "", false
+		return r.reject(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", blocks.QuoteOr(v))
 	case len(at.Addrs) == 0 && r.dns:
 		return expect.Target{Name: name, NotFound: true}, "", true
 	case len(at.Addrs) == 0 && at.Alias != "":
-		r.Errorf(r.at, "Name does not resolve", "%s is an alias of %q, which is not a name of this lab. Set outcome = \"dns\" if that is what you expect.", name, at.Alias)
-		return t, "", false
+		return r.reject(r.at, "Name does not resolve", "%s is an alias of %q, which is not a name of this lab. Set outcome = \"dns\" if that is what you expect.", name, at.Alias)
 	case len(at.Addrs) == 0:
-		r.Errorf(r.at, "Name does not resolve", "%s is headless and has no ready endpoint, so its name has no address. Set outcome = \"dns\" if that is what you expect.", name)
-		return t, "", false
+		return r.reject(r.at, "Name does not resolve", "%s is headless and has no ready endpoint, so its name has no address. Set outcome = \"dns\" if that is what you expect.", name)
 	}
 	number, protocol, ok := r.choose(name, ports)
 	if !ok {
@@ -112,15 +115,9 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 
 // choose picks the port of an object: the one that the expectation names, else its
 // only one.
-func (r *targetReader) choose(name string, ports []names.Port) (uint16, topology.Protocol, bool) {
-	var known []string
-	var fits []names.Port
-	for _, p := range ports {
-		known = append(known, p.Name)
-		if (r.port == "" || p.Name == r.port || strconv.Itoa(int(p.Number)) == r.port) && (r.protocol == "" || r.protocol == p.Protocol) {
-			fits = append(fits, p)
-		}
-	}
+func (r *targetReader) choose(name string, ports []topology.Port) (uint16, topology.Protocol, bool) {
+	known := portNames(ports)
+	fits := names.Fitting(ports, r.port, r.protocol)
 	switch {
 	case len(fits) == 1, len(fits) > 1 && r.port != "":
 		return fits[0].Number, fits[0].Protocol, true
@@ -144,6 +141,13 @@ func (r *targetReader) choose(name string, ports []names.Port) (uint16, topology
 	return 0, "", false
 }
 
+func portNames(ports []topology.Port) (out []string) {
+	for _, p := range ports {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
 // text resolves "address:port" and "name:port".
 func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protocol, ok bool) {
 	t.Name = s
@@ -152,8 +156,7 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		host, port = strings.Trim(s, "[]"), r.port
 	}
 	if port == "" {
-		r.Errorf(r.at, "No port to dial", "%q has no port. Write %q.", s, host+":80")
-		return t, "", false
+		return r.reject(r.at, "No port to dial", "%q has no port. Write %q.", s, host+":80")
 	}
 	if !found {
 		t.Name = s + ":" + port
@@ -169,13 +172,11 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 				if len(other.Addrs) == 0 {
 					home = r.namespaces[0]
 				}
-				r.Errorf(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, r.namespaces[0], ns, host+"."+home)
-				return t, "", false
+				return r.reject(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, r.namespaces[0], ns, host+"."+home)
 			}
 		}
 		if !known && !r.dns {
-			r.Errorf(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.DidYouMean(host))
-			return t, "", false
+			return r.reject(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.DidYouMean(host))
 		}
 		if !known || len(at.Addrs) == 0 {
 			t.NotFound = true
@@ -191,16 +192,11 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		names.SetAddrs(&t, at.Addrs, uint16(n))
 		return t, protocol, true
 	}
-	var known []string
-	for _, p := range at.Ports {
-		if p.Name == port {
-			names.SetAddrs(&t, at.Addrs, p.Number)
-			return t, p.Protocol, true
-		}
-		known = append(known, p.Name)
+	if i := slices.IndexFunc(at.Ports, func(p topology.Port) bool { return p.Name == port }); i >= 0 {
+		names.SetAddrs(&t, at.Addrs, at.Ports[i].Number)
+		return t, at.Ports[i].Protocol, true
 	}
-	r.Errorf(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, known))
-	return t, "", false
+	return r.reject(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, portNames(at.Ports)))
 }
 
 // namespacesOf are the namespaces in which dialers look up plain names, at least one:

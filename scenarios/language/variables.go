@@ -31,12 +31,7 @@ type given struct {
 
 func (l *loader) evalVariables(opts Options) {
 	values := l.givenValues(opts)
-	seen := map[string]bool{}
-	for _, b := range l.BlocksOf("variable") {
-		if seen[b.Label] {
-			continue
-		}
-		seen[b.Label] = true
+	for b := range l.Distinct("variable") {
 		v, ok := l.evalVariable(b, values[b.Label])
 		if !ok {
 			l.Poisoned["variable."+b.Label] = true
@@ -48,17 +43,16 @@ func (l *loader) evalVariables(opts Options) {
 }
 
 func (l *loader) evalVariable(b *blocks.Block, g *given) (cty.Value, bool) {
-	c := blocks.Read[variableBody](l.Reader, b, nil)
+	c := l.Read(b, variableTable())
 	typ, defaults, ok := cty.DynamicPseudoType, (*typeexpr.Defaults)(nil), true
-	if a := c.typ; a != nil {
+	if a := c.Attr("type"); a != nil {
 		var diags hcl.Diagnostics
 		typ, defaults, diags = typeexpr.TypeConstraintWithDefaults(a.Expr)
 		l.HCL(diags)
 		ok = !diags.HasErrors()
 	}
-	l.Boolean(c.sensitive, nil) // no diagnostic quotes the value of any variable
 	value := cty.NilVal
-	if a := c.Default; a != nil {
+	if a := c.Attr("default"); a != nil {
 		v, diags := a.Expr.Value(nil)
 		l.HCL(diags)
 		if diags.HasErrors() {
@@ -129,11 +123,11 @@ func (l *loader) convertTo(v cty.Value, typ cty.Type, defaults *typeexpr.Default
 	return out, true
 }
 
-func (l *loader) validate(b *blocks.Block, c *variableBody, v cty.Value) bool {
+func (l *loader) validate(b *blocks.Block, c *blocks.Content, v cty.Value) bool {
 	ok := true
 	for _, vb := range c.Named("validation") {
-		vc := blocks.Read[validationBody](l.Reader, vb, nil)
-		cond, message := vc.condition, vc.errorMessage
+		vc := l.Read(vb, validationTable())
+		cond, message := vc.Attr("condition"), vc.Attr("error_message")
 		if cond == nil || message == nil {
 			l.Errorf(vb.KindRange, "Incomplete validation", "A validation needs condition and error_message. Add what is missing.")
 			continue

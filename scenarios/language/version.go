@@ -1,6 +1,7 @@
 package language
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,16 +49,7 @@ func parseVersion(s string, out *[3]int) int {
 }
 
 func meetsVersion(op string, is, than [3]int, parts int) (meets, known bool) {
-	order := 0
-	for i := range is {
-		if is[i] != than[i] {
-			order = 1
-			if is[i] < than[i] {
-				order = -1
-			}
-			break
-		}
-	}
+	order := slices.Compare(is[:], than[:])
 	switch op {
 	case "", "=":
 		return order == 0, true
@@ -72,12 +64,8 @@ func meetsVersion(op string, is, than [3]int, parts int) (meets, known bool) {
 	case "<=":
 		return order <= 0, true
 	case "~>": // all but the last given number are fixed
-		for i := range max(parts-1, 1) {
-			if is[i] != than[i] {
-				return false, true
-			}
-		}
-		return order >= 0, true
+		fixed := max(parts-1, 1)
+		return order >= 0 && slices.Equal(is[:fixed], than[:fixed]), true
 	}
 	return false, false
 }

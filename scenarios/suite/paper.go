@@ -19,39 +19,34 @@ import (
 // judged are missing.
 func Paper(ctx context.Context, labs []*Lab) reports.Report {
 	started := time.Now()
-	type place struct{ lab, expectation int }
-	queue := make(chan place)
-	results := make([][]reports.Result, len(labs))
-	worlds := make([]*walk.World, len(labs))
-	for i, lab := range labs {
-		results[i], worlds[i] = make([]reports.Result, len(lab.Scenario.Expects)), walk.New(lab.Plan)
-	}
+	queue := make(chan func())
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for p := range queue {
-				results[p.lab][p.expectation] = labs[p.lab].predict(worlds[p.lab], labs[p.lab].Scenario.Expects[p.expectation])
+			for do := range queue {
+				do()
 			}
 		})
 	}
+	results := make([][]reports.Result, len(labs))
 	for i, lab := range labs {
-		for k := range lab.Scenario.Expects {
+		results[i] = make([]reports.Result, len(lab.Scenario.Expects))
+		world := walk.New(lab.Plan)
+		for k, e := range lab.Scenario.Expects {
 			if ctx.Err() == nil {
-				queue <- place{i, k}
+				queue <- func() { results[i][k] = lab.predict(world, e) }
 			}
 		}
 	}
 	close(queue)
 	workers.Wait()
 	report := reports.Report{Paper: true, Duration: time.Since(started)}
-	for _, list := range results {
-		for _, r := range list {
-			if r.Status == "" {
-				report.NotRun++
-				continue
-			}
-			report.Results = append(report.Results, r)
+	for _, r := range slices.Concat(results...) {
+		if r.Status == "" {
+			report.NotRun++
+			continue
 		}
+		report.Results = append(report.Results, r)
 	}
 	return report
 }

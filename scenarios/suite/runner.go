@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,7 +52,6 @@ type run struct {
 	lab     *Lab
 	up      chan struct{}
 	upErr   error
-	upTook  time.Duration
 	done    []chan struct{} // per expectation
 	results []reports.Result
 	down    chan struct{}
@@ -116,33 +116,30 @@ func (r *Runner) Stop() {
 func (r *Runner) Report() reports.Report {
 	report := reports.Report{Duration: time.Since(r.started)}
 	for _, x := range r.runs {
-		select {
-		case <-x.up:
-			if x.upErr != nil && x.setup.Status != "" {
-				report.Results = append(report.Results, x.setup)
-			}
-		default:
+		if closed(x.up) && x.upErr != nil && x.setup.Status != "" {
+			report.Results = append(report.Results, x.setup)
 		}
 		for i, done := range x.done {
-			select {
-			case <-done:
-				if x.results[i].Status != "" {
-					report.Results = append(report.Results, x.results[i])
-					continue
-				}
-			default:
+			if closed(done) && x.results[i].Status != "" {
+				report.Results = append(report.Results, x.results[i])
+			} else {
+				report.NotRun++
 			}
-			report.NotRun++
 		}
-		select {
-		case <-x.down:
-			if x.downErr != nil && !errors.Is(x.downErr, context.Canceled) {
-				report.Results = append(report.Results, x.failure("goes down", x.downErr))
-			}
-		default:
+		if closed(x.down) && x.downErr != nil && !errors.Is(x.downErr, context.Canceled) {
+			report.Results = append(report.Results, x.failure("goes down", x.downErr))
 		}
 	}
 	return report
+}
+
+func closed(event <-chan struct{}) bool {
+	select {
+	case <-event:
+		return true
+	default:
+		return false
+	}
 }
 
 // run takes one lab through its life.
@@ -159,10 +156,7 @@ func (r *Runner) run(ctx context.Context, x *run) {
 		return
 	}
 	r.observe(ctx, x, lab)
-	failed := false
-	for _, result := range x.results {
-		failed = failed || result.Status == reports.Failed || result.Status == reports.Disagreed
-	}
+	failed := slices.ContainsFunc(x.results, func(r reports.Result) bool { return r.Status == reports.Failed || r.Status == reports.Disagreed })
 	if r.options.Finish != nil && ctx.Err() == nil {
 		x.downErr = r.options.Finish(ctx, x.lab, lab, failed)
 		return
@@ -179,22 +173,23 @@ func (r *Runner) run(ctx context.Context, x *run) {
 func (x *run) abort(ctx context.Context, err error) {
 	for i, e := range x.lab.Scenario.Expects {
 		x.results[i] = x.lab.result(e)
-		var lacks *engine.UnsupportedError
-		switch {
-		case ctx.Err() != nil:
-		case errors.As(err, &lacks):
-			x.results[i].Status = reports.Skipped
-			x.results[i].Reason = err.Error()
-		default:
-			x.results[i].Status = reports.Failed
-			x.results[i].Failure = "the lab did not come up"
+		if ctx.Err() == nil {
+			notRun(&x.results[i], err, "the lab did not come up")
 		}
 		close(x.done[i])
 	}
 }
 
+// notRun sets a result to failed, or to skipped where the kernel lacks a feature.
+func notRun(result *reports.Result, err error, failure string) {
+	result.Status, result.Failure = reports.Failed, failure
+	var lacks *engine.UnsupportedError
+	if errors.As(err, &lacks) {
+		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
+	}
+}
+
 func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
-	started := time.Now()
 	name := ""
 	if r.options.Name != nil {
 		name = r.options.Name(x.lab)
@@ -208,7 +203,6 @@ func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
 		meta = r.options.Meta(x.lab)
 	}
 	_, err = lab.Apply(ctx, x.lab.Plan, meta, false)
-	x.upTook = time.Since(started)
 	if err == nil && r.options.Thorough {
 		err = unchanged(ctx, lab, x.lab.Plan, meta)
 	}
@@ -241,10 +235,7 @@ func unchanged(ctx context.Context, running *engine.Client, p *plan.Plan, meta e
 
 func (x *run) failure(name string, err error) reports.Result {
 	s := x.lab.Scenario
-	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name, Status: reports.Failed, Failure: err.Error()}
-	var lacks *engine.UnsupportedError
-	if errors.As(err, &lacks) {
-		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
-	}
+	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name}
+	notRun(&result, err, err.Error())
 	return result
 }

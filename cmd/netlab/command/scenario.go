@@ -21,6 +21,8 @@ import (
 type ScenarioFlags struct {
 	vars     []string
 	VarFiles []string
+	// Variation is the combination of a matrix to load.
+	Variation language.Variation
 }
 
 func (f *ScenarioFlags) Register(c *cobra.Command) {
@@ -37,21 +39,16 @@ func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
 		}
 		vars[name] = value
 	}
-	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Environ: os.Environ(), Stdin: u.In}, nil
+	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Environ: os.Environ(), Stdin: u.In, Variation: f.Variation}, nil
 }
 
 // Load reads one scenario and prints its diagnostics. If any is an error, it returns
 // an error that prints nothing more.
 func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
-	return u.loadVaried(path, f, nil)
-}
-
-func (u *UI) loadVaried(path string, f ScenarioFlags, v language.Variation) (*language.Scenario, error) {
 	options, err := f.Options(u)
 	if err != nil {
 		return nil, err
 	}
-	options.Variation = v
 	s, diags := language.Load(path, options)
 	if len(diags) > 0 {
 		_ = diags.WriteText(u.Errs, Colour(u.Errs))
@@ -64,12 +61,7 @@ func (u *UI) loadVaried(path string, f ScenarioFlags, v language.Variation) (*la
 
 // Compile reads one scenario and turns it into a plan.
 func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Plan, error) {
-	return u.CompileVaried(path, f, nil)
-}
-
-// CompileVaried is compile for one combination of a matrix.
-func (u *UI) CompileVaried(path string, f ScenarioFlags, v language.Variation) (*language.Scenario, *plan.Plan, error) {
-	s, err := u.loadVaried(path, f, v)
+	s, err := u.Load(path, f)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,8 +40,8 @@ func Colour(w io.Writer) bool {
 func (u *UI) Print(format string, args ...any) { fmt.Fprintf(u.Out, format, args...) }
 func (u *UI) Say(format string, args ...any)   { fmt.Fprintf(u.Errs, format+"\n", args...) }
 
-// Json prints the answer of a command that was asked for data.
-func (u *UI) Json(v any) error {
+// JSON prints the answer of a command that was asked for data.
+func (u *UI) JSON(v any) error {
 	e := json.NewEncoder(u.Out)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false) // rules and comments have > and & in them

@@ -28,7 +28,7 @@ func completeTargets(c *cobra.Command, args []string, _ string) ([]string, cobra
 	inv, _ := inventoryIn(info)
 	var names []string
 	for _, p := range inv.Places {
-		names = append(names, p.called().Display())
+		names = append(names, p.Display())
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

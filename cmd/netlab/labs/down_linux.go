@@ -10,8 +10,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func DownCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func downCommand(u ui) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use: "down [LAB or FILE]",
@@ -39,9 +38,9 @@ not exist any more. It is not an error if the lab is not running.`,
 }
 
 func (u ui) downAll(ctx context.Context) error {
-	names, err := engine.List()
+	names, err := Running()
 	if err != nil {
-		return command.Broken(err, "make sure that you may read "+engine.StateDir())
+		return err
 	}
 	if len(names) == 0 {
 		u.Print("no lab is running\n")

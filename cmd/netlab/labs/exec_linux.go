@@ -15,8 +15,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func ExecCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func execCommand(u ui) *cobra.Command {
 	var o execOptions
 	c := &cobra.Command{
 		Use: "exec TARGET -- CMD…",
@@ -46,8 +45,7 @@ network of the target; names of the lab resolve.
 	return c
 }
 
-func ShellCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func shellCommand(u ui) *cobra.Command {
 	var o execOptions
 	c := &cobra.Command{
 		Use: "shell TARGET",
@@ -99,8 +97,8 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 	ctx = context.WithoutCancel(ctx)
 	var status int
 	if o.tty {
-		if !command.IsTerminal(os.Stdin) {
-			return command.Usage(errors.New("standard input is not a terminal"), "leave out -t")
+		if err := command.NeedTerminal(); err != nil {
+			return err
 		}
 		status, err = withTerminal(ctx, lab, cmd)
 	} else {

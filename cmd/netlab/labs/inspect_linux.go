@@ -2,6 +2,7 @@ package labs
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,10 +13,10 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios/language/names"
 )
 
-func InspectCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func inspectCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:               "inspect [LAB]",
@@ -36,7 +37,7 @@ func InspectCommand(shared *command.UI) *cobra.Command {
 			}
 			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining}
 			if asJSON {
-				return u.Json(v)
+				return u.JSON(v)
 			}
 			err = u.inspect(v)
 			u.printDraining(v.Draining)
@@ -73,7 +74,7 @@ func interfaces(p *plan.Plan) map[string][]interfaceRecord {
 	for _, n := range p.Netns {
 		for _, l := range n.Links {
 			r := interfaceRecord{Name: l.Name, Type: string(l.Type), MTU: l.MTU, Master: l.Master,
-				MAC: fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", l.MAC[0], l.MAC[1], l.MAC[2], l.MAC[3], l.MAC[4], l.MAC[5])}
+				MAC: net.HardwareAddr(l.MAC[:]).String()}
 			if l.Peer.Netns != "" {
 				r.Peer = l.Peer.Netns + "/" + l.Peer.Link
 			}
@@ -120,7 +121,7 @@ func (u ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {
 		if p.Node != "" {
 			extra = "on " + p.Node + "  " + extra
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.called().Display(), joinAddrs(p.Addrs), extra)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Display(), joinAddrs(p.Addrs), extra)
 		if kind == "pod" && v.isNode(p.Netns) {
 			continue // it has the node's interfaces
 		}
@@ -165,7 +166,7 @@ func inspectService(w *tabwriter.Writer, s serviceRecord) {
 
 // isNode reports whether a network namespace is a node's.
 func (v *view) isNode(netns string) bool {
-	return slices.ContainsFunc(v.Places, func(p place) bool { return p.Kind == "node" && p.Netns == netns })
+	return slices.ContainsFunc(v.Places, func(p names.Called) bool { return p.Kind == "node" && p.Netns == netns })
 }
 
 // maxAddrs is how many addresses of an interface fit on a line. kube-ipvs0 has one

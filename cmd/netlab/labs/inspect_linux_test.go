@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/scenarios/language/names"
 )
 
 // kube-ipvs0 has every address of every service, and a pod on the host's network has
@@ -21,7 +22,7 @@ func TestInspectStaysNarrow(t *testing.T) {
 	ip := netip.MustParseAddr("198.51.100.1")
 	v := view{Name: "lab", State: "running",
 		Interfaces: map[string][]interfaceRecord{"node.n1": {{Name: "kube-ipvs0", Type: "dummy", Addrs: addrs}}}}
-	v.Places = []place{{Kind: "node", Name: "n1", Netns: "node.n1"}, {Kind: "pod", Name: "host", Node: "n1", Netns: "node.n1"}}
+	v.Places = []names.Called{{Kind: "node", Name: "n1", Netns: "node.n1"}, {Kind: "pod", Name: "host", Node: "n1", Netns: "node.n1"}}
 	v.Services = []serviceRecord{{Name: "web", Namespace: "default", Type: "LoadBalancer", LoadBalancer: []netip.Addr{ip}, ExternalIPs: []netip.Addr{ip.Next()}}}
 	if err := u.inspect(v); err != nil {
 		t.Fatal(err)

@@ -16,22 +16,9 @@ import (
 
 // inventory is what a running lab knows about itself, beyond its plan.
 type inventory struct {
-	Places   []place         `json:"places"`
+	Places   []names.Called  `json:"places"`
 	Services []serviceRecord `json:"services"`
 	Digest   string          `json:"digest,omitempty"`
-}
-
-// place is a node, client or pod.
-type place struct {
-	Kind      string       `json:"kind"`
-	Name      string       `json:"name"`
-	Block     string       `json:"block,omitempty"`
-	Key       string       `json:"key,omitempty"`
-	Namespace string       `json:"namespace,omitempty"`
-	Node      string       `json:"node,omitempty"`
-	Netns     string       `json:"netns"`
-	Addrs     []netip.Addr `json:"addresses"`
-	Ports     []string     `json:"ports,omitempty"`
 }
 
 type serviceRecord struct {
@@ -64,29 +51,11 @@ type endpointRecord struct {
 }
 
 func inventoryOf(l *topology.Lab) inventory {
-	var inv inventory
-	for _, n := range l.Nodes {
-		inv.Places = append(inv.Places, place{Kind: "node", Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
-	}
-	for _, c := range l.Clients {
-		inv.Places = append(inv.Places, place{Kind: "client", Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs, Ports: portList(c.Ports)})
-	}
-	for _, p := range l.Pods {
-		inv.Places = append(inv.Places, place{Kind: "pod", Name: p.Name, Block: p.Block, Key: p.Key, Namespace: p.Namespace,
-			Node: p.Node.Name, Netns: p.Netns(), Addrs: p.Addrs, Ports: portList(p.Ports)})
-	}
+	inv := inventory{Places: names.All(l)}
 	for _, s := range l.Services {
 		inv.Services = append(inv.Services, serviceOf(s))
 	}
 	return inv
-}
-
-func portList(ports []topology.Port) []string {
-	var list []string
-	for _, p := range ports {
-		list = append(list, fmt.Sprintf("%s/%d", p.Protocol, p.Number))
-	}
-	return list
 }
 
 func serviceOf(s *topology.Service) serviceRecord {
@@ -137,24 +106,16 @@ func MetaOf(s *language.Scenario, p *plan.Plan, name, path string) engine.Meta {
 }
 
 // find resolves the name of a node, client or pod.
-func find(info engine.Info, target string) (place, error) {
+func find(info engine.Info, target string) (names.Called, error) {
 	inv, err := inventoryIn(info)
 	if err != nil {
-		return place{}, err
+		return names.Called{}, err
 	}
-	var all []names.Called
-	for _, p := range inv.Places {
-		all = append(all, p.called())
-	}
-	i, err := names.Lookup(target, all)
+	place, err := names.Lookup(target, inv.Places)
 	if err != nil {
-		return place{}, command.Misnamed(err, "see: netlab inspect")
+		return place, command.Misnamed(err, "see: netlab inspect")
 	}
-	return inv.Places[i], nil
-}
-
-func (p place) called() names.Called {
-	return names.Called{Kind: p.Kind, Name: p.Name, Netns: p.Netns, Namespace: p.Namespace, Block: p.Block, Key: p.Key}
+	return place, nil
 }
 
 // inventoryIn decodes the inventory of a lab.

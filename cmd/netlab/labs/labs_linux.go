@@ -5,14 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
+
+// Commands are the verbs of this package, by name.
+func Commands(shared *command.UI) map[string]*cobra.Command {
+	u := ui{shared}
+	return map[string]*cobra.Command{
+		"up": upCommand(u), "down": downCommand(u), "ps": psCommand(u), "inspect": inspectCommand(u),
+		"exec": execCommand(u), "shell": shellCommand(u), "status": statusCommand(u), "rules": rulesCommand(u),
+	}
+}
+
+// Running lists the labs that run.
+func Running() ([]string, error) {
+	running, err := engine.List()
+	if err != nil {
+		return nil, command.Broken(err, "make sure that you may read "+engine.StateDir())
+	}
+	return running, nil
+}
 
 // Name turns the name of a lab or its scenario file into the name of the lab. The
 // file need not exist any more.
@@ -21,16 +40,10 @@ func Name(arg string) string {
 	if slices.Contains(running, arg) {
 		return arg
 	}
-	base := filepath.Base(strings.TrimRight(arg, "/"))
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		if abs, err := filepath.Abs(arg); err == nil {
-			base = filepath.Base(abs)
-		}
+		arg = source.Absolute(arg)
 	}
-	for _, suffix := range []string{".json", ".hcl"} {
-		base = strings.TrimSuffix(base, suffix)
-	}
-	return base
+	return source.ScenarioName(arg)
 }
 
 // TheLab is the name of the lab that the arguments mean: the one named, else the
@@ -39,9 +52,9 @@ func TheLab(args []string) (string, error) {
 	if len(args) > 0 && args[0] != "" {
 		return Name(args[0]), nil
 	}
-	running, err := engine.List()
+	running, err := Running()
 	if err != nil {
-		return "", command.Broken(err, "make sure that you may read "+engine.StateDir())
+		return "", err
 	}
 	if len(running) <= 1 {
 		return strings.Join(running, ""), nil

@@ -11,12 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
-func PSCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func psCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:  "ps",
@@ -24,10 +22,10 @@ func PSCommand(shared *command.UI) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			rows, err := labRows(c.Context())
 			if err != nil {
-				return command.Broken(err, "make sure that you may read "+engine.StateDir())
+				return err
 			}
 			if asJSON {
-				return u.Json(rows)
+				return u.JSON(rows)
 			}
 			return u.labTable(rows)
 		},
@@ -50,7 +48,7 @@ type labRow struct {
 }
 
 func labRows(ctx context.Context) ([]labRow, error) {
-	names, err := engine.List()
+	names, err := Running()
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/netlab/netlab/scenarios/language/names"
 )
 
-func RulesCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func rulesCommand(u ui) *cobra.Command {
 	var o rulesOptions
 	c := &cobra.Command{
 		Use: "rules [TARGET]",
@@ -65,7 +64,7 @@ func (u ui) rules(c *cobra.Command, o rulesOptions) error {
 		if lines == nil {
 			lines = []ruleLine{}
 		}
-		return u.Json(lines)
+		return u.JSON(lines)
 	}
 	if len(lines) == 0 {
 		u.Say("there are no such rules; only nodes have rules: netlab inspect lists the nodes")

@@ -8,8 +8,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-func StatusCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func statusCommand(u ui) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "status [LAB]",
@@ -45,7 +44,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				if draining == nil {
 					draining = []engine.Draining{}
 				}
-				err = u.Json(map[string]any{"lab": info.Name, "drift": drift, "draining": draining,
+				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "draining": draining,
 					"repaired": info.Check.Summary, "check_error": info.Check.Err})
 			} else {
 				u.printDrift(info.Name, relative(info.File), drift)

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/creack/pty"
-	"golang.org/x/term"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
@@ -23,30 +21,14 @@ func withTerminal(ctx context.Context, lab *engine.Client, cmd engine.Command) (
 	}
 	defer master.Close()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.TTY = slave, slave, slave, true
-
-	resized := make(chan os.Signal, 1)
-	signal.Notify(resized, syscall.SIGWINCH)
-	defer signal.Stop(resized)
-	_ = pty.InheritSize(os.Stdin, master)
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		for {
-			select {
-			case <-resized:
-				_ = pty.InheritSize(os.Stdin, master)
-			case <-ended:
-				return
-			}
-		}
-	}()
-
-	before, err := term.MakeRaw(int(os.Stdin.Fd()))
+	resize := func() { _ = pty.InheritSize(os.Stdin, master) }
+	giveBack, err := command.LendTerminal(resize)
 	if err != nil {
 		slave.Close()
-		return 0, fmt.Errorf("terminal: %w", err)
+		return 0, err
 	}
-	defer func() { _ = term.Restore(int(os.Stdin.Fd()), before) }()
+	defer giveBack()
+	resize()
 	// This reader ends with the process: a read of a terminal cannot be stopped.
 	go func() { _, _ = io.Copy(master, os.Stdin) }()
 	shown := make(chan struct{})

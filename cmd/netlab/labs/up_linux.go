@@ -15,10 +15,10 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
-func UpCommand(shared *command.UI) *cobra.Command {
-	u := ui{shared}
+func upCommand(u ui) *cobra.Command {
 	var flags command.ScenarioFlags
 	var name string
 	var dry bool
@@ -246,10 +246,7 @@ func absolute(path string) string {
 	if path == "-" {
 		return "(standard input)"
 	}
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
+	return source.Absolute(path)
 }
 
 func relative(path string) string {

@@ -73,7 +73,7 @@ names, at the same paths. What --collect names is copied back.`,
 				}
 			}
 			for _, name := range collect {
-				if err := foldersOf(name); err != nil {
+				if err := folderFor(name, "what is copied back", ", here and in the machine"); err != nil {
 					return err
 				}
 			}
@@ -102,11 +102,11 @@ names, at the same paths. What --collect names is copied back.`,
 	return c
 }
 
-// foldersOf makes sure that what is copied back has a folder here.
-func foldersOf(name string) error {
+// folderFor makes sure that what is copied back has a folder here.
+func folderFor(name, what, where string) error {
 	dir := filepath.Dir(name)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return command.Usage(fmt.Errorf("no folder %s for what is copied back", dir), "name a file in a folder that exists, here and in the machine")
+		return command.Usage(fmt.Errorf("no folder %s for %s", dir, what), "name a file in a folder that exists"+where)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (u ui) inMachine(ctx context.Context, f *machineFlags, job vm.Job, boot vm.
 	defer booted()
 	streams := vm.Streams{Out: u.Out, Err: u.Errs, Ready: func(time.Duration) { booted() }}
 	if job.TTY {
-		end, err := u.atTerminal(&job, &streams)
+		end, err := atTerminal(&job, &streams)
 		if err != nil {
 			return err
 		}

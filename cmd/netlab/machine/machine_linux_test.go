@@ -56,8 +56,12 @@ func TestScenariosGoIntoTheMachineWithWhatTheyRead(t *testing.T) {
 		"lab.hcl": {"all.auto.vars.hcl", "lab.hcl"},
 		"parts":   {"parts/a.hcl", "parts/b.hcl.json", "parts/x.auto.vars.hcl"},
 	} {
+		w, err := ui{command.New(nil, nil, nil)}.bring([]string{filepath.Join(dir, path)}, command.ScenarioFlags{}, func(*command.UI) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
-		for _, file := range belonging(filepath.Join(dir, path)) {
+		for _, file := range w.boot.Files {
 			got = append(got, strings.TrimPrefix(file, dir+"/"))
 		}
 		slices.Sort(got)

@@ -3,12 +3,8 @@ package machine
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,8 +45,8 @@ reported before it boots. Reports are written to the files that the flags name.`
 				if report == "" || report == proof.Stdout {
 					continue
 				}
-				if info, err := os.Stat(filepath.Dir(report)); err != nil || !info.IsDir() {
-					return command.Usage(fmt.Errorf("no folder %s for a report", filepath.Dir(report)), "name a file in a folder that exists")
+				if err := folderFor(report, "a report", ""); err != nil {
+					return err
 				}
 				w.boot.Collect = append(w.boot.Collect, report)
 			}
@@ -161,45 +157,23 @@ func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*comma
 	if err != nil {
 		return w, command.Usage(err, "name a scenario file")
 	}
-	for _, path := range append(found, flags.VarFiles...) {
-		w.boot.Files = append(w.boot.Files, belonging(path)...)
-	}
 	for _, path := range found {
-		options, err := flags.Options(command.New(bytes.NewReader(w.job.Stdin), io.Discard, io.Discard))
+		options, err := flags.Options(quiet)
 		if err != nil {
 			return w, err
 		}
+		options.Stdin = bytes.NewReader(w.job.Stdin)
 		s, _ := language.Load(path, options) // mistakes have been reported
+		for file := range s.Sources {
+			if file != source.Stdin {
+				w.boot.Files = append(w.boot.Files, s.Path(file))
+			}
+		}
 		w.boot.Files = append(w.boot.Files, s.Reads...)
 	}
 	slices.Sort(w.boot.Files)
 	w.boot.Files = slices.Compact(w.boot.Files)
 	return w, nil
-}
-
-// belonging are the files that are read with one: automatic variable files beside it,
-// and all parts of a folder.
-func belonging(path string) []string {
-	if path == "-" {
-		return glob(".", "*.auto.vars.hcl*")
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return glob(path, "*.hcl", "*.hcl.json")
-	}
-	return append(glob(filepath.Dir(path), "*.auto.vars.hcl*"), path)
-}
-
-func glob(dir string, patterns ...string) []string {
-	entries, _ := os.ReadDir(dir) // an unreadable folder has been reported
-	var list []string
-	for _, e := range entries {
-		for _, p := range patterns {
-			if ok, _ := filepath.Match(p, e.Name()); ok && !e.IsDir() {
-				list = append(list, filepath.Join(dir, e.Name()))
-			}
-		}
-	}
-	return list
 }
 
 // flagsInside are the flags that the user gave, except those of the machine.
@@ -218,19 +192,4 @@ func flagsInside(c *cobra.Command) []string {
 		list = append(list, "--"+f.Name+"="+f.Value.String())
 	})
 	return list
-}
-
-// atTerminal lends the job the user's terminal from the moment when the machine is
-// ready; before that, keys still go to netlab.
-func (u ui) atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error) {
-	t, err := newLentTerminal()
-	if err != nil {
-		return nil, err
-	}
-	size := t.size()
-	job.Rows, job.Cols = size.Rows, size.Cols
-	streams.In, streams.Resized = os.Stdin, t.sizes
-	before := streams.Ready
-	streams.Ready = func(after time.Duration) { before(after); t.lend() }
-	return t.giveBack, nil
 }

@@ -1,11 +1,9 @@
 package machine
 
 import (
-	"errors"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
@@ -13,73 +11,47 @@ import (
 	"github.com/netlab/netlab/datapath/vm"
 )
 
-// lentTerminal is the user's terminal while a machine has it: keys go in raw, and
-// the size follows.
-type lentTerminal struct {
-	fd    int
-	sizes chan vm.Size
-	ended chan struct{}
-
-	mu     sync.Mutex
-	before *term.State // nil: not lent
-	over   bool
-}
-
-func newLentTerminal() (*lentTerminal, error) {
-	if !command.IsTerminal(os.Stdin) {
-		return nil, command.Usage(errors.New("standard input is not a terminal"), "leave out -t")
+// atTerminal lends the job the user's terminal from the moment when the machine is
+// ready; before that, keys still go to netlab.
+func atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error) {
+	if err := command.NeedTerminal(); err != nil {
+		return nil, err
 	}
-	return &lentTerminal{fd: int(os.Stdin.Fd()), sizes: make(chan vm.Size, 1), ended: make(chan struct{})}, nil
+	sizes := make(chan vm.Size, 1)
+	job.Rows, job.Cols = size().Rows, size().Cols
+	streams.In, streams.Resized = os.Stdin, sizes
+	before := streams.Ready
+	var mu sync.Mutex
+	over, giveBack := false, func() {}
+	streams.Ready = func(after time.Duration) {
+		before(after)
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return
+		}
+		back, err := command.LendTerminal(func() {
+			select {
+			case sizes <- size():
+			default:
+			}
+		})
+		if err == nil { // else input comes line by line
+			giveBack = back
+		}
+	}
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		giveBack()
+	}, nil
 }
 
-func (t *lentTerminal) size() vm.Size {
-	cols, rows, err := term.GetSize(t.fd)
+func size() vm.Size {
+	cols, rows, err := term.GetSize(int(os.Stdin.Fd()))
 	if err != nil {
 		return vm.Size{Rows: 24, Cols: 80}
 	}
 	return vm.Size{Rows: uint16(rows), Cols: uint16(cols)}
-}
-
-// lend makes the terminal raw and follows its size.
-func (t *lentTerminal) lend() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
-		return
-	}
-	before, err := term.MakeRaw(t.fd)
-	if err != nil {
-		return // input comes line by line then
-	}
-	t.before = before
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGWINCH)
-	go func() {
-		defer signal.Stop(signals)
-		for {
-			select {
-			case <-signals:
-				select {
-				case t.sizes <- t.size():
-				default:
-				}
-			case <-t.ended:
-				return
-			}
-		}
-	}()
-}
-
-// giveBack restores the terminal.
-func (t *lentTerminal) giveBack() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over {
-		return
-	}
-	t.over = true
-	close(t.ended)
-	if t.before != nil {
-		_ = term.Restore(t.fd, t.before)
-	}
 }

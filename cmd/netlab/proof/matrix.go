@@ -59,7 +59,8 @@ func (u ui) variations(path string, o Options) ([]*suite.Lab, error) {
 	}
 	var labs []*suite.Lab
 	for _, v := range language.Variations(axes) {
-		s, p, err := u.CompileVaried(path, o.Flags, v)
+		o.Flags.Variation = v
+		s, p, err := u.Compile(path, o.Flags)
 		if err != nil {
 			return nil, err
 		}

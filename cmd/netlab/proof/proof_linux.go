@@ -58,12 +58,12 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 }
 
 // namesAreFree refuses to keep labs under names that are taken.
-func namesAreFree(labs []*suite.Lab) error {
-	running, err := engine.List()
+func namesAreFree(list []*suite.Lab) error {
+	running, err := labs.Running()
 	if err != nil {
-		return command.Broken(err, "make sure that you may read "+engine.StateDir())
+		return err
 	}
-	for _, lab := range labs {
+	for _, lab := range list {
 		name := lab.Scenario.Name
 		if slices.Contains(running, name) {
 			return command.Usage(fmt.Errorf("a lab named %s is already running", name), "remove it first: netlab down "+name)

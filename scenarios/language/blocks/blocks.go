@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -27,37 +28,47 @@ type Block struct {
 	KindRange  hcl.Range
 	LabelRange hcl.Range // that of the kind for a block without label
 	Body       hcl.Body
-	Scope      Scope // of the dynamic block that made it
+	Scope      Scope // of the dynamic block or instance that it is part of
 }
 
 func (b *Block) Origin() topology.Origin { return source.OriginOf(b.LabelRange) }
 
-// Read takes a block apart, as readInto does, into a new struct of its kind.
-func Read[T any, P interface {
-	*T
-	Shape
-}](l *Reader, b *Block, sc Scope) *T {
-	out := new(T)
-	l.ReadInto(P(out), b, sc)
+// Read takes a block apart by its schema, with its dynamic blocks expanded. It stores what
+// is written where the schema says, and reports what is out of place.
+func (l *Reader) Read(b *Block, s Schema) *Content {
+	ctx := l.dynamicContext(b.Body, b.Scope)
+	raw, diags := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic)).Content(s.body())
+	l.schemaDiags(diags, s)
+	l.checkPlanned(raw, s)
+	for _, a := range s.Attrs {
+		if written := raw.Attributes[a.Name]; written != nil && a.At != nil {
+			l.Store(a.At, written, b.Scope)
+		}
+	}
+	out := &Content{Given: len(raw.Attributes), Scope: b.Scope, schema: s, attrs: raw.Attributes}
+	for _, rb := range raw.Blocks {
+		if !slices.ContainsFunc(s.PlannedBlocks, func(n Nested) bool { return n.Name == rb.Type }) {
+			out.blocks = append(out.blocks, newBlock(rb, b.Scope))
+		}
+	}
 	return out
 }
 
-// ReadInto takes a block apart by its schema, with its dynamic blocks expanded, and
-// reports what is out of place.
-func (l *Reader) ReadInto(into Shape, b *Block, sc Scope) {
-	s, out := into.Schema(), into.Body()
-	ctx := l.dynamicContext(b.Body, sc)
-	raw, diags := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic)).Content(s.Body())
-	l.schemaDiags(diags, s)
-	s.Bind(raw.Attributes)
-	out.Given, out.End = len(raw.Attributes), raw.MissingItemRange
-	l.checkPlanned(raw, s)
-	for _, rb := range raw.Blocks {
-		if slices.ContainsFunc(s.PlannedBlocks, func(n nested) bool { return n.Name == rb.Type }) {
-			continue
+// Check reports what is out of place in a block that cannot be evaluated.
+func (l *Reader) Check(b *Block, s Schema) {
+	s.Attrs = slices.Clone(s.Attrs)
+	for i := range s.Attrs {
+		if s.Attrs[i].At != nil {
+			s.Attrs[i].At = Raw
 		}
-		out.blocks = append(out.blocks, newBlock(rb, nil))
 	}
+	l.Read(b, s)
+}
+
+// Peek is an attribute of a block that has not been read; nil: it is not written.
+func (b *Block) Peek(name string) *hcl.Attribute {
+	raw, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: name}}})
+	return raw.Attributes[name]
 }
 
 func newBlock(rb *hcl.Block, sc Scope) *Block {
@@ -78,7 +89,7 @@ func (l *Reader) checkPlanned(raw *hcl.BodyContent, s Schema) {
 		}
 	}
 	for _, rb := range raw.Blocks {
-		if slices.ContainsFunc(s.PlannedBlocks, func(n nested) bool { return n.Name == rb.Type }) {
+		if slices.ContainsFunc(s.PlannedBlocks, func(n Nested) bool { return n.Name == rb.Type }) {
 			l.notYet(rb.TypeRange, "block", rb.Type)
 		}
 	}
@@ -101,7 +112,7 @@ func (l *Reader) checkDynamic(v cty.Value, e hcl.Expression, _ *hcl.EvalContext)
 // blocks are kept for the stage of their kind, which knows more names.
 func (l *Reader) TopLevel(body hcl.Body) {
 	s := l.top
-	hs := s.Body()
+	hs := s.body()
 	hs.Blocks = append(hs.Blocks, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"kind"}})
 	raw, diags := body.Content(hs)
 	l.schemaDiags(diags, s)
@@ -123,17 +134,41 @@ func (l *Reader) TopLevel(body hcl.Body) {
 	}
 }
 
-// BlocksOf returns the blocks of a kind, dynamic ones expanded.
-func (l *Reader) BlocksOf(kind string) []*Block {
-	var out []*Block
-	for _, rb := range l.raw[kind] {
-		if rb.Type == "dynamic" {
-			out = append(out, l.expand(rb, kind)...)
-			continue
+// BlocksOf are the blocks of a kind, dynamic ones expanded. The name of one that a dynamic
+// block made is declared when its turn comes.
+func (l *Reader) BlocksOf(kind string) iter.Seq[*Block] {
+	return func(yield func(*Block) bool) {
+		var all []*Block
+		for _, rb := range l.raw[kind] {
+			if rb.Type == "dynamic" {
+				all = append(all, l.expand(rb, kind)...)
+				continue
+			}
+			all = append(all, newBlock(rb, nil))
 		}
-		out = append(out, newBlock(rb, nil))
+		for _, b := range all {
+			if b.Scope != nil {
+				l.Declare(kind, b.Label, b.LabelRange)
+			}
+			if !yield(b) {
+				return
+			}
+		}
 	}
-	return out
+}
+
+// Distinct are the blocks of a kind without those whose name was declared before, which
+// has been reported.
+func (l *Reader) Distinct(kind string) iter.Seq[*Block] {
+	return func(yield func(*Block) bool) {
+		seen := map[string]bool{}
+		for b := range l.BlocksOf(kind) {
+			if !seen[b.Label] && !yield(b) {
+				return
+			}
+			seen[b.Label] = true
+		}
+	}
 }
 
 // expand makes the blocks of a dynamic block at the top of a file. Those inside
@@ -176,28 +211,16 @@ func (l *Reader) expand(rb *hcl.Block, kind string) []*Block {
 				continue
 			}
 			b.LabelRange = a.Expr.Range()
-			label, err := firstLabel(v)
-			if err != nil {
+			list, err := convert.Convert(v, cty.List(cty.String))
+			if err != nil || list.IsNull() || list.LengthInt() != 1 || list.Index(cty.Zero).IsNull() {
 				l.Errorf(a.Expr.Range(), "Invalid dynamic label", "labels must be a list of one string. Write labels = [%s.key].", iterator)
 				continue
 			}
-			b.Label = label
+			b.Label = list.Index(cty.Zero).AsString()
 		}
 		out = append(out, b)
 	}
 	return out
-}
-
-func firstLabel(v cty.Value) (string, error) {
-	list, err := convert.Convert(v, cty.List(cty.String))
-	if err != nil || list.IsNull() || list.LengthInt() != 1 {
-		return "", fmt.Errorf("not a list of one")
-	}
-	s := list.Index(cty.Zero)
-	if s.IsNull() {
-		return "", fmt.Errorf("null")
-	}
-	return s.AsString(), nil
 }
 
 // instance is one element of a for_each or count.
@@ -291,26 +314,23 @@ func OrKnown(name string, known []string) string {
 	return fmt.Sprintf(" Use %s.", topology.OneOf(known))
 }
 
-// Single returns the block of a kind that may occur once.
+// Single returns the block of a kind that may occur once; nil if there is none.
 func (l *Reader) Single(kind string) *Block {
-	blocks := l.BlocksOf(kind)
-	if len(blocks) == 0 {
-		return nil
-	}
-	for _, b := range blocks[1:] {
-		l.Errorf(b.KindRange, "Duplicate "+kind+" block", "A scenario has one %s block, and the first is %s. Merge them.", kind, source.OriginOf(blocks[0].KindRange).SeenFrom(source.OriginOf(b.KindRange)))
-	}
-	return blocks[0]
+	return l.first(slices.Collect(l.BlocksOf(kind)), "A scenario has")
 }
 
 // Option returns the block of a kind that may occur once inside another block.
-func (l *Reader) Option(c Shape, kind string) *Block {
-	blocks := c.Body().Named(kind)
+func (l *Reader) Option(c *Content, kind string) *Block {
+	return l.first(c.Named(kind), "There may be")
+}
+
+func (l *Reader) first(blocks []*Block, there string) *Block {
 	if len(blocks) == 0 {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.Errorf(b.KindRange, "Duplicate "+kind+" block", "There may be one %s block, and the first is %s. Merge them.", kind, source.OriginOf(blocks[0].KindRange).SeenFrom(source.OriginOf(b.KindRange)))
+		l.Errorf(b.KindRange, "Duplicate "+b.Kind+" block", "%s one %s block, and the first is %s. Merge them.", there, b.Kind,
+			source.OriginOf(blocks[0].KindRange).SeenFrom(source.OriginOf(b.KindRange)))
 	}
 	return blocks[0]
 }
@@ -322,15 +342,15 @@ func (l *Reader) DeclareAll() {
 		l.Declared[kind] = map[string]hcl.Range{}
 		for _, b := range blocks {
 			if b.Type != "dynamic" && len(b.Labels) > 0 {
-				l.declare(kind, b.Labels[0], b.LabelRanges[0])
+				l.Declare(kind, b.Labels[0], b.LabelRanges[0])
 			}
 		}
 	}
 }
 
-// declare records a name; a second declaration of a variable, pod or local is an
+// Declare records a name; a second declaration of a variable, pod or local is an
 // error here. Package topology checks nodes and the like.
-func (l *Reader) declare(kind, name string, r hcl.Range) {
+func (l *Reader) Declare(kind, name string, r hcl.Range) {
 	first, ok := l.Declared[kind][name]
 	if !ok {
 		if l.Declared[kind] == nil {
@@ -341,12 +361,5 @@ func (l *Reader) declare(kind, name string, r hcl.Range) {
 	}
 	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
 		l.Errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, source.OriginOf(first).SeenFrom(source.OriginOf(r)))
-	}
-}
-
-// DeclareDynamic records the name of a block that a dynamic block made.
-func (l *Reader) DeclareDynamic(b *Block) {
-	if b.Scope != nil {
-		l.declare(b.Kind, b.Label, b.LabelRange)
 	}
 }

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -144,7 +145,7 @@ func (l *Reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalC
 		name = strings.TrimSpace(name)
 		known := functions.Names(l.Functions)
 		d.Summary = "Unknown function"
-		d.Detail = fmt.Sprintf("There is no function %q.%s", name, orText(topology.DidYouMean(name, known), " Remove the call; the functions are those of Terraform that need no clock, randomness or environment."))
+		d.Detail = fmt.Sprintf("There is no function %q.%s", name, cmp.Or(topology.DidYouMean(name, known), " Remove the call; the functions are those of Terraform that need no clock, randomness or environment."))
 	case "Unsupported attribute", "Missing map element", "Invalid index":
 		for _, t := range refs {
 			r := t.SourceRange()
@@ -203,56 +204,38 @@ func attributesOf(v cty.Value) []string {
 	return out
 }
 
-func orText(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
-}
-
 // Describe is the type of a value, with an article, for a sentence.
 func Describe(v cty.Value) string {
 	if v.IsNull() {
 		return "null"
 	}
-	t := v.Type()
-	switch {
-	case t == cty.String:
-		return "a string"
-	case t == cty.Number:
-		return "a number"
-	case t == cty.Bool:
-		return "a bool"
+	switch t := v.Type(); {
 	case t.IsObjectType() && t.HasAttribute("kind"):
-		if k := v.GetAttr("kind"); k.Type() == cty.String && k.IsKnown() && !k.IsNull() {
-			return "a " + k.AsString()
+		if kind := TextOf(v, "kind"); kind != "" {
+			return "a " + kind
 		}
 		return "an object"
-	case t.IsObjectType() || t.IsMapType():
+	case IsMap(v):
 		return "a map"
-	case t.IsListType() || t.IsTupleType():
-		return "a list"
 	case t.IsSetType():
 		return "a set"
+	case IsList(v):
+		return "a list"
+	default: // a string, number or bool
+		return "a " + t.FriendlyName()
 	}
-	return "a " + t.FriendlyName()
 }
 
+// IsKind reports an object of one of the kinds.
 func IsKind(v cty.Value, kinds ...string) bool {
-	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute("kind") {
-		return false
-	}
-	k := v.GetAttr("kind")
-	return k.Type() == cty.String && !k.IsNull() && k.IsKnown() && slices.Contains(kinds, k.AsString())
+	return !v.IsNull() && v.IsKnown() && v.Type().IsObjectType() && slices.Contains(kinds, TextOf(v, "kind"))
 }
 
+// TextOf is a string of an object; "" if it has none.
 func TextOf(v cty.Value, attr string) string {
 	if !v.Type().HasAttribute(attr) {
 		return ""
 	}
-	a := v.GetAttr(attr)
-	if a.Type() != cty.String || a.IsNull() || !a.IsKnown() {
-		return ""
-	}
-	return a.AsString()
+	s, _ := AsText(v.GetAttr(attr))
+	return s
 }

@@ -24,7 +24,7 @@ type local struct {
 }
 
 func (l *Reader) CollectLocals() {
-	for _, b := range l.BlocksOf("locals") {
+	for b := range l.BlocksOf("locals") {
 		attrs, diags := b.Body.JustAttributes()
 		l.HCL(diags)
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
@@ -81,13 +81,12 @@ func (l *Reader) evalLocal(name string, r hcl.Range) bool {
 	return !lo.failed
 }
 
-func (l *Reader) allLocals() bool {
+// EvalLocals evaluates all local values, and so finds the mistakes in those that nothing refers
+// to.
+func (l *Reader) EvalLocals() bool {
 	ok := true
 	for _, name := range slices.Sorted(maps.Keys(l.locals)) {
 		ok = l.evalLocal(name, l.locals[name].attr.NameRange) && ok
 	}
 	return ok
 }
-
-// EvalUnusedLocals finds the mistakes in local values that nothing refers to.
-func (l *Reader) EvalUnusedLocals() { l.allLocals() }

@@ -21,7 +21,7 @@ type Reader struct {
 	valueOf func(kind string) cty.Value
 
 	raw      map[string]hcl.Blocks
-	stage    stage
+	stage    Stage
 	Declared map[string]map[string]hcl.Range // kind to names
 	Poisoned map[string]bool                 // kind.name whose declaration failed
 	locals   map[string]*local
@@ -42,7 +42,7 @@ func New(c *source.Collector, top Schema, functions map[string]function.Function
 // Empty reports that no file has any block.
 func (l *Reader) Empty() bool { return len(l.raw) == 0 }
 
-func (l *Reader) Enter(s stage) {
+func (l *Reader) Enter(s Stage) {
 	l.stage = s
 	l.Roots = map[string]cty.Value{}
 }

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,28 +15,14 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// ObjectKinds are the blocks with a label that expressions can refer to.
+// ObjectKinds are the blocks with a label that expressions can refer to, in the order of
+// their stages.
 var ObjectKinds = []string{"node", "client", "namespace", "pod", "service"}
 
-// stageOf is the stage that declares a kind of object.
-func stageOf(kind string) stage {
-	switch kind {
-	case "node":
-		return StageNodes
-	case "client":
-		return StageClients
-	case "namespace":
-		return StageNamespaces
-	case "pod":
-		return StagePods
-	case "service":
-		return StageServices
-	default:
-		return StageNetwork
-	}
-}
+// stageOf is the stage that declares a kind of object; that of the network for all else.
+func stageOf(kind string) Stage { return StageNodes + Stage(slices.Index(ObjectKinds, kind)) }
 
-func (s stage) String() string {
+func (s Stage) String() string {
 	return [...]string{"variables", "the network", "nodes", "clients", "namespaces", "pods", "services", "routes and commands", "expectations"}[s]
 }
 
@@ -69,7 +56,7 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 		return !named || l.known("variable", name, nameRange, "Declare it with variable %q {}.")
 	case root == "local":
 		if !named {
-			return l.allLocals()
+			return l.EvalLocals()
 		}
 		return l.evalLocal(name, nameRange)
 	case root == "network":
@@ -85,12 +72,12 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 			fix = "It exists in a pod with count."
 		}
 		l.Errorf(rootRange, "Unknown reference", "%s is not available here. %s", root, fix)
-	case slices.ContainsFunc(l.top.PlannedBlocks, func(n nested) bool { return n.Name == root }):
+	case slices.ContainsFunc(l.top.PlannedBlocks, func(n Nested) bool { return n.Name == root }):
 		l.notYet(rootRange, "block", root)
 	default:
 		known := append(slices.Clone(ObjectKinds), "var", "local", "network")
 		if !named {
-			l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, orText(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
+			l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, cmp.Or(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
 			return false
 		}
 		l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, OrKnown(root, known))
@@ -164,12 +151,12 @@ func pathText(t hcl.Traversal) string {
 	return b.String()
 }
 
-// stage is a step of evaluation. What a stage declares can be referred to in every
+// Stage is a step of evaluation. What a stage declares can be referred to in every
 // later one.
-type stage int
+type Stage int
 
 const (
-	stageVariables stage = iota
+	StageVariables Stage = iota
 	StageNetwork
 	StageNodes
 	StageClients

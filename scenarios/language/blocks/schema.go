@@ -1,44 +1,168 @@
 package blocks
 
-import "github.com/hashicorp/hcl/v2"
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/netlab/netlab/topology"
+)
 
 // Schema says what a block may hold. Planned names are known, but reported as
 // "not supported yet".
 type Schema struct {
 	Kind          string // the block, as named in a sentence
 	Attrs         []Attribute
-	Blocks        []nested
-	PlannedBlocks []nested
+	Blocks        []Nested
+	PlannedBlocks []Nested
 }
 
-// nested is a block inside a block, or at the top of a file.
-type nested struct {
+// Attribute describes one attribute of a block. The schema is the only place that has its
+// name, unless it is Raw.
+type Attribute struct {
+	// At is where the value goes: a pointer, whose type says what the value must be (see
+	// Store), or a Value. Nil: planned, that is, answered with "not supported yet".
+	At       any
+	Name     string
+	Required bool
+	Default  string // in HCL; empty: none, or as Means says
+	Means    string // in one sentence
+}
+
+// Value reads an attribute whose type is not that of a variable.
+type Value func(l *Reader, a *hcl.Attribute, sc Scope)
+
+// Raw is the place of an attribute that is not stored: whoever reads the block evaluates it,
+// if anyone does.
+var Raw = Value(func(*Reader, *hcl.Attribute, Scope) {})
+
+// NameOf is the name of an object: text, or a reference to one of the kind.
+func NameOf(kind string, to *topology.Opt[string]) Value {
+	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+		*to = convertTo(l, a, sc, nameOf(kind), l.wrong(a, "a "+kind, kind+".NAME"))
+	}
+}
+
+// NamesOf is a list of objects of a kind, or one.
+func NamesOf(kind string, to *topology.Opt[[]string]) Value {
+	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+		*to = eachObject(l, a, sc, nameOf(kind), l.wrong(a, "a list of "+kind+"s", "["+kind+".NAME]"))
+	}
+}
+
+// As reads a value in a way of its own.
+func As[T any](to *T, read func(*Reader, *hcl.Attribute, Scope) T) Value {
+	return func(l *Reader, a *hcl.Attribute, sc Scope) { *to = read(l, a, sc) }
+}
+
+// Noted keeps the place of a value that is missing or unusable, so that nothing else is
+// reported about it.
+func Noted[T any](to *topology.Opt[T], read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
+	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+		if *to = read(l, a, sc); !to.Set {
+			to.Origin = originOf(a)
+		}
+	}
+}
+
+// Reported is Noted, except that null counts as not written.
+func Reported[T any](to *topology.Opt[T], read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
+	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+		if !l.IsNull(a, sc) {
+			Noted(to, read)(l, a, sc)
+		}
+	}
+}
+
+// Store reads an attribute into what its schema names.
+func (l *Reader) Store(at any, a *hcl.Attribute, sc Scope) {
+	switch to := at.(type) {
+	case Value:
+		to(l, a, sc)
+	case *string:
+		*to = l.Text(a, sc).Value
+	case *topology.Opt[string]:
+		*to = l.Text(a, sc)
+	case *topology.Opt[int]:
+		*to = l.Number(a, sc)
+	case *topology.Opt[bool]:
+		*to = l.Boolean(a, sc)
+	case *topology.Opt[time.Duration]:
+		*to = convertTo(l, a, sc, durationOf, l.invalid(a, "duration", "be a duration", `"20ms"`))
+	case *topology.Opt[netip.Addr]:
+		*to = l.Address(a, sc)
+	case *topology.Opt[[]netip.Addr]:
+		*to = eachObject(l, a, sc, addressOf, l.invalid(a, "address", "hold IP addresses", `["192.0.2.10"]`))
+	case *topology.Opt[[]netip.Prefix]:
+		*to = l.prefixes(a, sc)
+	case *topology.Opt[[]string]:
+		*to = l.Texts(a, sc)
+	case *topology.Opt[float64]:
+		*to = convertTo(l, a, sc, shareOf, l.invalid(a, a.Name, "be a share of the packets", `"1%" or `+a.Name+" = 0.01"))
+	case *topology.Opt[uint64]:
+		*to = convertTo(l, a, sc, rateOf, l.invalid(a, a.Name, "be a bit rate in the notation of tc", `"10mbit"`))
+	case *[]string:
+		*to = l.Strings(a, sc)
+	case *map[string]string:
+		*to = l.Labels(a, sc)
+	case *[]topology.RouteSpec:
+		*to = l.routes(a, sc)
+	default:
+		panic("no attribute has this type")
+	}
+}
+
+// Nested is a block inside a block, or at the top of a file.
+type Nested struct {
 	Name    string
-	labeled bool
+	Labeled bool
 }
 
-func Named(labeled bool, names ...string) []nested {
-	var out []nested
+// Named are blocks with or without a label.
+func Named(labeled bool, names ...string) []Nested {
+	var out []Nested
 	for _, n := range names {
-		out = append(out, nested{n, labeled})
+		out = append(out, Nested{n, labeled})
 	}
 	return out
 }
 
-// Body is the schema in the terms of HCL, planned names included.
-func (s Schema) Body() *hcl.BodySchema {
+// Content is what is written in a block.
+type Content struct {
+	Given  int // attributes
+	Scope  Scope
+	schema Schema
+	attrs  hcl.Attributes
+	blocks []*Block
+}
+
+// Named are the blocks of a kind.
+func (c *Content) Named(kind string) []*Block {
+	return slices.DeleteFunc(slices.Clone(c.blocks), func(b *Block) bool { return b.Kind != kind })
+}
+
+// Attr is an attribute as written; nil: it is not.
+func (c *Content) Attr(name string) *hcl.Attribute {
+	if !slices.Contains(c.schema.AttrNames(), name) {
+		panic("no schema has " + name)
+	}
+	return c.attrs[name]
+}
+
+// body is the schema in the terms of HCL, planned names included.
+func (s Schema) body() *hcl.BodySchema {
 	out := &hcl.BodySchema{}
 	for _, a := range s.Attrs {
 		out.Attributes = append(out.Attributes, hcl.AttributeSchema{Name: a.Name})
 	}
-	for _, list := range [][]nested{s.Blocks, s.PlannedBlocks} {
-		for _, b := range list {
-			h := hcl.BlockHeaderSchema{Type: b.Name}
-			if b.labeled {
-				h.LabelNames = []string{"name"}
-			}
-			out.Blocks = append(out.Blocks, h)
+	for _, b := range slices.Concat(s.Blocks, s.PlannedBlocks) {
+		h := hcl.BlockHeaderSchema{Type: b.Name}
+		if b.Labeled {
+			h.LabelNames = []string{"name"}
 		}
+		out.Blocks = append(out.Blocks, h)
 	}
 	return out
 }
@@ -54,10 +178,8 @@ func (s Schema) AttrNames() []string {
 
 func (s Schema) blockNames() []string {
 	var out []string
-	for _, list := range [][]nested{s.Blocks, s.PlannedBlocks} {
-		for _, b := range list {
-			out = append(out, b.Name)
-		}
+	for _, b := range slices.Concat(s.Blocks, s.PlannedBlocks) {
+		out = append(out, b.Name)
 	}
 	return out
 }

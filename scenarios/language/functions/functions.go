@@ -3,6 +3,8 @@ package functions
 import (
 	"fmt"
 	"maps"
+	"math/big"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -49,8 +51,8 @@ func New(files Files) map[string]function.Function {
 		"tomap":      stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
 		"yamldecode": ctyyaml.YAMLDecodeFunc, "yamlencode": ctyyaml.YAMLEncodeFunc,
 
-		"cidrhost": cidrHost(), "cidrsubnet": cidrSubnet(), "cidrnetmask": cidrNetmask(),
-		"file": fileFunction(files),
+		"cidrhost": ofPrefix(cidrHost, "hostnum"), "cidrsubnet": ofPrefix(cidrSubnet, "newbits", "netnum"), "cidrnetmask": ofPrefix(cidrNetmask),
+		"file": texts(func(args []cty.Value) (string, error) { return files.text(args[0].AsString()) }, stringParam("path")),
 	}
 	maps.Copy(out, pure())
 	work := &budget{maxWork}
@@ -159,18 +161,35 @@ func wrapped(f function.Function, check func([]cty.Value) error, after ...func(c
 	})
 }
 
-func stringParam(name string) function.Parameter {
-	return function.Parameter{Name: name, Type: cty.String}
-}
-func numberParam(name string) function.Parameter {
-	return function.Parameter{Name: name, Type: cty.Number}
+// texts is a function that returns a string.
+func texts(f func(args []cty.Value) (string, error), params ...function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Params: params,
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			s, err := f(args)
+			return cty.StringVal(s), err
+		},
+	})
 }
 
-// Whole is a whole number that fits into 31 bits.
-func Whole(v cty.Value) (int, bool) {
-	f := v.AsBigFloat()
-	n, _ := f.Int64()
-	return int(n), f.IsInt() && n >= -1<<31 && n < 1<<31
+// ofPrefix is a function of a prefix, and of numbers.
+func ofPrefix(f func(p netip.Prefix, args []cty.Value) (fmt.Stringer, error), numbers ...string) function.Function {
+	params := []function.Parameter{stringParam("prefix")}
+	for _, name := range numbers {
+		params = append(params, function.Parameter{Name: name, Type: cty.Number})
+	}
+	return texts(func(args []cty.Value) (string, error) {
+		p, err := prefixArg(args)
+		if err != nil {
+			return "", err
+		}
+		out, err := f(p, args)
+		if err != nil {
+			return "", err
+		}
+		return out.String(), nil
+	}, params...)
 }
 
 func prefixArg(args []cty.Value) (netip.Prefix, error) {
@@ -181,117 +200,75 @@ func prefixArg(args []cty.Value) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
+func stringParam(name string) function.Parameter {
+	return function.Parameter{Name: name, Type: cty.String}
+}
+
+// Whole is a whole number that fits into 31 bits.
+func Whole(v cty.Value) (int, bool) {
+	f := v.AsBigFloat()
+	n, _ := f.Int64()
+	return int(n), f.IsInt() && n >= -1<<31 && n < 1<<31
+}
+
 // cidrHost is Terraform's cidrhost: the n-th address of a prefix, from the end when
 // n is negative.
-func cidrHost() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("prefix"), numberParam("hostnum")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p, err := prefixArg(args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			n, ok := Whole(args[1])
-			bits := p.Addr().BitLen() - p.Bits()
-			if !ok || bits < 32 && (n >= 1<<bits || -n > 1<<bits) {
-				return cty.NilVal, function.NewArgErrorf(1, "%s has no host number %s", p, args[1].AsBigFloat().String())
-			}
-			a := addNumber(p.Addr(), n, 0)
-			if n < 0 {
-				a = addNumber(lastAddr(p), n+1, 0)
-			}
-			return cty.StringVal(a.String()), nil
-		},
-	})
+func cidrHost(p netip.Prefix, args []cty.Value) (fmt.Stringer, error) {
+	n, ok := Whole(args[1])
+	bits := p.Addr().BitLen() - p.Bits()
+	if !ok || bits < 32 && (n >= 1<<bits || -n > 1<<bits) {
+		return nil, function.NewArgErrorf(1, "%s has no host number %s", p, args[1].AsBigFloat().String())
+	}
+	if n < 0 {
+		return addNumber(lastAddr(p), n+1, 0), nil
+	}
+	return addNumber(p.Addr(), n, 0), nil
 }
 
 // cidrSubnet is Terraform's cidrsubnet: the n-th subnet of a longer prefix.
-func cidrSubnet() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("prefix"), numberParam("newbits"), numberParam("netnum")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p, err := prefixArg(args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			more, ok := Whole(args[1])
-			if !ok || more < 0 || p.Bits()+more > p.Addr().BitLen() {
-				return cty.NilVal, function.NewArgErrorf(1, "%s cannot be extended by %s bits", p, args[1].AsBigFloat().String())
-			}
-			n, ok := Whole(args[2])
-			if !ok || n < 0 || more < 32 && n >= 1<<more {
-				return cty.NilVal, function.NewArgErrorf(2, "there is no subnet %s of %d bits", args[2].AsBigFloat().String(), more)
-			}
-			bits := p.Bits() + more
-			return cty.StringVal(netip.PrefixFrom(addNumber(p.Addr(), n, p.Addr().BitLen()-bits), bits).String()), nil
-		},
-	})
-}
-
-func cidrNetmask() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("prefix")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p, err := prefixArg(args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			if !p.Addr().Is4() {
-				return cty.NilVal, function.NewArgErrorf(0, "only IPv4 has netmasks")
-			}
-			m := uint32(0xffffffff)
-			if p.Bits() < 32 {
-				m <<= 32 - p.Bits()
-			}
-			return cty.StringVal(netip.AddrFrom4([4]byte{byte(m >> 24), byte(m >> 16), byte(m >> 8), byte(m)}).String()), nil
-		},
-	})
-}
-
-// addNumber adds n, shifted to the left, to an address.
-func addNumber(a netip.Addr, n, shift int) netip.Addr {
-	b := a.AsSlice()
-	carry := n
-	first := len(b) - 1 - shift/8
-	carry <<= shift % 8
-	for i := first; i >= 0 && carry != 0; i-- {
-		carry += int(b[i])
-		b[i] = byte(carry)
-		carry >>= 8
+func cidrSubnet(p netip.Prefix, args []cty.Value) (fmt.Stringer, error) {
+	more, ok := Whole(args[1])
+	if !ok || more < 0 || p.Bits()+more > p.Addr().BitLen() {
+		return nil, function.NewArgErrorf(1, "%s cannot be extended by %s bits", p, args[1].AsBigFloat().String())
 	}
-	out, _ := netip.AddrFromSlice(b)
+	n, ok := Whole(args[2])
+	if !ok || n < 0 || more < 32 && n >= 1<<more {
+		return nil, function.NewArgErrorf(2, "there is no subnet %s of %d bits", args[2].AsBigFloat().String(), more)
+	}
+	bits := p.Bits() + more
+	return netip.PrefixFrom(addNumber(p.Addr(), n, p.Addr().BitLen()-bits), bits), nil
+}
+
+func cidrNetmask(p netip.Prefix, _ []cty.Value) (fmt.Stringer, error) {
+	if !p.Addr().Is4() {
+		return nil, function.NewArgErrorf(0, "only IPv4 has netmasks")
+	}
+	return net.IP(net.CIDRMask(p.Bits(), 32)), nil
+}
+
+// addNumber adds n, shifted to the left, to an address. After the last address comes the first.
+func addNumber(a netip.Addr, n, shift int) netip.Addr {
+	return addBig(a, new(big.Int).Lsh(big.NewInt(int64(n)), uint(shift)))
+}
+
+func addBig(a netip.Addr, n *big.Int) netip.Addr {
+	sum := new(big.Int).Add(new(big.Int).SetBytes(a.AsSlice()), n)
+	sum.Mod(sum, power(a.BitLen()))
+	out, _ := netip.AddrFromSlice(sum.FillBytes(make([]byte, a.BitLen()/8)))
 	return out
 }
 
 func lastAddr(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for i := p.Bits(); i < len(b)*8; i++ {
-		b[i/8] |= 1 << (7 - i%8)
-	}
-	out, _ := netip.AddrFromSlice(b)
-	return out
+	return addBig(addBig(p.Masked().Addr(), power(p.Addr().BitLen()-p.Bits())), big.NewInt(-1))
 }
+
+func power(bits int) *big.Int { return new(big.Int).Lsh(big.NewInt(1), uint(bits)) }
 
 // Files reads the files that expressions name; a relative path starts in the
 // scenario's folder.
 type Files struct {
 	Dir  string
 	Read map[string]bool // the paths of what was read
-}
-
-// fileFunction reads a text file.
-func fileFunction(files Files) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("path")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			src, err := files.text(args[0].AsString())
-			return cty.StringVal(src), err
-		},
-	})
 }
 
 func (r Files) text(path string) (string, error) {
@@ -312,12 +289,12 @@ func (r Files) text(path string) (string, error) {
 
 // templateFile is Terraform's templatefile. Templates cannot call it themselves.
 func templateFile(files Files, fs map[string]function.Function) function.Function {
-	render := func(args []cty.Value) (cty.Value, error) {
-		src, err := files.text(args[0].AsString())
+	render := func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		path := args[0].AsString()
+		src, err := files.text(path)
 		if err != nil {
 			return cty.NilVal, err
 		}
-		path := args[0].AsString()
 		tokens, _ := hclsyntax.LexTemplate([]byte(src), path, hcl.InitialPos)
 		if source.TooDeep(tokens) != nil {
 			return cty.NilVal, function.NewArgErrorf(0, "%s nests too deeply", path)
@@ -327,24 +304,18 @@ func templateFile(files Files, fs map[string]function.Function) function.Functio
 			return cty.NilVal, function.NewArgErrorf(0, "%s", diags.Error())
 		}
 		Instrument(expr)
-		vars := map[string]cty.Value{}
 		if t := args[1].Type(); args[1].IsNull() || !t.IsObjectType() && !t.IsMapType() {
 			return cty.NilVal, function.NewArgErrorf(1, "the variables of a template are a map")
 		}
-		for it := args[1].ElementIterator(); it.Next(); {
-			k, v := it.Element()
-			vars[k.AsString()] = v
-		}
-		v, diags := expr.Value(&hcl.EvalContext{Variables: vars, Functions: fs})
+		v, diags := expr.Value(&hcl.EvalContext{Variables: args[1].AsValueMap(), Functions: fs})
 		if diags.HasErrors() {
 			return cty.NilVal, function.NewArgErrorf(0, "%s", diags.Error())
 		}
-		v, err = convert.Convert(v, cty.String)
-		return v, err
+		return convert.Convert(v, cty.String)
 	}
 	return function.New(&function.Spec{
 		Params: []function.Parameter{stringParam("path"), {Name: "vars", Type: cty.DynamicPseudoType}},
 		Type:   function.StaticReturnType(cty.String),
-		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return render(args) },
+		Impl:   render,
 	})
 }

@@ -25,11 +25,7 @@ import (
 // pure are functions of Terraform that cty's standard library lacks, and addr.
 func pure() map[string]function.Function {
 	text := func(f func(string) (string, error)) function.Function {
-		return function.New(&function.Spec{Params: []function.Parameter{stringParam("string")}, Type: function.StaticReturnType(cty.String),
-			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-				out, err := f(args[0].AsString())
-				return cty.StringVal(out), err
-			}})
+		return texts(func(args []cty.Value) (string, error) { return f(args[0].AsString()) }, stringParam("string"))
 	}
 	always := func(f func(string) string) function.Function {
 		return text(func(s string) (string, error) { return f(s), nil })
@@ -61,7 +57,7 @@ func pure() map[string]function.Function {
 		}),
 		"anytrue":                bools(func(list []cty.Value) bool { return slices.ContainsFunc(list, isTrue) }),
 		"setsymmetricdifference": stdlib.SetSymmetricDifferenceFunc,
-		"sum":                    sum(), "one": one(), "transpose": transpose(), "cidrsubnets": cidrSubnets(), "addr": addrOf(),
+		"sum":                    sum(), "one": one(), "transpose": transpose(), "cidrsubnets": cidrSubnets(), "addr": texts(addrOf, stringParam("ip"), function.Parameter{Name: "port", Type: cty.Number}),
 	}
 }
 
@@ -186,20 +182,14 @@ func cidrSubnets() function.Function {
 }
 
 // addrOf is an address and a port, with brackets around IPv6.
-func addrOf() function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{stringParam("ip"), numberParam("port")},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			ip, err := netip.ParseAddr(args[0].AsString())
-			if err != nil {
-				return cty.NilVal, function.NewArgErrorf(0, "%q is not an IP address", args[0].AsString())
-			}
-			port, ok := Whole(args[1])
-			if !ok || port < 1 || port > 65535 {
-				return cty.NilVal, function.NewArgErrorf(1, "%s is not a port", args[1].AsBigFloat().String())
-			}
-			return cty.StringVal(net.JoinHostPort(ip.String(), fmt.Sprint(port))), nil
-		},
-	})
+func addrOf(args []cty.Value) (string, error) {
+	ip, err := netip.ParseAddr(args[0].AsString())
+	if err != nil {
+		return "", function.NewArgErrorf(0, "%q is not an IP address", args[0].AsString())
+	}
+	port, ok := Whole(args[1])
+	if !ok || port < 1 || port > 65535 {
+		return "", function.NewArgErrorf(1, "%s is not a port", args[1].AsBigFloat().String())
+	}
+	return net.JoinHostPort(ip.String(), fmt.Sprint(port)), nil
 }

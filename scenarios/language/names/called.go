@@ -2,20 +2,48 @@ package names
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/topology"
 )
 
-// Called holds the names of a node, client or pod.
+// Called is a node, client or pod, with what it is called.
 type Called struct {
-	Kind      string // node, client or pod
-	Name      string
-	Netns     string // in the plan
-	Namespace string // of a pod
-	Block     string // of a pod, with Key: pod.web["0"]
-	Key       string
+	Kind      string       `json:"kind"` // node, client or pod
+	Name      string       `json:"name"`
+	Block     string       `json:"block,omitempty"` // of a pod, with Key: pod.web["0"]
+	Key       string       `json:"key,omitempty"`
+	Namespace string       `json:"namespace,omitempty"`
+	Node      string       `json:"node,omitempty"`
+	Netns     string       `json:"netns"` // in the plan
+	Addrs     []netip.Addr `json:"addresses"`
+	Ports     []string     `json:"ports,omitempty"` // such as tcp/80
+}
+
+// All are the nodes, clients and pods of a lab.
+func All(lab *topology.Lab) []Called {
+	var all []Called
+	for _, n := range lab.Nodes {
+		all = append(all, Called{Kind: "node", Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
+	}
+	for _, c := range lab.Clients {
+		all = append(all, Called{Kind: "client", Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs, Ports: portList(c.Ports)})
+	}
+	for _, p := range lab.Pods {
+		all = append(all, Called{Kind: "pod", Name: p.Name, Block: p.Block, Key: p.Key, Namespace: p.Namespace,
+			Node: p.Node.Name, Netns: p.Netns(), Addrs: p.Addrs, Ports: portList(p.Ports)})
+	}
+	return all
+}
+
+func portList(ports []topology.Port) []string {
+	var list []string
+	for _, p := range ports {
+		list = append(list, fmt.Sprintf("%s/%d", p.Protocol, p.Number))
+	}
+	return list
 }
 
 // NameError reports a name that is unknown in a lab, or ambiguous.
@@ -35,29 +63,29 @@ func (c Called) Display() string {
 	return c.Name
 }
 
-// Lookup returns the index of the one that a user means: by web-0, pod/web-0,
+// Lookup returns the one that a user means: by web-0, pod/web-0,
 // db/web-0, pod/db/web-0, pod.web-0, pod.web["0"], node1, node/node1 or
 // client.laptop. The error is a *NameError.
-func Lookup(name string, all []Called) (int, error) {
-	var found []int
+func Lookup(name string, all []Called) (Called, error) {
+	var found []Called
 	var displays []string
-	for i, c := range all {
+	for _, c := range all {
 		displays = append(displays, c.Display())
 		if slices.Contains(c.aliases(), name) {
-			found = append(found, i)
+			found = append(found, c)
 		}
 	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return 0, unknownName(name, displays, "known names: "+strings.Join(firstOf(displays, 20), ", "))
+		return Called{}, unknownName(name, displays, "known names: "+strings.Join(firstOf(displays, 20), ", "))
 	}
 	var full []string
-	for _, i := range found {
-		full = append(full, all[i].Kind+"/"+all[i].Display())
+	for _, c := range found {
+		full = append(full, c.Kind+"/"+c.Display())
 	}
-	return 0, &NameError{fmt.Sprintf("%q is ambiguous", name), "write one of: " + strings.Join(full, ", ")}
+	return Called{}, &NameError{fmt.Sprintf("%q is ambiguous", name), "write one of: " + strings.Join(full, ", ")}
 }
 
 // unknownName suggests the nearest known name, else what otherwise says.

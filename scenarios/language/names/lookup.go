@@ -3,6 +3,7 @@ package names
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,25 +13,8 @@ import (
 
 // Dialer finds the node, client or pod that a user means, as Lookup does.
 func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
-	var places []expect.Place
-	var names []Called
-	for _, n := range lab.Nodes {
-		places = append(places, expect.Place{Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
-		names = append(names, Called{Kind: "node", Name: n.Name, Netns: n.Netns()})
-	}
-	for _, c := range lab.Clients {
-		places = append(places, expect.Place{Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs})
-		names = append(names, Called{Kind: "client", Name: c.Name, Netns: c.Netns()})
-	}
-	for _, p := range lab.Pods {
-		places = append(places, expect.Place{Name: p.AgentName(), Netns: p.Netns(), Addrs: p.Addrs})
-		names = append(names, Called{Kind: "pod", Name: p.Name, Netns: p.Netns(), Namespace: p.Namespace, Block: p.Block, Key: p.Key})
-	}
-	i, err := Lookup(name, names)
-	if err != nil {
-		return expect.Place{}, err
-	}
-	return places[i], nil
+	c, err := Lookup(name, All(lab))
+	return expect.Place{Name: c.Display(), Netns: c.Netns, Addrs: c.Addrs}, err
 }
 
 // Listener finds what a user wants to dial: "address:port", "name:port" or the name
@@ -94,16 +78,12 @@ func (p *Places) lookupAnywhere(lab *topology.Lab, host string) (at Answer, in [
 
 // portFor picks the port: the one that is written, by number or name, else the only
 // one there is.
-func portFor(name, port string, protocol topology.Protocol, ports []Port) (uint16, topology.Protocol, error) {
-	var fits []Port
+func portFor(name, port string, protocol topology.Protocol, ports []topology.Port) (uint16, topology.Protocol, error) {
 	var known []string
 	for _, p := range ports {
 		known = append(known, fmt.Sprintf("%d/%s", p.Number, p.Protocol))
-		if (protocol == "" || p.Protocol == protocol) && (port == "" || p.Name == port || strconv.Itoa(int(p.Number)) == port) {
-			fits = append(fits, p)
-		}
 	}
-	if len(fits) > 0 && (port != "" || len(fits) == 1) {
+	if fits := Fitting(ports, port, protocol); len(fits) > 0 && (port != "" || len(fits) == 1) {
 		return fits[0].Number, fits[0].Protocol, nil
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err == nil && n > 0 {
@@ -112,13 +92,21 @@ func portFor(name, port string, protocol topology.Protocol, ports []Port) (uint1
 		}
 		return uint16(n), protocol, nil
 	}
-	if port != "" && len(known) == 0 {
+	switch {
+	case len(known) > 0:
+		return 0, "", fmt.Errorf("which port of %q? it has %s", name, strings.Join(known, ", "))
+	case port != "":
 		return 0, "", fmt.Errorf("%q: %q is not a port number; write one from 1 to 65535", name, port)
-	}
-	if len(known) == 0 {
+	default:
 		return 0, "", fmt.Errorf("%q has no port; write %s:80", name, name)
 	}
-	return 0, "", fmt.Errorf("which port of %q? it has %s", name, strings.Join(known, ", "))
+}
+
+// Fitting are the ports with a name or number, and a protocol, as far as these are given.
+func Fitting(ports []topology.Port, port string, protocol topology.Protocol) []topology.Port {
+	return slices.DeleteFunc(slices.Clone(ports), func(p topology.Port) bool {
+		return port != "" && p.Name != port && strconv.Itoa(int(p.Number)) != port || protocol != "" && p.Protocol != protocol
+	})
 }
 
 // SetAddrs sets the addresses of a target: several addresses where its name has several.

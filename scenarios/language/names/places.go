@@ -1,7 +1,6 @@
 package names
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,56 +11,43 @@ import (
 
 // Places finds the parts of a resolved lab by name.
 type Places struct {
-	nodes    map[string]*topology.Node
-	clients  map[string]*topology.Client
-	pods     map[string]*topology.Pod // by namespace/name
-	services map[string]*topology.Service
-	Agents   []string // who can answer
+	objects map[key]any // *topology.Node, Client, Pod or Service
+	Agents  []string    // who can answer
 }
 
+// key is the name of an object. Nodes and clients have no namespace.
+type key struct{ kind, namespace, name string }
+
+// New prepares to find the parts of a lab.
 func New(lab *topology.Lab) *Places {
-	p := &Places{map[string]*topology.Node{}, map[string]*topology.Client{}, map[string]*topology.Pod{}, map[string]*topology.Service{}, nil}
+	p := &Places{objects: map[key]any{}}
 	for _, n := range lab.Nodes {
-		p.nodes[n.Name] = n
+		p.objects[key{"node", "", n.Name}] = n
 	}
 	for _, c := range lab.Clients {
-		p.clients[c.Name] = c
+		p.objects[key{"client", "", c.Name}] = c
 		if len(c.Ports) > 0 {
 			p.Agents = append(p.Agents, c.Name)
 		}
 	}
 	for _, pod := range lab.Pods {
-		p.pods[pod.Namespace+"/"+pod.Name] = pod
+		p.objects[key{"pod", pod.Namespace, pod.Name}] = pod
 		if len(pod.Ports) > 0 {
 			p.Agents = append(p.Agents, pod.AgentName())
 		}
 	}
 	for _, s := range lab.Services {
-		p.services[s.Namespace+"/"+s.Name] = s
+		p.objects[key{"service", s.Namespace, s.Name}] = s
 	}
 	return p
 }
 
 // Object finds a node, client, pod or service; nil if there is none.
 func (p *Places) Object(kind, namespace, name string) any {
-	switch kind {
-	case "node":
-		return orNil(p.nodes[name])
-	case "client":
-		return orNil(p.clients[name])
-	case "pod":
-		return orNil(p.pods[namespace+"/"+name])
-	case "service":
-		return orNil(p.services[namespace+"/"+name])
+	if kind == "node" || kind == "client" {
+		namespace = ""
 	}
-	return nil
-}
-
-func orNil[T any](p *T) any {
-	if p == nil {
-		return nil
-	}
-	return p
+	return p.objects[key{kind, namespace, name}]
 }
 
 // Place is a node, client or pod as expectations name it.
@@ -87,19 +73,12 @@ func (p *Places) KindOf(name string) string {
 	return ""
 }
 
-// Port is a port that can be dialed.
-type Port struct {
-	Name     string
-	Number   uint16
-	Protocol topology.Protocol
-}
-
 // Answer is what a name stands for: the addresses that DNS returns for it, and the
 // ports of its object. Without an address the name does not resolve.
 type Answer struct {
 	Name  string
 	Addrs []netip.Addr
-	Ports []Port
+	Ports []topology.Port
 	Alias string // of a service of type ExternalName
 }
 
@@ -110,21 +89,20 @@ const maxAliases = 8
 func (p *Places) Listener(object any) (Answer, bool) { return p.listenerOf(object, 0) }
 
 func (p *Places) listenerOf(object any, aliases int) (out Answer, ok bool) {
-	var own []topology.Port
 	switch o := object.(type) {
 	case *topology.Node:
 		out.Name, out.Addrs = "node "+o.Name, first(o.Addrs)
 	case *topology.Client:
-		out.Name, out.Addrs, own = "client "+o.Name, first(o.Addrs), o.Ports
+		out.Name, out.Addrs, out.Ports = "client "+o.Name, first(o.Addrs), o.Ports
 	case *topology.Pod:
-		out.Name, out.Addrs, own = "pod "+o.AgentName(), first(o.Addrs), o.Ports
+		out.Name, out.Addrs, out.Ports = "pod "+o.AgentName(), first(o.Addrs), o.Ports
 	case *topology.Service:
 		out.Name, out.Addrs = "service "+o.Name, first(o.ClusterIPs)
 		if o.Namespace != topology.DefaultNamespace {
 			out.Name += "." + o.Namespace
 		}
 		for _, sp := range o.Ports {
-			out.Ports = append(out.Ports, Port{sp.Name, sp.Port, sp.Protocol})
+			out.Ports = append(out.Ports, topology.Port{Name: sp.Name, Number: sp.Port, Protocol: sp.Protocol})
 		}
 		switch {
 		case o.Type == topology.ExternalName:
@@ -134,9 +112,6 @@ func (p *Places) listenerOf(object any, aliases int) (out Answer, ok bool) {
 		}
 	default:
 		return out, false
-	}
-	for _, port := range own {
-		out.Ports = append(out.Ports, Port{port.Name, port.Number, port.Protocol})
 	}
 	return out, true
 }
@@ -186,37 +161,35 @@ func (p *Places) resolve(host, namespace string, aliases int) (Answer, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	host = strings.TrimSuffix(host, "."+ClusterDomain)
 	host = strings.TrimSuffix(host, ".svc")
-	service, ns, dotted := strings.Cut(host, ".")
+	name, ns, dotted := strings.Cut(host, ".")
 	if !dotted {
 		ns = namespace
 	}
-	candidates := []any{orNil(p.services[ns+"/"+service]), orNil(p.pods[ns+"/"+service])}
+	candidates := []key{{"service", ns, name}, {"pod", ns, name}}
 	if !dotted {
-		candidates = append(candidates, orNil(p.pods[topology.DefaultNamespace+"/"+service]), orNil(p.nodes[host]), orNil(p.clients[host]))
+		candidates = append(candidates, key{"pod", topology.DefaultNamespace, name}, key{"node", "", name}, key{"client", "", name})
 	}
-	for _, c := range candidates {
-		if c != nil {
-			return p.listenerOf(c, aliases)
+	for _, k := range candidates {
+		if o := p.objects[k]; o != nil {
+			return p.listenerOf(o, aliases)
 		}
 	}
 	return Answer{}, false
 }
 
-// hosts are the names that resolve, for suggestions.
+// hosts are the names that resolve, sorted, for suggestions.
 func (p *Places) hosts() []string {
-	out := slices.Concat(slices.Collect(maps.Keys(p.nodes)), slices.Collect(maps.Keys(p.clients)))
-	for _, s := range p.services {
-		out = append(out, hostOf(s.Name, s.Namespace))
+	var out []string
+	for k := range p.objects {
+		out = append(out, hostOf(k.name, k.namespace))
 	}
-	for _, pod := range p.pods {
-		out = append(out, hostOf(pod.Name, pod.Namespace))
-	}
+	slices.Sort(out)
 	return out
 }
 
 // hostOf is the shortest name that resolves from namespace default.
 func hostOf(name, namespace string) string {
-	if namespace == topology.DefaultNamespace {
+	if namespace == topology.DefaultNamespace || namespace == "" {
 		return name
 	}
 	return name + "." + namespace
@@ -224,7 +197,7 @@ func hostOf(name, namespace string) string {
 
 // DidYouMean suggests, as a sentence, what an unresolved name may have meant.
 func (p *Places) DidYouMean(host string) string {
-	for _, known := range slices.Sorted(slices.Values(p.hosts())) {
+	for _, known := range p.hosts() {
 		if strings.HasPrefix(known, host+".") {
 			return " Did you mean \"" + known + "\"?"
 		}

@@ -166,14 +166,18 @@ func (c *Collector) Warnf(r hcl.Range, summary, format string, args ...any) {
 	c.add(Warning, summary, fmt.Sprintf(format, args...), r)
 }
 
+// severity is that of a warning, or of what is not one.
+func severity(warning bool) Severity {
+	if warning {
+		return Warning
+	}
+	return Error
+}
+
 // Problems adds what topology found.
 func (c *Collector) Problems(ps topology.Problems) {
 	for _, p := range ps {
-		severity := Error
-		if p.Warning {
-			severity = Warning
-		}
-		c.add(severity, p.Summary, p.Detail, RangeOf(p.Origin))
+		c.add(severity(p.Warning), p.Summary, p.Detail, RangeOf(p.Origin))
 	}
 }
 
@@ -241,15 +245,11 @@ func OriginOf(r hcl.Range) topology.Origin {
 // HCL adds HCL's own diagnostics.
 func (c *Collector) HCL(diags hcl.Diagnostics) {
 	for _, d := range diags {
-		severity := Error
-		if d.Severity == hcl.DiagWarning {
-			severity = Warning
-		}
 		r := hcl.Range{}
 		if d.Subject != nil {
 			r = *d.Subject
 		}
-		c.add(severity, plain(d.Summary), d.Detail, r)
+		c.add(severity(d.Severity == hcl.DiagWarning), plain(d.Summary), d.Detail, r)
 	}
 }
 

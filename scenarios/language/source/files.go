@@ -24,17 +24,22 @@ const (
 	MaxDepth = 200
 	// maxOperators bounds one expression: evaluation recurses.
 	maxOperators = 1000
-	// StdinName names standard input in diagnostics.
-	StdinName = "<stdin>"
+	// Stdin names standard input in diagnostics.
+	Stdin = "<stdin>"
 )
 
+// NewCollector collects diagnostics about files of a folder, which they name by their base
+// name.
 func NewCollector(dir string, sources map[string][]byte) *Collector {
-	return &Collector{Sources: sources, Path: func(file string) string {
-		if dir == "" || dir == "." || filepath.IsAbs(file) || file == StdinName || filepath.Base(file) != file {
-			return file
-		}
-		return filepath.Join(dir, file)
-	}}
+	return &Collector{Sources: sources, Path: func(file string) string { return Path(dir, file) }}
+}
+
+// Path opens a file that is named as in ranges, by its base name if it is in the folder.
+func Path(dir, file string) string {
+	if dir == "" || file == Stdin || filepath.IsAbs(file) || filepath.Base(file) != file {
+		return file
+	}
+	return filepath.Join(dir, file)
 }
 
 // Input is the source of a scenario: the files with its blocks, and those that
@@ -51,51 +56,45 @@ type Input struct {
 // Read finds and reads the files of a path. The collector has the errors.
 func Read(path string, stdin io.Reader) (*Input, *Collector) {
 	in := &Input{Sources: map[string][]byte{}}
-	if path == "-" {
-		in.Name, in.Dir, in.Files = "stdin", ".", []string{StdinName}
-		c := NewCollector(in.Dir, in.Sources)
-		if stdin == nil {
-			c.Errorf(hcl.Range{}, "No standard input", "Standard input is empty. Name a file.")
-			return in, c
-		}
-		src, err := readLimited(stdin)
-		if err != nil {
-			c.Errorf(hcl.Range{Filename: StdinName}, "Cannot read scenario", "%s. Give a smaller one.", err)
-		}
-		in.Sources[StdinName] = src
-		return in, c
-	}
 	info, err := os.Stat(path)
-	if err != nil {
-		c := NewCollector("", in.Sources)
-		c.Errorf(hcl.Range{}, "Cannot read scenario", "%s: %s.%s", path, Reason(err), nearFile(path))
-		return in, c
+	switch {
+	case path == "-":
+		in.Name, in.Dir, in.Files = "stdin", ".", []string{Stdin}
+	case err != nil: // reported below
+	case info.IsDir():
+		in.Dir, in.Name = path, ScenarioName(Absolute(path))
+	default:
+		in.Dir, in.Name, in.Single = filepath.Dir(path), ScenarioName(path), true
 	}
-	if info.IsDir() {
-		in.Dir, in.Name = path, scenarioName(absolute(path))
-		c := NewCollector(in.Dir, in.Sources)
-		in.readFolder(c)
-		return in, c
-	}
-	in.Dir, in.Name, in.Single = filepath.Dir(path), scenarioName(path), true
-	in.Files = []string{filepath.Base(path)}
 	c := NewCollector(in.Dir, in.Sources)
-	if isOtherTool(path) {
+	switch {
+	case path == "-":
+		in.readStdin(c, stdin)
+	case err != nil:
+		c.Errorf(hcl.Range{}, "Cannot read scenario", "%s: %s.%s", path, Reason(err), nearFile(path))
+	case info.IsDir():
+		in.readFolder(c)
+	case isOtherTool(path):
 		otherTool(c, path)
-		in.Files = nil
-		return in, c
-	}
-	if !IsScenario(path) {
+	case !IsScenario(path):
 		c.Errorf(hcl.Range{}, "Not a scenario file", "%s does not end in .hcl or .hcl.json. Rename it, or name a scenario.", path)
-		in.Files = nil
-		return in, c
-	}
-	in.read(c, in.Files[0])
-	in.Auto = autoFiles(in.Dir)
-	for _, f := range in.Auto {
-		in.read(c, f)
+	default:
+		in.Files, in.Auto = []string{filepath.Base(path)}, autoFiles(in.Dir)
+		in.readAll(c)
 	}
 	return in, c
+}
+
+func (in *Input) readStdin(c *Collector, stdin io.Reader) {
+	if stdin == nil {
+		c.Errorf(hcl.Range{}, "No standard input", "Standard input is empty. Name a file.")
+		return
+	}
+	src, err := readLimited(stdin)
+	if err != nil {
+		c.Errorf(hcl.Range{Filename: Stdin}, "Cannot read scenario", "%s. Give a smaller one.", err)
+	}
+	in.Sources[Stdin] = src
 }
 
 func (in *Input) readFolder(c *Collector) {
@@ -124,18 +123,18 @@ func (in *Input) readFolder(c *Collector) {
 	default:
 		c.Errorf(hcl.Range{}, "No scenario in folder", "%s has no file that ends in .hcl or .hcl.json. Name another folder, or write a scenario there.", in.Dir)
 	}
-	for _, f := range append(slices.Clone(in.Files), in.Auto...) {
-		in.read(c, f)
-	}
+	in.readAll(c)
 }
 
-func (in *Input) read(c *Collector, name string) {
-	src, err := ReadFile(filepath.Join(in.Dir, name))
-	if err != nil {
-		c.Errorf(hcl.Range{Filename: name}, "Cannot read scenario", "%s. Name a regular file that you can read.", Reason(err))
-		return
+func (in *Input) readAll(c *Collector) {
+	for _, name := range slices.Concat(in.Files, in.Auto) {
+		src, err := ReadFile(filepath.Join(in.Dir, name))
+		if err != nil {
+			c.Errorf(hcl.Range{Filename: name}, "Cannot read scenario", "%s. Name a regular file that you can read.", Reason(err))
+			continue
+		}
+		in.Sources[name] = src
 	}
-	in.Sources[name] = src
 }
 
 // ReadFile reads a regular file of limited size: a device or a pipe would never end.
@@ -203,13 +202,14 @@ func autoFiles(dir string) []string {
 	return out
 }
 
-func scenarioName(path string) string {
-	base := filepath.Base(path)
-	base = strings.TrimSuffix(base, ".json")
-	return strings.TrimSuffix(base, ".hcl")
+// ScenarioName is the name of a scenario that does not give itself one: that of its file or
+// folder.
+func ScenarioName(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".json"), ".hcl")
 }
 
-func absolute(path string) string {
+// Absolute is the absolute path, or the path as it is where there is none.
+func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}

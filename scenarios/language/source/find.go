@@ -95,8 +95,7 @@ func below(dir string, depth int) ([]string, error) {
 }
 
 func isScenarioFile(name string) bool {
-	return (strings.HasSuffix(name, ".hcl") || strings.HasSuffix(name, ".hcl.json")) &&
-		!strings.Contains(name, ".auto.vars.hcl") && !strings.HasPrefix(name, ".")
+	return IsScenario(name) && !strings.Contains(name, ".auto.vars.hcl") && !strings.HasPrefix(name, ".")
 }
 
 var nodeBlock = regexp.MustCompile(`(?m)^\s*(node\s+["a-zA-Z]|dynamic\s+"?node"?\s|"node"\s*:|.*"node"\s*:)`)
