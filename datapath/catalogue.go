@@ -18,17 +18,17 @@ import (
 
 // Modes returns the pod-network modes, the default first.
 func Modes() []podnet.Mode {
-	return []podnet.Mode{vxlan.Mode{}, hostgw.Mode{}, none.Mode{}}
+	return []podnet.Mode{vxlan.Mode(), hostgw.Mode(), none.Mode()}
 }
 
 // Backends returns the service backends, the default first.
 func Backends() []service.Backend {
-	return []service.Backend{iptables.Backend{}, ipvs.Backend{}}
+	return []service.Backend{iptables.Backend(), ipvs.Backend()}
 }
 
 // Styles returns the styles of network policies, the default first.
 func Styles() []policy.Style {
-	return []policy.Style{kuberouter.Style{}, calico.Style{}, nftables.Style{}, legacy.Style{}}
+	return []policy.Style{kuberouter.Style(), calico.Style(), nftables.Style(), legacy.Style()}
 }
 
 // Planned names are part of the language, but not implemented yet.
@@ -46,15 +46,14 @@ const NoProxy = "none"
 func Catalogue() topology.Catalogue {
 	c := topology.Catalogue{PlannedNetworks: plannedModes(), PlannedProxies: plannedBackends()}
 	for _, m := range Modes() {
-		c.Networks = append(c.Networks, topology.NetworkMode{Name: m.Name(), NetworkFacts: m.Facts()})
+		c.Networks = append(c.Networks, m.NetworkMode)
 	}
 	for _, b := range Backends() {
-		c.Proxies = append(c.Proxies, topology.ProxyMode{Name: b.Name(), ProxyFacts: b.Facts()})
+		c.Proxies = append(c.Proxies, b.ProxyMode)
 	}
-	c.Proxies = append(c.Proxies, topology.ProxyMode{Name: NoProxy,
-		ProxyFacts: topology.ProxyFacts{About: "no proxy: no node translates service addresses"}})
+	c.Proxies = append(c.Proxies, topology.ProxyMode{Name: NoProxy, About: "no proxy: no node translates service addresses"})
 	for _, s := range Styles() {
-		c.Styles = append(c.Styles, topology.PolicyStyle{Name: s.Name(), StyleFacts: s.Facts()})
+		c.Styles = append(c.Styles, s.PolicyStyle)
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,36 +44,38 @@ func entries() []entry {
 	catalogue := datapath.Catalogue()
 	for i, m := range datapath.Modes() {
 		f := catalogue.Networks[i]
-		list = append(list, entry{"pod network", f.Name, f.About, f.Limits, promised(f.NetworkFacts), folderOf(m),
+		list = append(list, entry{"pod network", f.Name, f.About, f.Limits, promised(f), folderOf(m.Compile),
 			func(lab *topology.Lab) bool { return lab.Network.Mode.Name == f.Name }})
 	}
 	for i, f := range catalogue.Proxies {
-		e := entry{"proxy", f.Name, f.About, f.Limits, promised(f.ProxyFacts), "",
+		e := entry{"proxy", f.Name, f.About, f.Limits, promised(f), "",
 			func(lab *topology.Lab) bool { return lab.Proxy.Mode.Name == f.Name }}
 		if backends := datapath.Backends(); i < len(backends) {
-			e.folder = folderOf(backends[i])
+			e.folder = folderOf(backends[i].Compile)
 		}
 		list = append(list, e)
 	}
 	for i, s := range datapath.Styles() {
 		f := catalogue.Styles[i]
-		list = append(list, entry{"policy style", f.Name, f.About, f.Limits, promised(f.StyleFacts), folderOf(s),
+		list = append(list, entry{"policy style", f.Name, f.About, f.Limits, promised(f), folderOf(s.Compile),
 			func(lab *topology.Lab) bool { return len(lab.Policies) > 0 && lab.PolicyOptions.Style.Name == f.Name }})
 	}
 	return list
 }
 
-func folderOf(v any) string {
-	return strings.TrimPrefix(reflect.TypeOf(v).PkgPath(), module+"datapath/")
+// folderOf is the folder of a function: its name is that of its package, a dot, its own.
+func folderOf(f any) string {
+	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	return strings.TrimPrefix(name[:strings.LastIndex(name, ".")], module+"datapath/")
 }
 
-// promised lists the facts other than About and Limits: those that hold, in words.
+// promised lists the facts other than Name, About and Limits: those that hold, in words.
 func promised(facts any) promise {
 	var held []string
 	v := reflect.ValueOf(facts)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
-		if name == "About" || name == "Limits" || v.Field(i).IsZero() {
+		if name == "Name" || name == "About" || name == "Limits" || v.Field(i).IsZero() {
 			continue
 		}
 		word := strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "$1 $2"))
@@ -90,7 +93,7 @@ func TestEveryModeIsComplete(t *testing.T) {
 	for _, e := range entries() {
 		t.Run(e.kind+" "+e.name, func(t *testing.T) {
 			if e.about == "" {
-				t.Errorf("no facts: the method Facts of datapath/%s must state what it promises", e.folder)
+				t.Errorf("no facts: datapath/%s must state what it promises", e.folder)
 			}
 			if e.folder != "" {
 				essay(t, e.folder)

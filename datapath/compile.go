@@ -3,6 +3,7 @@ package datapath
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/podnet"
@@ -13,14 +14,11 @@ import (
 // Compile returns the plan of a lab. It depends on nothing else: equal labs have equal
 // plans. An unknown mode or backend is an error; Resolve rejects them earlier.
 func Compile(lab *topology.Lab) (*plan.Plan, error) {
-	mode, err := modeNamed(lab.Network.Mode.Name)
+	mode, err := named("network mode", lab.Network.Mode.Name, Modes(), func(m podnet.Mode) string { return m.Name })
 	if err != nil {
 		return nil, err
 	}
-	p, err := mode.Compile(lab)
-	if err != nil {
-		return nil, fmt.Errorf("network mode %q: %w", mode.Name(), err)
-	}
+	p := mode.Compile(lab)
 	netns := make(map[string]*plan.Netns, len(p.Netns))
 	for i := range p.Netns {
 		netns[p.Netns[i].Name] = &p.Netns[i]
@@ -39,22 +37,13 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	return p, nil
 }
 
-func modeNamed(name string) (podnet.Mode, error) {
-	for _, m := range Modes() {
-		if m.Name() == name {
-			return m, nil
-		}
+// named finds a mode, backend or style by its name.
+func named[T any](kind, name string, list []T, nameOf func(T) string) (out T, err error) {
+	i := slices.IndexFunc(list, func(x T) bool { return nameOf(x) == name })
+	if i < 0 {
+		return out, fmt.Errorf("%s %q: unknown", kind, name)
 	}
-	return nil, fmt.Errorf("network mode %q: unknown", name)
-}
-
-func backendNamed(name string) (service.Backend, error) {
-	for _, b := range Backends() {
-		if b.Name() == name {
-			return b, nil
-		}
-	}
-	return nil, fmt.Errorf("proxy mode %q: unknown", name)
+	return list[i], nil
 }
 
 // addServices adds to every node what the backend compiles for the services.
@@ -62,17 +51,14 @@ func addServices(lab *topology.Lab, netns map[string]*plan.Netns) error {
 	if !lab.Proxy.Mode.Translates {
 		return nil
 	}
-	backend, err := backendNamed(lab.Proxy.Mode.Name)
+	backend, err := named("proxy mode", lab.Proxy.Mode.Name, Backends(), func(b service.Backend) string { return b.Name })
 	if err != nil {
 		return err
 	}
 	for _, node := range lab.Nodes {
 		n := netns[node.Netns()]
 		view := service.NewView(lab, node, addrsOf(n))
-		rules, err := backend.Compile(view)
-		if err != nil {
-			return fmt.Errorf("proxy mode %q: node %q: %w", backend.Name(), node.Name, err)
-		}
+		rules := backend.Compile(view)
 		merge(n, &rules)
 		n.Agents = append(n.Agents, service.HealthChecks(view)...)
 		n.UDP = service.UDPServices(view)

@@ -46,11 +46,11 @@ func announced(svc *topology.Service) []netip.Addr {
 
 // routeVia is the route to an address via the nodes that have its family.
 func routeVia(nodes []*topology.Node, to netip.Addr) (plan.Route, bool) {
-	r := plan.Route{To: netip.PrefixFrom(to, to.BitLen()), Dev: podnet.Uplink}
+	r := plan.Route{To: topology.Single(to), Dev: podnet.Uplink}
 	for _, n := range nodes {
-		via, ok := podnet.AddrOf(n, to.Is6())
+		via := topology.OfFamily(n.Addrs, to.Is6())
 		switch {
-		case !ok:
+		case !via.IsValid():
 		case via == to:
 			return r, false // an address of the node itself, which is on the link
 		case !r.Via.IsValid():

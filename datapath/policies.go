@@ -19,18 +19,20 @@ func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
 	if !policy.Any(lab) {
 		return nil
 	}
-	style, err := styleNamed(lab.PolicyOptions.Style.Name)
+	style, err := named("policy style", lab.PolicyOptions.Style.Name, Styles(), func(s policy.Style) string { return s.Name })
 	if err != nil {
 		return err
 	}
 	for _, view := range policy.Views(lab) {
 		n := netns[view.Node.Netns()]
 		view.Virtual = n.Virtual
-		rules, err := style.Compile(view)
-		if err != nil {
-			return fmt.Errorf("policy style %q: node %q: %w", style.Name(), view.Node.Name, err)
+		if len(view.Pods) > 0 {
+			rules, err := style.Compile(view)
+			if err != nil {
+				return fmt.Errorf("policy style %q: node %q: %w", style.Name, view.Node.Name, err)
+			}
+			merge(n, &rules)
 		}
-		merge(n, &rules)
 		n.Cut = view.Cuts(addrsOf(n))
 		if view.Options.Live == policy.Cut {
 			// Otherwise a packet of a connection that was cut would create a new conntrack
@@ -39,13 +41,4 @@ func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
 		}
 	}
 	return nil
-}
-
-func styleNamed(name string) (policy.Style, error) {
-	for _, s := range Styles() {
-		if s.Name() == name {
-			return s, nil
-		}
-	}
-	return nil, fmt.Errorf("policy style %q: unknown", name)
 }

@@ -13,7 +13,7 @@ var page string
 // HTML renders a report as one self-contained page.
 func HTML(r Report) ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"seconds": seconds, "printable": printable, "details": func(row Row) string { return details(row, "") },
+		"printable": printable, "details": func(row Row) string { return details(row, "") },
 	}).Parse(page)
 	if err != nil {
 		return nil, fmt.Errorf("render HTML: %w", err)
@@ -32,15 +32,8 @@ func HTML(r Report) ([]byte, error) {
 
 // Mark is the sign of the result's status.
 func (r Result) Mark() string {
-	switch r.Status {
-	case Passed:
-		return "✓"
-	case Skipped:
-		return "-"
-	case Disagreed:
-		return "≠"
-	}
-	return "✗"
+	sign, _ := r.Status.look()
+	return sign
 }
 
 // Shown are the rows with a line of their own.

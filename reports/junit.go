@@ -75,7 +75,7 @@ func countsOf(r Report) junitCounts {
 	}
 }
 
-func junitTime(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+func junitTime(s Seconds) string { return fmt.Sprintf("%.3f", time.Duration(s).Seconds()) }
 
 func caseOf(r Result) junitCase {
 	c := junitCase{Name: r.Name, ClassName: r.Title(), File: r.File, Line: r.Line, Time: junitTime(r.Duration)}
@@ -112,11 +112,12 @@ func firstFailure(r Result) string {
 		if row.Disagrees {
 			return fmt.Sprintf("%s to %s: predicted %s; observed %s", row.Who, row.To, row.Predicted, row.Observed)
 		}
-		if !row.OK && row.Observed == "" {
-			return fmt.Sprintf("%s to %s: wanted %s; predicted %s", row.Who, row.To, row.Wanted, row.Predicted)
+		seen := "observed " + row.Observed
+		if row.Observed == "" {
+			seen = "predicted " + row.Predicted
 		}
 		if !row.OK {
-			return fmt.Sprintf("%s to %s: wanted %s; observed %s", row.Who, row.To, row.Wanted, row.Observed)
+			return fmt.Sprintf("%s to %s: wanted %s; %s", row.Who, row.To, row.Wanted, seen)
 		}
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -14,10 +13,7 @@ var columns = [...]string{"WHO", "TO", "OUTCOME", "SOURCE SEEN", "WHO ANSWERED"}
 // pair of dialer and target, and below a failed one the claim, the observation and the
 // rules that the packet should have met.
 func Matrix(r Report, colour bool) string {
-	m := matrix{paint: plain}
-	if colour {
-		m.paint = ansi
-	}
+	m := newMatrix(colour)
 	for _, results := range r.scenarios() {
 		m.scenario(results)
 	}
@@ -30,6 +26,13 @@ type matrix struct {
 	paint func(style, string) string
 	// told is the last reason printed for a skipped result of the scenario.
 	told string
+}
+
+func newMatrix(colour bool) *matrix {
+	if colour {
+		return &matrix{paint: ansi}
+	}
+	return &matrix{paint: plain}
 }
 
 // style is the role of a piece of text, not its look.
@@ -79,30 +82,22 @@ func (m *matrix) skipped(r Result) string {
 }
 
 func (m *matrix) result(r Result, widths []int) {
+	sign, look := r.Status.look()
+	head, took := sign+" "+printable(r.Name), r.Duration.String()
 	switch r.Status {
 	case Passed:
-		m.line(m.paint(good, "✓") + " " + printable(r.Name) + "  " + m.paint(quiet, seconds(r.Duration)))
+		m.line(m.paint(good, sign) + " " + printable(r.Name) + "  " + m.paint(quiet, took))
 	case Skipped:
-		m.line(m.paint(odd, "-") + " " + printable(r.Name) + "  " + m.paint(odd, m.skipped(r)))
-	case Disagreed:
-		m.line(m.paint(bad, "≠ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
+		m.line(m.paint(odd, sign) + " " + printable(r.Name) + "  " + m.paint(odd, m.skipped(r)))
 	default:
-		m.line(m.paint(bad, "✗ "+printable(r.Name)) + "  " + m.paint(quiet, seconds(r.Duration)+"  "+r.Place()))
+		m.line(m.paint(look, head) + "  " + m.paint(quiet, took+"  "+r.Place()))
 	}
 	if r.Table != nil {
 		m.line("    " + strings.ReplaceAll(r.truth(m.paint), "\n", "\n    "))
 	}
 	for _, row := range r.shown() {
-		mark := m.paint(good, "✓")
-		switch {
-		case !row.known():
-			mark = m.paint(odd, "-")
-		case row.Disagrees:
-			mark = m.paint(bad, "≠")
-		case !row.OK:
-			mark = m.paint(bad, "✗")
-		}
-		m.line("  " + mark + " " + pad(row.cells(), widths))
+		sign, look := row.status().look()
+		m.line("  " + m.paint(look, sign) + " " + pad(row.cells(), widths))
 		if row.wrong() {
 			m.line(details(row, "      "))
 		}
@@ -169,10 +164,6 @@ func details(r Row, indent string) string {
 	return indent + printable(strings.Join(lines, "\n"+indent))
 }
 
-// known reports whether anything is known about the pair: on paper, what programs do is
-// not.
-func (r Row) known() bool { return len(r.Outcomes) > 0 }
-
 // wrong reports whether a row needs details.
 func (r Row) wrong() bool { return !r.OK || r.Disagrees }
 
@@ -202,10 +193,14 @@ func widths(results []Result) []int {
 func pad(cells []string, widths []int) string {
 	var b strings.Builder
 	for i, c := range cells {
-		b.WriteString(c)
-		b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c)+2))
+		b.WriteString(c + blanks(c, widths[i]+2))
 	}
 	return strings.TrimRight(b.String(), " ")
+}
+
+// blanks fill a cell up to a width.
+func blanks(cell string, width int) string {
+	return strings.Repeat(" ", width-utf8.RuneCountInString(cell))
 }
 
 func summary(r Report) string {
@@ -222,7 +217,7 @@ func summary(r Report) string {
 	if r.Paper {
 		text += " on paper"
 	}
-	text += " in " + seconds(r.total())
+	text += " in " + r.total().String()
 	var all Result
 	for _, result := range r.Results {
 		all.Rows = append(all.Rows, result.Rows...)
@@ -231,11 +226,4 @@ func summary(r Report) string {
 		text += "; " + again
 	}
 	return text
-}
-
-func seconds(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
 }

@@ -1,8 +1,6 @@
 package reports
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,33 +30,11 @@ type Cell struct {
 
 // Judge sets Disagrees. What was observed must be one of the possible outcomes.
 func (c *Cell) Judge() {
-	c.Disagrees = !sameOutcomes(c.Expected, c.Predicted)
-	for _, o := range c.Observed {
-		c.Disagrees = c.Disagrees || !containsOutcome(c.Predicted, o) || !containsOutcome(c.Expected, o)
+	differ := func(a, b []flow.Outcome) bool { // some of a is not in b
+		return slices.ContainsFunc(a, func(o flow.Outcome) bool { return !slices.Contains(b, o) })
 	}
-}
-
-func sameOutcomes(a, b []flow.Outcome) bool {
-	for _, o := range a {
-		if !containsOutcome(b, o) {
-			return false
-		}
-	}
-	for _, o := range b {
-		if !containsOutcome(a, o) {
-			return false
-		}
-	}
-	return true
-}
-
-func containsOutcome(list []flow.Outcome, o flow.Outcome) bool {
-	for _, x := range list {
-		if x == o {
-			return true
-		}
-	}
-	return false
+	c.Disagrees = differ(c.Expected, c.Predicted) || differ(c.Predicted, c.Expected) ||
+		differ(c.Observed, c.Predicted) || differ(c.Observed, c.Expected)
 }
 
 // outcomeSigns are how outcomes look in a table.
@@ -74,7 +50,7 @@ var outcomeSigns = []struct {
 func sign(outcomes []flow.Outcome) string {
 	var b strings.Builder
 	for _, s := range outcomeSigns {
-		if containsOutcome(outcomes, s.outcome) {
+		if slices.Contains(outcomes, s.outcome) {
 			b.WriteString(s.sign)
 		}
 	}
@@ -96,10 +72,7 @@ func (c Cell) text() string {
 // ReachTables renders truth tables, a row for each dialer and a column for each target.
 // The cells that disagree are listed below; their number is returned.
 func ReachTables(tables []Reachability, colour bool) (text string, differences int) {
-	m := matrix{paint: plain}
-	if colour {
-		m.paint = ansi
-	}
+	m := newMatrix(colour)
 	for _, t := range tables {
 		m.reachability(t)
 	}
@@ -135,7 +108,7 @@ func legend(tables []Reachability) string {
 	var used []string
 	for _, s := range outcomeSigns {
 		if some(func(c Cell) bool {
-			return containsOutcome(c.Expected, s.outcome) || containsOutcome(c.Predicted, s.outcome) || containsOutcome(c.Observed, s.outcome)
+			return slices.Contains(slices.Concat(c.Expected, c.Predicted, c.Observed), s.outcome)
 		}) {
 			used = append(used, s.sign+" "+s.words)
 		}
@@ -158,14 +131,7 @@ func observed(tables []Reachability) bool {
 }
 
 func (t Reachability) has(f func(Cell) bool) bool {
-	for _, row := range t.Cells {
-		for _, c := range row {
-			if f(c) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Cells, func(row []Cell) bool { return slices.ContainsFunc(row, f) })
 }
 
 func (c Cell) words() string {
@@ -203,17 +169,17 @@ func (m *matrix) reachability(t Reachability) {
 		first = max(first, utf8.RuneCountInString(f))
 	}
 	widths := make([]int, len(t.To))
-	head := strings.Repeat(" ", first)
+	head := blanks("", first)
 	for k, to := range t.To {
 		widths[k] = utf8.RuneCountInString(to)
 		for i := range t.From {
 			widths[k] = max(widths[k], len(t.Cells[i][k].text()))
 		}
-		head += "  " + to + strings.Repeat(" ", widths[k]-utf8.RuneCountInString(to))
+		head += "  " + to + blanks(to, widths[k])
 	}
 	m.line(m.paint(quiet, strings.TrimRight(head, " ")))
 	for i, f := range t.From {
-		line := f + strings.Repeat(" ", first-utf8.RuneCountInString(f))
+		line := f + blanks(f, first)
 		for k, c := range t.Cells[i] {
 			look := odd
 			switch {
@@ -222,8 +188,7 @@ func (m *matrix) reachability(t Reachability) {
 			case len(c.Expected) == 1 && c.Expected[0] == flow.Connected:
 				look = good
 			}
-			text := c.text()
-			line += "  " + m.paint(look, text) + strings.Repeat(" ", widths[k]-len(text))
+			line += "  " + m.paint(look, c.text()) + blanks(c.text(), widths[k])
 		}
 		m.line(line)
 	}
@@ -232,14 +197,8 @@ func (m *matrix) reachability(t Reachability) {
 
 // ReachJSON renders truth tables as an indented JSON array.
 func ReachJSON(tables []Reachability) ([]byte, error) {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetIndent("", "  ")
 	if tables == nil {
 		tables = []Reachability{}
 	}
-	if err := e.Encode(tables); err != nil {
-		return nil, fmt.Errorf("render JSON: %w", err)
-	}
-	return text.Bytes(), nil
+	return indented(tables, true)
 }

@@ -27,7 +27,7 @@ func sample() Report {
 		{
 			Scenario: "local-policy", File: "scenarios/local-policy.hcl", Line: 40,
 			Name: "the pod sees the client's address", Claim: "laptop to 192.168.0.11:31380 over tcp: connected",
-			Status: Passed, Duration: 12 * time.Millisecond,
+			Status: Passed, Duration: Seconds(12 * time.Millisecond),
 			Rows: []Row{
 				{
 					Who: "laptop", To: "192.168.0.11:31380", OK: true, Outcomes: one(flow.Connected),
@@ -44,7 +44,7 @@ func sample() Report {
 		},
 		{
 			Scenario: "local-policy", File: "scenarios/local-policy.hcl", Line: 46,
-			Name: "a node without an endpoint drops", Status: Failed, Duration: 5100 * time.Millisecond,
+			Name: "a node without an endpoint drops", Status: Failed, Duration: Seconds(5100 * time.Millisecond),
 			Rows: []Row{
 				{
 					Who: "laptop", To: "192.168.0.12:31380", Outcomes: []Outcomes{{Outcome: flow.Connected, Count: 2}, {Outcome: flow.Timeout, Count: 1}},
@@ -64,7 +64,7 @@ func sample() Report {
 			Status: Skipped, Reason: "this kernel has no ip_vs",
 		},
 		{
-			Scenario: "broken", File: "broken.hcl", Name: "everything", Status: Failed, Duration: 3 * time.Millisecond,
+			Scenario: "broken", File: "broken.hcl", Name: "everything", Status: Failed, Duration: Seconds(3 * time.Millisecond),
 			Failure: "node \"node1\": link \"vxlan.1\": create: file exists\nsecond line with a bell \a\n",
 		},
 	}}

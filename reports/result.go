@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -19,11 +20,11 @@ type Report struct {
 	NotRun   int           // expectations without a result, since the run was ended
 }
 
-func (r Report) total() time.Duration {
+func (r Report) total() Seconds {
 	if r.Duration > 0 {
-		return r.Duration
+		return Seconds(r.Duration)
 	}
-	var sum time.Duration
+	var sum Seconds
 	for _, result := range r.Results {
 		sum += result.Duration
 	}
@@ -43,45 +44,89 @@ const (
 	Disagreed Status = "disagreed"
 )
 
-// Result is the result of one expectation.
+// look is the sign of a status, and how it is painted.
+func (s Status) look() (string, style) {
+	switch s {
+	case Passed:
+		return "✓", good
+	case Skipped:
+		return "-", odd
+	case Disagreed:
+		return "≠", bad
+	}
+	return "✗", bad
+}
+
+// Result is the result of one expectation. The names in JSON, here and in Row, are a
+// contract.
 type Result struct {
-	Scenario string // its name
+	Scenario string `json:"scenario"` // its name
 	// Variation is the combination of a matrix that was tested (proxy=ipvs); empty: the
 	// scenario as written.
-	Variation string
-	File      string
-	Line      int    // of the expect block
-	Name      string // of the expectation
-	Claim     string // what it claims, in one line
-	Status    Status
-	Reason    string        // why it was skipped, such as a feature that the kernel lacks
-	Duration  time.Duration // wall time, retries included
-	Rows      []Row
-	// Table is a claim about all pairs of Rows at once; nil: each row is shown.
-	Table    *Reachability
-	Failure  string // what failed apart from the rows, such as a lab that could not be built
-	Warnings []string
+	Variation string  `json:"variation,omitempty"`
+	File      string  `json:"file"`
+	Line      int     `json:"line,omitempty"`  // of the expect block
+	Name      string  `json:"name"`            // of the expectation
+	Claim     string  `json:"claim,omitempty"` // what it claims, in one line
+	Status    Status  `json:"status"`
+	Reason    string  `json:"reason,omitempty"` // why it was skipped, such as a feature that the kernel lacks
+	Duration  Seconds `json:"seconds"`          // wall time, retries included
+	Rows      []Row   `json:"rows"`
+	// Table is a claim about all pairs of Rows at once, as in ReachJSON; nil: each row is
+	// shown.
+	Table    *Reachability `json:"table,omitempty"`
+	Failure  string        `json:"failure,omitempty"` // what failed apart from the rows, such as a lab that could not be built
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+// Seconds is a duration as reports show it.
+type Seconds time.Duration
+
+// MarshalJSON rounds to milliseconds: more digits would be noise.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	return json.Marshal(float64(time.Duration(s).Milliseconds()) / 1000)
+}
+
+func (s Seconds) String() string {
+	if d := time.Duration(s); d >= time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d ms", time.Duration(s).Milliseconds())
 }
 
 // Row is what one dialer observed at one target.
 type Row struct {
-	Who string // the dialer
-	To  string // the target
-	OK  bool
+	Who string `json:"who"` // the dialer
+	To  string `json:"to"`  // the target
+	OK  bool   `json:"ok"`
 	// Connections is how many were made, each of which the claim is about; Again, how many
 	// of them were dialed more than once, since what they showed was impossible on paper.
-	Connections, Again int
-	Outcomes           []Outcomes   // most frequent first
-	Sources            []netip.Addr // of the dialer as the servers saw it
-	Answers            []Answers
-	TTLs               []int  // of packets as they arrived at servers
-	Measured           string // in words, such as a latency; empty: nothing
-	Wanted             string // in words
-	Observed           string // in words; empty: no packets were sent
-	// Predicted is what the rules do on paper, in words; empty: not predicted.
-	Predicted string
-	Disagrees bool     // the observation was not predicted
-	Rules     []string // that the packet should have met, in the syntax of their tool
+	Connections int          `json:"connections"`
+	Again       int          `json:"dialed_again"`
+	Outcomes    []Outcomes   `json:"outcomes"` // most frequent first
+	Sources     []netip.Addr `json:"sources"`  // of the dialer as the servers saw it
+	Answers     []Answers    `json:"answers"`
+	TTLs        []int        `json:"ttls,omitempty"`      // of packets as they arrived at servers
+	Measured    string       `json:"measured,omitempty"`  // in words, such as a latency; empty: nothing
+	Wanted      string       `json:"wanted"`              // in words
+	Observed    string       `json:"observed"`            // in words; empty: no packets were sent
+	Predicted   string       `json:"predicted,omitempty"` // what the rules do on paper, in words; empty: not predicted
+	Disagrees   bool         `json:"disagrees,omitempty"` // the observation was not predicted
+	Rules       []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool
+}
+
+// status is that of the row alone; Skipped where nothing is known about the pair: on
+// paper, what programs do is not.
+func (r Row) status() Status {
+	switch {
+	case len(r.Outcomes) == 0:
+		return Skipped
+	case r.Disagrees:
+		return Disagreed
+	case !r.OK:
+		return Failed
+	}
+	return Passed
 }
 
 // Outcomes counts the connections with the same outcome.

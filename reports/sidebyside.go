@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,10 +13,7 @@ import (
 // Lines that differ between columns end in ←. Failures are explained below the table,
 // as in Matrix.
 func SideBySide(r Report, colour bool) string {
-	m := matrix{paint: plain}
-	if colour {
-		m.paint = ansi
-	}
+	m := newMatrix(colour)
 	for _, group := range r.files() {
 		m.compare(group)
 	}
@@ -54,7 +52,7 @@ func (m *matrix) compare(group [][]Result) {
 	m.line(m.paint(title, first.Scenario) + "  " + m.paint(quiet, first.File))
 	head := comparison{label: "EXPECTATION, WHO → TO", same: true}
 	for _, results := range group {
-		head.cells = append(head.cells, orWritten(results[0].Variation))
+		head.cells = append(head.cells, cmp.Or(results[0].Variation, "as written"))
 		head.style = append(head.style, quiet)
 	}
 	lines := []comparison{head}
@@ -78,13 +76,13 @@ func (m *matrix) compare(group [][]Result) {
 }
 
 func (m *matrix) comparison(l comparison, widths []int, head bool) {
-	fill := func(s string, width int) string { return strings.Repeat(" ", width-utf8.RuneCountInString(s)+2) }
-	text := l.label + fill(l.label, widths[0])
+	text := l.label
 	if head {
-		text = m.paint(quiet, l.label) + fill(l.label, widths[0])
+		text = m.paint(quiet, text)
 	}
+	text += blanks(l.label, widths[0]+2)
 	for i, c := range l.cells {
-		text += m.paint(l.style[i], c) + fill(c, widths[i+1])
+		text += m.paint(l.style[i], c) + blanks(c, widths[i+1]+2)
 	}
 	if !l.same {
 		text += m.paint(odd, "←")
@@ -112,13 +110,6 @@ func (m *matrix) explain(results []Result) {
 	}
 }
 
-func orWritten(variation string) string {
-	if variation == "" {
-		return "as written"
-	}
-	return variation
-}
-
 // namesOf are the expectations of a scenario in all variations, in order.
 func namesOf(group [][]Result) []expectation {
 	var names []expectation
@@ -141,10 +132,8 @@ type expectation struct {
 // comparisons are the lines of one expectation.
 func comparisons(e expectation, group [][]Result) []comparison {
 	head := comparison{label: printable(e.name)}
-	var pairs []string
+	var pairs []*comparison
 	table := false // only pairs that are wrong or differ get a line
-	cells := map[string][]string{}
-	styles := map[string][]style{}
 	essence := map[string][]string{}
 	for i, results := range group {
 		cell, look := "-", quiet
@@ -155,13 +144,14 @@ func comparisons(e expectation, group [][]Result) []comparison {
 			cell, look = statusCell(r)
 			table = table || r.Table != nil
 			for _, row := range r.Rows {
-				pair := printable(row.Who + " → " + row.To)
-				if !slices.Contains(pairs, pair) {
-					pairs = append(pairs, pair)
-					cells[pair], styles[pair], essence[pair] = make([]string, len(group)), make([]style, len(group)), make([]string, len(group))
+				label := "  " + printable(row.Who+" → "+row.To)
+				if essence[label] == nil {
+					essence[label] = make([]string, len(group))
+					pairs = append(pairs, &comparison{label: label, cells: slices.Repeat([]string{"-"}, len(group)), style: slices.Repeat([]style{quiet}, len(group))})
 				}
-				cells[pair][i], styles[pair][i] = rowCell(row)
-				essence[pair][i] = row.essence()
+				pair := pairs[slices.IndexFunc(pairs, func(p *comparison) bool { return p.label == label })]
+				pair.cells[i], pair.style[i] = rowCell(row)
+				essence[label][i] = row.essence()
 			}
 		}
 		head.cells, head.style = append(head.cells, cell), append(head.style, look)
@@ -169,15 +159,10 @@ func comparisons(e expectation, group [][]Result) []comparison {
 	head.same = allSame(head.cells)
 	lines := []comparison{head}
 	for _, pair := range pairs {
-		if table && !slices.Contains(styles[pair], bad) && allSame(essence[pair]) {
-			continue
+		pair.same = allSame(essence[pair.label])
+		if !table || slices.Contains(pair.style, bad) || !pair.same {
+			lines = append(lines, *pair)
 		}
-		for i, c := range cells[pair] {
-			if c == "" {
-				cells[pair][i], styles[pair][i] = "-", quiet
-			}
-		}
-		lines = append(lines, comparison{"  " + pair, cells[pair], styles[pair], allSame(essence[pair])})
 	}
 	return lines
 }
@@ -185,15 +170,10 @@ func comparisons(e expectation, group [][]Result) []comparison {
 func allSame(cells []string) bool { return len(slices.Compact(slices.Clone(cells))) <= 1 }
 
 func statusCell(r Result) (string, style) {
-	switch r.Status {
-	case Passed:
-		return "✓", good
-	case Skipped:
+	if r.Status == Skipped {
 		return "skipped", odd
-	case Disagreed:
-		return "≠", bad
 	}
-	return "✗", bad
+	return r.Status.look()
 }
 
 // essence is the text by which rows are compared. The endpoint that answered a single
@@ -209,17 +189,11 @@ func (r Row) essence() string {
 // rowCell is what one dialer observed: the outcome, and for connections the source and
 // the agent that answered.
 func rowCell(r Row) (string, style) {
-	if !r.known() {
+	if r.status() == Skipped {
 		return "-", quiet
 	}
-	mark, look := "✓", good
-	switch {
-	case r.Disagrees:
-		mark, look = "≠", bad
-	case !r.OK:
-		mark, look = "✗", bad
-	}
-	parts := []string{mark, r.outcome()}
+	sign, look := r.status().look()
+	parts := []string{sign, r.outcome()}
 	if len(r.Sources) > 0 {
 		parts = append(parts, "from "+r.source())
 	}

@@ -12,14 +12,9 @@ type Catalogue struct {
 	Styles          []PolicyStyle
 }
 
-// NetworkMode is a pod-network mode by its name in scenarios.
+// NetworkMode is a pod-network mode: its name in scenarios, and what it promises.
 type NetworkMode struct {
-	Name string
-	NetworkFacts
-}
-
-// NetworkFacts is what a pod-network mode promises.
-type NetworkFacts struct {
+	Name   string
 	About  string // how packets get to the pods of other nodes, in one clause
 	Limits string // what the mode needs or cannot do, in one clause; "": nothing
 	// Routed says that every node has a route to the pods of every other node.
@@ -38,15 +33,10 @@ const (
 	VXLANTunnel Tunnel = "VXLAN"
 )
 
-// ProxyMode is a proxy mode by its name in scenarios.
+// ProxyMode is a proxy mode: its name in scenarios, and what it promises. One that promises
+// nothing does nothing: services have addresses, and no node translates them.
 type ProxyMode struct {
-	Name string
-	ProxyFacts
-}
-
-// ProxyFacts is what a proxy mode promises. The zero ProxyFacts are those of a proxy that
-// does nothing: services have addresses, and no node translates them.
-type ProxyFacts struct {
+	Name   string
 	About  string
 	Limits string
 	// Translates says that nodes replace the addresses of services by those of endpoints.
@@ -64,14 +54,9 @@ type ProxyFacts struct {
 	Layouts bool
 }
 
-// PolicyStyle is a policy style by its name in scenarios.
+// PolicyStyle is a policy style: its name in scenarios, and what it promises.
 type PolicyStyle struct {
-	Name string
-	StyleFacts
-}
-
-// StyleFacts is what a policy style promises.
-type StyleFacts struct {
+	Name   string
 	About  string
 	Limits string
 	// Conforms says that the style does all that the API requires. One that does not

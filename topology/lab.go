@@ -9,15 +9,14 @@ import (
 // Lab is a lab as resolved: every list is sorted by name, every default is
 // filled and every address decided.
 type Lab struct {
-	Name        string
-	Description string
-	Network     Network
-	Proxy       Proxy
-	Nodes       []*Node
-	Clients     []*Client
-	Namespaces  []*Namespace
-	Pods        []*Pod // by namespace, then name
-	Services    []*Service
+	Name       string
+	Network    Network
+	Proxy      Proxy
+	Nodes      []*Node
+	Clients    []*Client
+	Namespaces []*Namespace
+	Pods       []*Pod // by namespace, then name
+	Services   []*Service
 
 	PolicyOptions   Policies
 	Policies        []*Policy // by namespace, then name

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -38,6 +39,14 @@ type Direction struct {
 	Rules    []PolicyRule
 }
 
+// Direction is what the policy says about ingress or egress.
+func (p *Policy) Direction(egress bool) *Direction {
+	if egress {
+		return &p.Egress
+	}
+	return &p.Ingress
+}
+
 // PolicyTier is a tier of cluster policies.
 type PolicyTier string
 
@@ -58,6 +67,14 @@ type ClusterPolicy struct {
 	Ingress  []PolicyRule
 	Egress   []PolicyRule
 	Origin   Origin
+}
+
+// Rules are those of ingress or egress.
+func (p *ClusterPolicy) Rules(egress bool) []PolicyRule {
+	if egress {
+		return p.Egress
+	}
+	return p.Ingress
 }
 
 // PolicyAction is what a rule does with what it matches.
@@ -103,10 +120,7 @@ type PolicyPort struct {
 // can be long, and there can be many.
 func HasPod(list []*Pod, pod *Pod) bool {
 	i, found := slices.BinarySearchFunc(list, pod, func(a, b *Pod) int {
-		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return found && list[i] == pod
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -18,8 +19,15 @@ type Problem struct {
 type Problems []Problem
 
 // Failed reports whether one of the problems is an error, not a warning.
-func (p Problems) Failed() bool {
-	return slices.ContainsFunc(p, func(q Problem) bool { return !q.Warning })
+func (p Problems) Failed() bool { return p.Err() != nil }
+
+// Err is the first error as a Go error, for specs that programs write; nil: there is none.
+func (p Problems) Err() error {
+	i := slices.IndexFunc(p, func(q Problem) bool { return !q.Warning })
+	if i < 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", p[i].Summary, p[i].Detail)
 }
 
 // Sort orders the problems by file, line and column.

@@ -21,7 +21,7 @@ type choice struct {
 // from the plan of a small lab that uses it and as little else as possible.
 func choices() ([]choice, error) {
 	catalogue := datapath.Catalogue()
-	least := topology.Spec{Network: topology.NetworkSpec{Mode: given(datapath.Modes()[0].Name())}, Proxy: topology.ProxySpec{Mode: given(datapath.NoProxy)}}
+	least := topology.Spec{Network: topology.NetworkSpec{Mode: given(datapath.Modes()[0].Name)}, Proxy: topology.ProxySpec{Mode: given(datapath.NoProxy)}}
 	for _, m := range catalogue.Networks {
 		if m.Tunnel == topology.NoTunnel {
 			least.Network.Mode = given(m.Name)

@@ -138,8 +138,8 @@ func edited(t testing.TB, edits ...string) string {
 func TestUpdatesSpareConnections(t *testing.T) {
 	t.Parallel()
 	for _, m := range datapath.Modes() {
-		mode := m.Name()
-		if !m.Facts().Routed {
+		mode := m.Name
+		if !m.Routed {
 			continue // the pods are on different nodes
 		}
 		t.Run(mode, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,12 +133,12 @@ func boot(ctx context.Context, work string, binaries map[string]binary, selectio
 	}
 	m := vm.Machine{MemoryMiB: 1024, CPUs: 2, Kernel: kernel, KVM: kvm}
 	result, err := vm.Run(ctx, m, b, vm.Streams{
-		Ready: func(r vm.Ready) { fmt.Printf("the machine was ready after %.1f s\n", r.After.Seconds()) },
+		Ready: func(after time.Duration) { fmt.Printf("the machine was ready after %.1f s\n", after.Seconds()) },
 		Progress: func(o vm.Outcome) {
 			fmt.Printf("%s: status %d after %.1f s\n", o.Name, o.Code, o.Took.Seconds())
 		},
 	})
-	tests, doctorErr := collect(filepath.Join(work, "files/out"), selections)
+	tests, doctorErr := collect(ctx, filepath.Join(work, "files/out"), selections)
 	switch {
 	case err != nil:
 		return tests, withHint(err)
@@ -164,14 +165,17 @@ func withHint(err error) error {
 }
 
 // collect reads the results from the machine, and shows the full output of failures.
-func collect(dir string, selections []selection) ([]Test, error) {
+func collect(ctx context.Context, dir string, selections []selection) ([]Test, error) {
 	var tests []Test
 	for i, s := range selections {
 		log, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d.log", i)))
 		if err != nil {
 			continue // the table reports that it did not run
 		}
-		found := parseLog(s.pkg, string(log))
+		found, err := parseLog(ctx, s.pkg, bytes.NewReader(log))
+		if err != nil {
+			return tests, err
+		}
 		tests = append(tests, found...)
 		if slices.ContainsFunc(found, func(t Test) bool { return t.Status == failed }) || !allRan(s.names, found) {
 			fmt.Printf("=== %s in the machine\n%s\n", short(s.pkg), log)

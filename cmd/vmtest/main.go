@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
-		return onHost(ctx, *record, hostFlags(*program, *skip), flags.Args())
+		return onHost(ctx, *record, []string{"-exec", *program, "-skip", *skip}, flags.Args())
 	case "vm":
 		cover := flags.String("cover", "", "write coverage profiles into this folder")
 		if err := flags.Parse(args[1:]); err != nil {
@@ -57,16 +57,4 @@ func run(ctx context.Context, args []string) error {
 		return inMachine(ctx, flags.Args(), *cover)
 	}
 	return fmt.Errorf("usage: vmtest host -record FILE [-exec PROGRAM] [-skip REGEXP] PACKAGE… | vmtest vm [-cover FOLDER] FILE…")
-}
-
-// hostFlags are the flags of go test on the host.
-func hostFlags(program, skip string) []string {
-	var list []string
-	if program != "" {
-		list = append(list, "-exec", program)
-	}
-	if skip != "" {
-		list = append(list, "-skip", skip)
-	}
-	return list
 }

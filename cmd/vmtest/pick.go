@@ -53,13 +53,11 @@ func pick(tests []Test) []selection {
 	return list
 }
 
-// packagesOf are the packages of selections, without duplicates.
+// packagesOf are the packages of selections, which are sorted, without duplicates.
 func packagesOf(list []selection) []string {
 	var out []string
 	for _, s := range list {
-		if !slices.Contains(out, s.pkg) {
-			out = append(out, s.pkg)
-		}
+		out = append(out, s.pkg)
 	}
-	return out
+	return slices.Compact(out)
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -119,32 +122,18 @@ func unfinished(printed map[[2]string]*strings.Builder, pkg string) string {
 	return out.String()
 }
 
-var verdictLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+) \((\d+\.\d+)s\)$`)
-
-// parseLog reads what a test binary prints with -test.v: a test's own lines are between
-// the line that names it and its verdict, or after the verdict, indented.
-func parseLog(pkg, log string) []Test {
-	var list []Test
-	var since strings.Builder
-	for line := range strings.Lines(log) {
-		text := strings.TrimRight(line, "\r\n")
-		m := verdictLine.FindStringSubmatch(text)
-		switch {
-		case m != nil:
-			t := Test{Package: pkg, Name: m[2], Status: status(strings.ToLower(m[1]))}
-			_, _ = fmt.Sscan(m[3], &t.Seconds)
-			if t.Status != passed {
-				t.Output = since.String()
-			}
-			list = append(list, t)
-			since.Reset()
-		case strings.HasPrefix(text, "=== "):
-			if strings.HasPrefix(text, "=== RUN") {
-				since.Reset()
-			}
-		default:
-			since.WriteString(line)
-		}
+// parseLog reads what a test binary prints with -test.v.
+func parseLog(ctx context.Context, pkg string, log io.Reader) (list []Test, err error) {
+	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-p", pkg)
+	cmd.Stdin = log
+	events, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go tool test2json: %w", err)
 	}
-	return list
+	err = follow(bytes.NewReader(events), func(t Test) {
+		if t.Name != "" {
+			list = append(list, t)
+		}
+	})
+	return list, err
 }

@@ -110,10 +110,14 @@ func TestLogOfABinaryIsRead(t *testing.T) {
 FAIL
 `
 	var got []string
-	for _, test := range parseLog(kernelPkg, log) {
+	tests, err := parseLog(t.Context(), kernelPkg, strings.NewReader(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range tests {
 		got = append(got, test.Name+" "+string(test.Status)+" "+strings.Join(test.features(), ","))
 	}
-	want := []string{"TestA fail ", "TestA/b fail ", "TestA/c pass ", "TestD skip ip_vs"}
+	want := []string{"TestA/b fail ", "TestA/c pass ", "TestA fail ", "TestD skip ip_vs"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

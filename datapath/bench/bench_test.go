@@ -18,25 +18,27 @@ func TestMain(m *testing.M) {
 
 // The floor and netlab must create the same objects, or the ratio is meaningless.
 func TestFloorAndNetlabAreComparable(t *testing.T) {
-	c, err := Compare(context.Background(), Shape{Nodes: 2, Clients: 1, Pods: 4, Services: 1, Endpoints: 4}, 1)
+	list, err := compareShape(context.Background(), Shape{Nodes: 2, Clients: 1, Pods: 4, Services: 1, Endpoints: 4}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Up <= 0 || c.FloorUp <= 0 || c.Down <= 0 || c.FloorDown <= 0 || c.RSS <= 0 {
-		t.Errorf("nothing measured: %+v", c)
+	if r := list[0]; r.netlab.up <= 0 || r.floor.up <= 0 || r.netlab.down <= 0 || r.floor.down <= 0 || r.netlab.rss <= 0 {
+		t.Errorf("nothing measured: %+v", r)
 	}
 }
 
 func BenchmarkUpOfThousandPods(b *testing.B) {
-	c, err := Compare(context.Background(), Shape{Nodes: 20, Pods: 1000}, b.N)
+	list, err := compareShape(context.Background(), Shape{Nodes: 20, Pods: 1000}, b.N)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(c.UpRatio, "up-ratio")
-	b.ReportMetric(c.DownRatio, "down-ratio")
-	b.ReportMetric(float64(c.Up.Milliseconds()), "up-ms")
-	b.ReportMetric(float64(c.FloorUp.Milliseconds()), "floor-ms")
-	b.ReportMetric(float64(c.Down.Milliseconds()), "down-ms")
-	b.ReportMetric(float64(c.FloorDown.Milliseconds()), "floordown-ms")
-	b.ReportMetric(float64(c.RSS)/1e6, "rss-MB")
+	netlab, floor, ratio := medians(list, up)
+	b.ReportMetric(ratio, "up-ratio")
+	b.ReportMetric(float64(netlab.Milliseconds()), "up-ms")
+	b.ReportMetric(float64(floor.Milliseconds()), "floor-ms")
+	netlab, floor, ratio = medians(list, down)
+	b.ReportMetric(ratio, "down-ratio")
+	b.ReportMetric(float64(netlab.Milliseconds()), "down-ms")
+	b.ReportMetric(float64(floor.Milliseconds()), "floordown-ms")
+	b.ReportMetric(float64(median(list, func(r round) int64 { return r.netlab.rss }))/1e6, "rss-MB")
 }

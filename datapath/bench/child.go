@@ -24,6 +24,8 @@ type order struct {
 	Rules []string // files with the input of iptables-restore, one per node; empty: none
 	Sets  []string // the same for ipset restore
 	Edit  string   // such a file for a change on the first node; empty: none
+
+	dir string // of the files
 }
 
 // serveFloor builds, reports it, waits for a line, makes the edit if there is one,
@@ -40,20 +42,8 @@ func serveFloor(spec string) error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return err
 	}
-	texts, err := readAll(o.Rules)
-	if err != nil {
-		return err
-	}
-	sets, err := readAll(o.Sets)
-	if err != nil {
-		return err
-	}
-	var rules func(int) []byte
-	if len(texts) > 0 {
-		rules = func(node int) []byte { return texts[node] }
-	}
-	f := &floor{shape: o.Shape, sets: sets}
-	if err := f.build(rules); err != nil {
+	f := &floor{order: o}
+	if err := f.build(); err != nil {
 		return err
 	}
 	fmt.Println("built")
@@ -62,11 +52,7 @@ func serveFloor(spec string) error {
 		return err
 	}
 	if o.Edit != "" {
-		text, err := os.ReadFile(o.Edit)
-		if err != nil {
-			return err
-		}
-		if err := restoreIn(f.nodes[0].fd, text, "iptables-restore", "--noflush"); err != nil {
+		if err := restoreIn(f.nodes[0].fd, o.Edit, "iptables-restore", "--noflush"); err != nil {
 			return err
 		}
 		fmt.Println("edited")
@@ -81,22 +67,9 @@ func serveFloor(spec string) error {
 	return nil
 }
 
-func readAll(files []string) ([][]byte, error) {
-	texts := make([][]byte, len(files))
-	for i, file := range files {
-		var err error
-		if texts[i], err = os.ReadFile(file); err != nil {
-			return nil, err
-		}
-	}
-	return texts, nil
-}
-
-// floorTimes is how long the floor took: from the start of its process until everything
-// exists, for the edit, and from the order to tear it down until its links are gone.
-type floorTimes struct{ up, edit, down time.Duration }
-
-func runFloor(o order) (t floorTimes, err error) {
+// runFloor times the floor: from the start of its process until everything exists, for
+// the edit, and from the order to tear it down until its links are gone.
+func runFloor(o order) (t sample, err error) {
 	spec, err := json.Marshal(o)
 	if err != nil {
 		return t, err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,8 +28,7 @@ type Shape struct {
 // floor creates the kernel objects of a vxlan lab of a shape, as netlab does, and holds
 // them by descriptor.
 type floor struct {
-	shape    Shape
-	sets     [][]byte // input of ipset restore for each node; empty: none
+	order
 	proc     int
 	nodes    []*space
 	underlay *space
@@ -49,7 +49,7 @@ const underlayMTU, podMTU = 1500, 1450
 const uplink = 100
 
 // build is the bare loop. The calling goroutine must be locked to its thread.
-func (f *floor) build(rules func(node int) []byte) error {
+func (f *floor) build() error {
 	f.proc = -1
 	var err error
 	if f.underlay, err = f.enter(nil); err != nil {
@@ -66,25 +66,18 @@ func (f *floor) build(rules func(node int) []byte) error {
 		return err
 	}
 	f.bare = len(links)
-	for i := range f.shape.Nodes {
-		if err := f.node(i); err != nil {
-			return fmt.Errorf("node %d: %w", i, err)
+	for _, kind := range []struct {
+		name  string
+		count int
+		add   func(int) error
+	}{{"node", f.Shape.Nodes, f.node}, {"client", f.Shape.Clients, f.client}, {"pod", f.Shape.Pods, f.pod}} {
+		for i := range kind.count {
+			if err := kind.add(i); err != nil {
+				return fmt.Errorf("%s %d: %w", kind.name, i, err)
+			}
 		}
 	}
-	for i := range f.shape.Clients {
-		if err := f.client(i); err != nil {
-			return fmt.Errorf("client %d: %w", i, err)
-		}
-	}
-	for i := range f.shape.Pods {
-		if err := f.pod(i); err != nil {
-			return fmt.Errorf("pod %d: %w", i, err)
-		}
-	}
-	if rules == nil {
-		return nil
-	}
-	return f.restore(rules)
+	return f.restore()
 }
 
 // enter creates a namespace and moves the thread into it, with IPv6 off.
@@ -165,7 +158,7 @@ func (f *floor) node(i int) error {
 	if err := n.flush(); err != nil {
 		return err
 	}
-	for j := range f.shape.Nodes {
+	for j := range f.Shape.Nodes {
 		if j != i {
 			far := [4]byte{10, 244, byte(j + 1), 0}
 			n.neigh(unix.AF_INET, uplink+2, far, mac(5, j, 0))
@@ -183,79 +176,71 @@ func mac(kind, i, j int) [6]byte {
 }
 
 func (f *floor) client(i int) error {
-	s, err := f.enter(nil)
-	if err != nil {
-		return err
-	}
-	defer s.nl.close()
-	f.others = append(f.others, s.fd)
-	f.underlay.nl.veth(fmt.Sprintf("client%d", i), uplink+1+f.shape.Nodes+i, uplink, underlayMTU, "eth0", s.fd, mac(6, i, 0))
-	if err := f.underlay.nl.flush(); err != nil {
-		return err
-	}
-	return inside(s.nl, [4]byte{192, 168, 0, byte(200 + i)}, [4]byte{192, 168, 0, 1})
+	return f.host([4]byte{192, 168, 0, byte(200 + i)}, [4]byte{192, 168, 0, 1}, f.underlay.nl, func(fd int) {
+		f.underlay.nl.veth(fmt.Sprintf("client%d", i), uplink+1+f.Shape.Nodes+i, uplink, underlayMTU, "eth0", fd, mac(6, i, 0))
+	})
 }
 
 func (f *floor) pod(i int) error {
+	on, k := i%f.Shape.Nodes, i/f.Shape.Nodes
+	name, n := fmt.Sprintf("veth%08x", i), f.nodes[on].nl
+	return f.host([4]byte{10, 244, byte(on + 1), byte(2 + k)}, [4]byte{10, 244, byte(on + 1), 1}, n, func(fd int) {
+		n.veth(name, uplink+3+k, uplink+1, podMTU, "eth0", fd, mac(8, on, k))
+		n.hairpin(name)
+	})
+}
+
+// host creates a pod or client, plugs it in on the near side, and configures it, each in
+// one batch.
+func (f *floor) host(own, via [4]byte, near *nl, plug func(fd int)) error {
 	s, err := f.enter(nil)
 	if err != nil {
 		return err
 	}
 	defer s.nl.close()
 	f.others = append(f.others, s.fd)
-	on, k := i%f.shape.Nodes, i/f.shape.Nodes
-	name := fmt.Sprintf("veth%08x", i)
-	n := f.nodes[on].nl
-	n.veth(name, uplink+3+k, uplink+1, podMTU, "eth0", s.fd, mac(8, on, k))
-	n.hairpin(name)
-	if err := n.flush(); err != nil {
+	plug(s.fd)
+	if err := near.flush(); err != nil {
 		return err
 	}
-	return inside(s.nl, [4]byte{10, 244, byte(on + 1), byte(2 + k)}, [4]byte{10, 244, byte(on + 1), 1})
+	s.nl.up(1)
+	s.nl.up(uplink)
+	s.nl.addr(uplink, own, 24)
+	s.nl.route([4]byte{}, 0, via, uplink, false)
+	return s.nl.flush()
 }
 
-// inside configures a pod or client in one batch.
-func inside(n *nl, own, via [4]byte) error {
-	n.up(1)
-	n.up(uplink)
-	n.addr(uplink, own, 24)
-	n.route([4]byte{}, 0, via, uplink, false)
-	return n.flush()
-}
-
-// restore loads the rules of every node with bare iptables-restore, as many in parallel
+// restore loads the sets and rules of every node with bare programs, as many in parallel
 // as there are cores.
-func (f *floor) restore(rules func(node int) []byte) error {
+func (f *floor) restore() error {
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	errs := make(chan error, len(f.nodes))
-	for i, s := range f.nodes {
+	errs := make([]error, len(f.Rules))
+	var all sync.WaitGroup
+	for i, rules := range f.Rules {
 		slots <- struct{}{}
-		go func() {
+		all.Go(func() {
 			defer func() { <-slots }()
-			errs <- f.restoreNode(s.fd, i, rules(i))
-		}()
+			if len(f.Sets) > 0 {
+				errs[i] = restoreIn(f.nodes[i].fd, f.Sets[i], "ipset", "restore")
+			}
+			if errs[i] == nil {
+				errs[i] = restoreIn(f.nodes[i].fd, rules, "iptables-restore")
+			}
+		})
 	}
-	var err error
-	for range f.nodes {
-		err = errors.Join(err, <-errs)
-	}
-	return err
+	all.Wait()
+	return errors.Join(errs...)
 }
 
-// restoreNode loads the sets of a node, if any, and its rules.
-func (f *floor) restoreNode(fd, node int, rules []byte) error {
-	if len(f.sets) > 0 {
-		if err := restoreIn(fd, f.sets[node], "ipset", "restore"); err != nil {
-			return err
-		}
+// restoreIn runs a program with a file as its input in a network namespace.
+func restoreIn(fd int, file, program string, args ...string) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
 	}
-	return restoreIn(fd, rules, "iptables-restore")
-}
-
-// restoreIn runs a program with its input in a network namespace.
-func restoreIn(fd int, text []byte, program string, args ...string) error {
+	defer in.Close()
 	cmd := exec.Command(program, args...)
-	cmd.Stdin = bytes.NewReader(text)
+	cmd.Stdin = in
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	started := make(chan error)

@@ -3,11 +3,13 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/netlab/netlab/datapath"
@@ -28,8 +30,7 @@ func (s Shape) Spec() *topology.Spec {
 		spec.Clients = append(spec.Clients, topology.ClientSpec{Name: fmt.Sprintf("client%d", i+1)})
 	}
 	for i := range s.Pods {
-		pod := topology.PodSpec{Block: "p", Key: fmt.Sprint(i), Index: i,
-			Node: topology.Opt[string]{Value: fmt.Sprintf("node%d", i%s.Nodes+1), Set: true}}
+		pod := topology.PodSpec{Block: "p", Key: fmt.Sprint(i), Index: i, Node: set(fmt.Sprintf("node%d", i%s.Nodes+1))}
 		if s.Services > 0 {
 			pod.Labels = map[string]string{"set": fmt.Sprint(i / s.Endpoints)}
 		}
@@ -38,46 +39,129 @@ func (s Shape) Spec() *topology.Spec {
 	for i := range s.Services {
 		spec.Services = append(spec.Services, topology.ServiceSpec{Name: fmt.Sprintf("s%d", i),
 			Selector: map[string]string{"set": fmt.Sprint(i)},
-			Ports:    []topology.ServicePortSpec{{Name: "http", Port: topology.Opt[int]{Value: 80, Set: true}}}})
+			Ports:    []topology.ServicePortSpec{{Name: "http", Port: set(80)}}})
 	}
 	return spec
 }
 
-// Lab is the resolved lab and its plan.
-func (s Shape) Lab() (*topology.Lab, *plan.Plan, error) {
-	lab, problems := resolve.Lab(s.Spec(), datapath.Catalogue())
-	for _, p := range problems {
-		if !p.Warning {
-			return nil, nil, fmt.Errorf("%s: %s", p.Summary, p.Detail)
-		}
+func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
+
+// compile resolves and compiles a spec.
+func compile(spec *topology.Spec) (*topology.Lab, *plan.Plan, error) {
+	lab, problems := resolve.Lab(spec, datapath.Catalogue())
+	if err := problems.Err(); err != nil {
+		return nil, nil, err
 	}
 	p, err := datapath.Compile(lab)
 	return lab, p, err
 }
 
-// sample is what one round measured of netlab.
+// start resolves, compiles and starts a lab. The caller must Abandon it.
+func start(ctx context.Context, spec *topology.Spec) (*topology.Lab, *engine.Client, error) {
+	lab, p, err := compile(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	running, err := engine.Start(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := apply(ctx, running, p); err != nil {
+		running.Abandon()
+		return nil, nil, err
+	}
+	return lab, running, nil
+}
+
+func apply(ctx context.Context, lab *engine.Client, p *plan.Plan) error {
+	_, err := lab.Apply(ctx, p, engine.Meta{}, false)
+	return err
+}
+
+// sample is what one round measured; what it did not measure is 0.
 type sample struct {
-	up, down time.Duration
-	rss      int64
+	compile, up, down time.Duration
+	edit, check       time.Duration // of a change: until the reply, and until the lab may be used
+	connection        time.Duration
+	rss               int64 // of the engine, in bytes
+}
+
+func up(s sample) time.Duration   { return s.up }
+func down(s sample) time.Duration { return s.down }
+func edit(s sample) time.Duration { return s.edit }
+
+// round is one of netlab, and one of what it is compared with.
+type round struct{ netlab, floor sample }
+
+// compare measures netlab, each time after the floor; a nil order means no floor.
+func compare(rounds int, o *order, netlab func() (sample, error)) ([]round, error) {
+	list := make([]round, rounds)
+	for i := range list {
+		var err error
+		if o != nil {
+			if list[i].floor, err = runFloor(*o); err != nil {
+				return nil, fmt.Errorf("floor: %w", err)
+			}
+			settle()
+		}
+		if list[i].netlab, err = netlab(); err != nil {
+			return nil, err
+		}
+		settle()
+	}
+	return list, nil
+}
+
+// settle lets the kernel finish destroying namespaces: whatever follows immediately
+// would be slowed down by it.
+func settle() { time.Sleep(500 * time.Millisecond) }
+
+// median is the middle of a value of the rounds.
+func median[T cmp.Ordered](rounds []round, of func(round) T) T {
+	values := make([]T, 0, len(rounds))
+	for _, r := range rounds {
+		values = append(values, of(r))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// medians are those of a time of netlab, of the floor, and of their ratio.
+func medians(rounds []round, of func(sample) time.Duration) (netlab, floor time.Duration, ratio float64) {
+	return median(rounds, func(r round) time.Duration { return of(r.netlab) }),
+		median(rounds, func(r round) time.Duration { return of(r.floor) }),
+		median(rounds, func(r round) float64 { return float64(of(r.netlab)) / float64(of(r.floor)) })
+}
+
+// ratioRow compares a time of netlab with that of the floor.
+func ratioRow(what string, rounds []round, of func(sample) time.Duration, goal float64) Row {
+	netlab, floor, ratio := medians(rounds, of)
+	return Row{What: what, Netlab: milliseconds(netlab), Floor: milliseconds(floor), Got: fmt.Sprintf("%.2f ×", ratio),
+		Goal: fmt.Sprintf("≤ %.1f ×", goal), OK: ratio <= goal}
+}
+
+// compareShape measures a lab of a shape.
+func compareShape(ctx context.Context, s Shape, rounds int) ([]round, error) {
+	o := order{Shape: s}
+	if s.Services > 0 {
+		done, err := o.withRules(s.Spec())
+		defer done()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return compare(rounds, &o, func() (sample, error) { return runNetlab(ctx, s) })
 }
 
 // runNetlab times netlab with the same shape: resolve, compile, start the engine and
 // apply; then down until the links are gone.
-func runNetlab(ctx context.Context, s Shape) (sample, error) {
-	var got sample
+func runNetlab(ctx context.Context, s Shape) (got sample, err error) {
 	started := time.Now()
-	_, p, err := s.Lab()
-	if err != nil {
-		return got, err
-	}
-	lab, err := engine.Start(ctx, "")
+	_, lab, err := start(ctx, s.Spec())
 	if err != nil {
 		return got, err
 	}
 	defer lab.Abandon()
-	if _, err := lab.Apply(ctx, p, engine.Meta{}, false); err != nil {
-		return got, err
-	}
 	got.up = time.Since(started)
 	info, err := lab.Info(ctx)
 	if err != nil {
@@ -90,81 +174,46 @@ func runNetlab(ctx context.Context, s Shape) (sample, error) {
 	return got, err
 }
 
-// Comparison is netlab's times against the floor, as medians over the rounds.
-type Comparison struct {
-	Shape     Shape
-	Up, Down  time.Duration
-	FloorUp   time.Duration
-	FloorDown time.Duration
-	UpRatio   float64 // median of the ratios of the rounds
-	DownRatio float64
-	RSS       int64 // of the engine, in bytes
-}
-
-// Compare runs the floor and netlab alternately.
-func Compare(ctx context.Context, s Shape, rounds int) (Comparison, error) {
-	o := order{Shape: s}
-	if s.Services > 0 {
-		dir, err := os.MkdirTemp("", "netlab-bench-")
-		if err != nil {
-			return Comparison{}, err
-		}
-		defer os.RemoveAll(dir)
-		if o.Rules, err = writeRules(dir, s); err != nil {
-			return Comparison{}, err
-		}
-	}
-	var ups, downs, floorUps, floorDowns []time.Duration
-	var upRatios, downRatios []float64
-	var rss []int64
-	for range rounds {
-		bare, err := runFloor(o)
-		if err != nil {
-			return Comparison{}, fmt.Errorf("floor: %w", err)
-		}
-		settle()
-		got, err := runNetlab(ctx, s)
-		if err != nil {
-			return Comparison{}, err
-		}
-		settle()
-		ups, downs = append(ups, got.up), append(downs, got.down)
-		floorUps, floorDowns = append(floorUps, bare.up), append(floorDowns, bare.down)
-		upRatios = append(upRatios, float64(got.up)/float64(bare.up))
-		downRatios = append(downRatios, float64(got.down)/float64(bare.down))
-		rss = append(rss, got.rss)
-	}
-	return Comparison{Shape: s, Up: Median(ups), Down: Median(downs), FloorUp: Median(floorUps), FloorDown: Median(floorDowns),
-		UpRatio: Median(upRatios), DownRatio: Median(downRatios), RSS: Median(rss)}, nil
-}
-
-// settle lets the kernel finish destroying namespaces: whatever follows immediately
-// would be slowed down by it.
-func settle() { time.Sleep(500 * time.Millisecond) }
-
-// writeRules writes the input of iptables-restore of every node.
-func writeRules(dir string, s Shape) ([]string, error) {
-	_, p, err := s.Lab()
+// withRules makes the floor load the rules and sets of a lab's nodes, from files that
+// done removes.
+func (o *order) withRules(spec *topology.Spec) (done func(), err error) {
+	_, p, err := compile(spec)
 	if err != nil {
-		return nil, err
+		return func() {}, err
 	}
-	var files []string
+	if o.dir, err = os.MkdirTemp("", "netlab-bench-"); err != nil {
+		return func() {}, err
+	}
+	done = func() { os.RemoveAll(o.dir) }
 	for _, n := range p.Netns {
 		if n.Kind != plan.Node {
 			continue
 		}
-		file := filepath.Join(dir, n.Name)
-		if err := os.WriteFile(file, []byte(iptables.RestoreText(iptables.Create(n.Tables), false)), 0o600); err != nil {
-			return nil, err
+		file, err := o.file(n.Name+".rules", iptables.RestoreText(iptables.Create(n.Tables), false))
+		if err != nil {
+			return done, err
 		}
-		files = append(files, file)
+		o.Rules = append(o.Rules, file)
+		if len(n.Sets) == 0 {
+			continue
+		}
+		var text strings.Builder
+		for _, s := range n.Sets {
+			fmt.Fprintf(&text, "create %s %s family inet\n", s.Name, s.Type)
+			for _, m := range s.Members() {
+				fmt.Fprintf(&text, "add %s %s\n", s.Name, m)
+			}
+		}
+		if file, err = o.file(n.Name+".sets", text.String()); err != nil {
+			return done, err
+		}
+		o.Sets = append(o.Sets, file)
 	}
-	return files, nil
+	return done, nil
 }
 
-// Median is the middle of the values.
-func Median[T int64 | float64 | time.Duration](values []T) T {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	return sorted[len(sorted)/2]
+// file writes a file that the floor reads, and returns its path.
+func (o *order) file(name, text string) (string, error) {
+	path := filepath.Join(o.dir, name)
+	return path, os.WriteFile(path, []byte(text), 0o600)
 }

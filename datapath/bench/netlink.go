@@ -15,8 +15,6 @@ type nl struct {
 	buf   []byte
 	count int // messages in buf
 	seq   uint32
-	at    int // start of the current message
-	nests []int
 	in    [16 << 10]byte
 }
 
@@ -30,9 +28,9 @@ func openNL() (*nl, error) {
 
 func (n *nl) close() { unix.Close(n.fd) }
 
-// begin starts a message; its fixed header is body.
-func (n *nl) begin(kind uint16, flags uint16, body []byte) {
-	n.at = len(n.buf)
+// message adds a message with a fixed header and attributes.
+func (n *nl) message(kind, flags uint16, header []byte, attributes func()) {
+	start := len(n.buf)
 	n.seq++
 	n.count++
 	n.buf = binary.NativeEndian.AppendUint32(n.buf, 0)
@@ -40,11 +38,9 @@ func (n *nl) begin(kind uint16, flags uint16, body []byte) {
 	n.buf = binary.NativeEndian.AppendUint16(n.buf, flags|unix.NLM_F_REQUEST|unix.NLM_F_ACK)
 	n.buf = binary.NativeEndian.AppendUint32(n.buf, n.seq)
 	n.buf = binary.NativeEndian.AppendUint32(n.buf, 0)
-	n.buf = append(n.buf, body...)
-}
-
-func (n *nl) end() {
-	binary.NativeEndian.PutUint32(n.buf[n.at:], uint32(len(n.buf)-n.at))
+	n.buf = append(n.buf, header...)
+	attributes()
+	binary.NativeEndian.PutUint32(n.buf[start:], uint32(len(n.buf)-start))
 }
 
 func (n *nl) attr(kind uint16, data []byte) {
@@ -62,14 +58,11 @@ func (n *nl) u32(kind uint16, v uint32) {
 	n.attr(kind, binary.NativeEndian.AppendUint32(nil, v))
 }
 
-func (n *nl) open(kind uint16) {
-	n.nests = append(n.nests, len(n.buf))
+// nest adds an attribute that consists of others.
+func (n *nl) nest(kind uint16, attributes func()) {
+	start := len(n.buf)
 	n.attr(kind, nil)
-}
-
-func (n *nl) shut() {
-	start := n.nests[len(n.nests)-1]
-	n.nests = n.nests[:len(n.nests)-1]
+	attributes()
 	binary.NativeEndian.PutUint16(n.buf[start:], uint16(len(n.buf)-start))
 }
 
@@ -123,7 +116,7 @@ func (n *nl) link(name string, mtu, master int, mac [6]byte) {
 	}
 }
 
-const create = unix.NLM_F_CREATE | unix.NLM_F_EXCL
+const creates = unix.NLM_F_CREATE | unix.NLM_F_EXCL
 
 // Nested attributes of link kinds (include/uapi/linux/if_link.h).
 const (
@@ -133,106 +126,99 @@ const (
 	vxlanPort                                        = 15
 )
 
+// create adds a link of a kind; attributes are those of the kind.
+func (n *nl) create(kind, name string, index, mtu, master int, mac [6]byte, attributes func()) {
+	n.message(unix.RTM_NEWLINK, creates, ifinfo(index, true), func() {
+		n.link(name, mtu, master, mac)
+		n.nest(unix.IFLA_LINKINFO, func() {
+			n.attr(infoKind, []byte(kind))
+			if attributes != nil {
+				n.nest(infoData, attributes)
+			}
+		})
+	})
+}
+
 // veth creates a pair: near, with a given index, on a bridge; far, as the first link of
 // the namespace behind fd.
 func (n *nl) veth(near string, index, master, mtu int, far string, fd int, mac [6]byte) {
-	n.begin(unix.RTM_NEWLINK, create, ifinfo(index, true))
-	n.link(near, mtu, master, mac)
-	n.open(unix.IFLA_LINKINFO)
-	n.attr(infoKind, []byte("veth"))
-	n.open(infoData)
-	n.open(1)
-	n.buf = append(n.buf, ifinfo(uplink, false)...)
-	mac[1]++
-	n.link(far, mtu, 0, mac)
-	n.u32(unix.IFLA_NET_NS_FD, uint32(fd))
-	n.shut()
-	n.shut()
-	n.shut()
-	n.end()
+	n.create("veth", near, index, mtu, master, mac, func() {
+		n.nest(1, func() {
+			n.buf = append(n.buf, ifinfo(uplink, false)...)
+			mac[1]++
+			n.link(far, mtu, 0, mac)
+			n.u32(unix.IFLA_NET_NS_FD, uint32(fd))
+		})
+	})
 }
 
 func (n *nl) hairpin(name string) {
-	n.begin(unix.RTM_NEWLINK, 0, ifinfo(0, false))
-	n.text(unix.IFLA_IFNAME, name)
-	n.open(unix.IFLA_LINKINFO)
-	n.attr(infoSlaveKind, []byte("bridge"))
-	n.open(infoSlaveData)
-	n.attr(brportMode, []byte{1})
-	n.shut()
-	n.shut()
-	n.end()
+	n.message(unix.RTM_NEWLINK, 0, ifinfo(0, false), func() {
+		n.text(unix.IFLA_IFNAME, name)
+		n.nest(unix.IFLA_LINKINFO, func() {
+			n.attr(infoSlaveKind, []byte("bridge"))
+			n.nest(infoSlaveData, func() { n.attr(brportMode, []byte{1}) })
+		})
+	})
 }
 
 func (n *nl) bridge(name string, index, mtu int, mac [6]byte) {
-	n.begin(unix.RTM_NEWLINK, create, ifinfo(index, true))
-	n.link(name, mtu, 0, mac)
-	n.open(unix.IFLA_LINKINFO)
-	n.attr(infoKind, []byte("bridge"))
-	n.shut()
-	n.end()
+	n.create("bridge", name, index, mtu, 0, mac, nil)
 }
 
 func (n *nl) vxlan(name string, index, dev, mtu int, local [4]byte, mac [6]byte) {
-	n.begin(unix.RTM_NEWLINK, create, ifinfo(index, true))
-	n.link(name, mtu, 0, mac)
-	n.open(unix.IFLA_LINKINFO)
-	n.attr(infoKind, []byte("vxlan"))
-	n.open(infoData)
-	n.u32(vxlanID, 1)
-	n.u32(vxlanLink, uint32(dev))
-	n.attr(vxlanLocal, local[:])
-	n.attr(vxlanPort, binary.BigEndian.AppendUint16(nil, 8472))
-	n.attr(vxlanLearning, []byte{0})
-	n.shut()
-	n.shut()
-	n.end()
+	n.create("vxlan", name, index, mtu, 0, mac, func() {
+		n.u32(vxlanID, 1)
+		n.u32(vxlanLink, uint32(dev))
+		n.attr(vxlanLocal, local[:])
+		n.attr(vxlanPort, binary.BigEndian.AppendUint16(nil, 8472))
+		n.attr(vxlanLearning, []byte{0})
+	})
 }
 
 func (n *nl) up(index int) {
-	n.begin(unix.RTM_NEWLINK, 0, ifinfo(index, true))
-	n.end()
+	n.message(unix.RTM_NEWLINK, 0, ifinfo(index, true), func() {})
 }
 
 func (n *nl) addr(index int, a [4]byte, bits int) {
-	body := make([]byte, 8)
-	body[0], body[1] = unix.AF_INET, byte(bits)
-	binary.NativeEndian.PutUint32(body[4:], uint32(index))
-	n.begin(unix.RTM_NEWADDR, create, body)
-	n.attr(unix.IFA_LOCAL, a[:])
-	n.attr(unix.IFA_ADDRESS, a[:])
-	if bits == 24 {
-		n.attr(unix.IFA_BROADCAST, []byte{a[0], a[1], a[2], 255})
-	}
-	n.end()
+	header := make([]byte, 8)
+	header[0], header[1] = unix.AF_INET, byte(bits)
+	binary.NativeEndian.PutUint32(header[4:], uint32(index))
+	n.message(unix.RTM_NEWADDR, creates, header, func() {
+		n.attr(unix.IFA_LOCAL, a[:])
+		n.attr(unix.IFA_ADDRESS, a[:])
+		if bits == 24 {
+			n.attr(unix.IFA_BROADCAST, []byte{a[0], a[1], a[2], 255})
+		}
+	})
 }
 
 func (n *nl) route(to [4]byte, bits int, via [4]byte, dev int, onlink bool) {
-	body := make([]byte, 12)
-	body[0], body[1], body[4], body[5], body[7] = unix.AF_INET, byte(bits), unix.RT_TABLE_MAIN, unix.RTPROT_BOOT, unix.RTN_UNICAST
+	header := make([]byte, 12)
+	header[0], header[1], header[4], header[5], header[7] = unix.AF_INET, byte(bits), unix.RT_TABLE_MAIN, unix.RTPROT_BOOT, unix.RTN_UNICAST
 	if onlink {
-		binary.NativeEndian.PutUint32(body[8:], unix.RTNH_F_ONLINK)
+		binary.NativeEndian.PutUint32(header[8:], unix.RTNH_F_ONLINK)
 	}
-	n.begin(unix.RTM_NEWROUTE, create, body)
-	if bits > 0 {
-		n.attr(unix.RTA_DST, to[:])
-	}
-	n.attr(unix.RTA_GATEWAY, via[:])
-	n.u32(unix.RTA_OIF, uint32(dev))
-	n.end()
+	n.message(unix.RTM_NEWROUTE, creates, header, func() {
+		if bits > 0 {
+			n.attr(unix.RTA_DST, to[:])
+		}
+		n.attr(unix.RTA_GATEWAY, via[:])
+		n.u32(unix.RTA_OIF, uint32(dev))
+	})
 }
 
 // neigh adds a neighbour entry or, with the bridge family, a forwarding entry.
 func (n *nl) neigh(family byte, index int, dst [4]byte, mac [6]byte) {
-	body := make([]byte, 12)
-	body[0] = family
-	binary.NativeEndian.PutUint32(body[4:], uint32(index))
-	binary.NativeEndian.PutUint16(body[8:], unix.NUD_PERMANENT)
+	header := make([]byte, 12)
+	header[0] = family
+	binary.NativeEndian.PutUint32(header[4:], uint32(index))
+	binary.NativeEndian.PutUint16(header[8:], unix.NUD_PERMANENT)
 	if family == unix.AF_BRIDGE {
-		body[10] = unix.NTF_SELF
+		header[10] = unix.NTF_SELF
 	}
-	n.begin(unix.RTM_NEWNEIGH, create, body)
-	n.attr(unix.NDA_DST, dst[:])
-	n.attr(unix.NDA_LLADDR, mac[:])
-	n.end()
+	n.message(unix.RTM_NEWNEIGH, creates, header, func() {
+		n.attr(unix.NDA_DST, dst[:])
+		n.attr(unix.NDA_LLADDR, mac[:])
+	})
 }

@@ -16,32 +16,23 @@ import (
 func wholeProcess(ctx context.Context, o Options) ([]Row, error) {
 	o.Progress("netlab up " + o.Scenario)
 	name := fmt.Sprintf("bench-%d", os.Getpid())
-	dir, err := os.MkdirTemp("", "netlab-bench-")
+	bare := order{Shape: o.Shape}
+	done, err := bare.withRules(o.Shape.Spec())
+	defer done()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	rules, err := writeRules(dir, o.Shape)
-	if err != nil {
-		return nil, err
-	}
-	var ups, floors, over []time.Duration
-	for range o.Rounds {
-		bare, err := runFloor(order{Shape: o.Shape, Rules: rules})
-		if err != nil {
-			return nil, fmt.Errorf("floor: %w", err)
-		}
-		settle()
+	list, err := compare(o.Rounds, &bare, func() (sample, error) {
 		up, err := timed(ctx, o.Program, "up", "--name", name, o.Scenario)
 		_, down := timed(ctx, o.Program, "down", name)
-		if err := errors.Join(err, down); err != nil {
-			return nil, err
-		}
-		settle()
-		ups, floors, over = append(ups, up), append(floors, bare.up), append(over, up-bare.up)
+		return sample{up: up}, errors.Join(err, down)
+	})
+	if err != nil {
+		return nil, err
 	}
-	extra := Median(over)
-	return []Row{{What: "up of " + o.Scenario + ", whole process", Netlab: milliseconds(Median(ups)), Floor: milliseconds(Median(floors)),
+	netlab, floor, _ := medians(list, up)
+	extra := median(list, func(r round) time.Duration { return r.netlab.up - r.floor.up })
+	return []Row{{What: "up of " + o.Scenario + ", whole process", Netlab: milliseconds(netlab), Floor: milliseconds(floor),
 		Got: "+" + milliseconds(extra), Goal: "≤ +100 ms", OK: extra <= 100*time.Millisecond}}, nil
 }
 
@@ -49,16 +40,16 @@ func wholeProcess(ctx context.Context, o Options) ([]Row, error) {
 // second, which no program could shorten.
 func wholeTest(ctx context.Context, o Options) ([]Row, error) {
 	o.Progress("netlab test " + o.Scenario)
-	var times []time.Duration
-	for range o.Rounds {
-		took, err := timed(ctx, o.Program, "test", o.Scenario)
-		if err != nil {
-			return nil, err
-		}
-		times = append(times, took)
+	list, err := compare(o.Rounds, nil, func() (got sample, err error) {
+		got.up, err = timed(ctx, o.Program, "test", o.Scenario)
+		return got, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	extra := Median(times) - time.Second
-	return []Row{{What: "test of " + o.Scenario + ", beyond the timeout it waits for", Netlab: milliseconds(Median(times)), Floor: "1000 ms",
+	took, _, _ := medians(list, up)
+	extra := took - time.Second
+	return []Row{{What: "test of " + o.Scenario + ", beyond the timeout it waits for", Netlab: milliseconds(took), Floor: "1000 ms",
 		Got: "+" + milliseconds(extra), Goal: "≤ +1000 ms", OK: extra <= time.Second}}, nil
 }
 

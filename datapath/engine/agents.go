@@ -5,7 +5,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -36,12 +38,10 @@ type occupants struct {
 }
 
 func (in *inside) at(name string) *occupants {
-	o, ok := in.spaces[name]
-	if !ok {
-		o = &occupants{}
-		in.spaces[name] = o
+	if in.spaces[name] == nil {
+		in.spaces[name] = &occupants{programs: map[string]*exec.Cmd{}, guests: map[int]bool{}}
 	}
-	return o
+	return in.spaces[name]
 }
 
 // enter is the hook that the kernel package calls on a thread in the namespace.
@@ -54,7 +54,8 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 	o := in.at(name)
 	for _, a := range remove.Agents {
 		in.server.Unlisten(name, a.Name)
-		o.agents = without(o.agents, func(b plan.Agent) bool { return b.Name == a.Name })
+		// A clone: running hands out the list.
+		o.agents = slices.DeleteFunc(slices.Clone(o.agents), func(b plan.Agent) bool { return b.Name == a.Name })
 	}
 	for _, x := range remove.Execs {
 		o.stop(x.Name)
@@ -93,9 +94,6 @@ func (o *occupants) start(x plan.Exec) error {
 		return err
 	}
 	go func() { _ = cmd.Wait() }()
-	if o.programs == nil {
-		o.programs = map[string]*exec.Cmd{}
-	}
 	o.programs[x.Name] = cmd
 	o.execs = append(o.execs, x)
 	return nil
@@ -106,17 +104,7 @@ func (o *occupants) stop(name string) {
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
 	}
 	delete(o.programs, name)
-	o.execs = without(o.execs, func(x plan.Exec) bool { return x.Name == name })
-}
-
-func without[T any](list []T, unwanted func(T) bool) []T {
-	kept := list[:0:0]
-	for _, x := range list {
-		if !unwanted(x) {
-			kept = append(kept, x)
-		}
-	}
-	return kept
+	o.execs = slices.DeleteFunc(slices.Clone(o.execs), func(x plan.Exec) bool { return x.Name == name })
 }
 
 // leave is the hook that the kernel package calls before a namespace is removed.
@@ -158,11 +146,7 @@ func (in *inside) host(name string, group int) error {
 	if in.closed {
 		return errClosed
 	}
-	o := in.at(name)
-	if o.guests == nil {
-		o.guests = map[int]bool{}
-	}
-	o.guests[group] = true
+	in.at(name).guests[group] = true
 	return nil
 }
 
@@ -179,10 +163,7 @@ func (in *inside) close() {
 	in.mu.Lock()
 	closed := in.closed
 	in.closed = true
-	names := make([]string, 0, len(in.spaces))
-	for name := range in.spaces {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(in.spaces))
 	in.mu.Unlock()
 	if closed {
 		return

@@ -98,12 +98,13 @@ func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r re
 	for _, f := range changes.Requires() {
 		e.proven[f] = true
 	}
-	e.noteDraining()
+	left := e.drainingNow() // for as long as the lab is locked
+	e.left.Store(&left)
 	return reply{Applied: report(changes, req.Lines)}, rest, nil
 }
 
 func report(changes plan.Changes, lines bool) Applied {
-	a := Applied{Created: len(changes.Create), Edited: len(changes.Edit), Removed: len(changes.Remove)}
+	var a Applied
 	if !changes.Empty() {
 		a.Summary = changes.Summary()
 	}

@@ -140,8 +140,11 @@ func (e *engine) lifeline(ctx context.Context, line *os.File) {
 			e.detached.Store(true)
 			_, _ = line.Write(buf)
 		case lifelineConn:
-			if conn := receivedConn(oob[:oobn]); conn != nil {
-				go e.serve(conn, true)
+			for _, file := range received(oob[:oobn], "control") {
+				if conn, err := net.FileConn(file); err == nil {
+					go e.serve(conn.(*net.UnixConn), true)
+				}
+				file.Close()
 			}
 		}
 	}
@@ -150,22 +153,18 @@ func (e *engine) lifeline(ctx context.Context, line *os.File) {
 	}
 }
 
-func receivedConn(oob []byte) *net.UnixConn {
+// received are the files that came with a message.
+func received(oob []byte, name string) (files []*os.File) {
 	msgs, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(msgs) == 0 {
 		return nil
 	}
-	fds, err := unix.ParseUnixRights(&msgs[0])
-	if err != nil || len(fds) == 0 {
-		return nil
+	fds, _ := unix.ParseUnixRights(&msgs[0])
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+		files = append(files, os.NewFile(uintptr(fd), name))
 	}
-	file := os.NewFile(uintptr(fds[0]), "control")
-	defer file.Close()
-	conn, err := net.FileConn(file)
-	if err != nil {
-		return nil
-	}
-	return conn.(*net.UnixConn)
+	return files
 }
 
 // reap collects orphans: the engine is process 1 of the lab. Children that a goroutine
@@ -195,17 +194,20 @@ func reap(ctx context.Context) {
 
 // dead lists the children of this process that have ended and were not collected.
 func dead() []int {
+	return processes(func(pid int) bool {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		// pid (comm) state ppid …
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		return len(fields) > 1 && string(fields[0]) == "Z" && string(fields[1]) == strconv.Itoa(os.Getpid())
+	})
+}
+
+// processes lists the processes for which is holds.
+func processes(is func(pid int) bool) []int {
 	entries, _ := os.ReadDir("/proc")
 	var pids []int
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
-		// pid (comm) state ppid …
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) > 1 && string(fields[0]) == "Z" && string(fields[1]) == strconv.Itoa(os.Getpid()) {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && is(pid) {
 			pids = append(pids, pid)
 		}
 	}

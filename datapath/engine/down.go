@@ -95,10 +95,7 @@ func ask(ctx context.Context, name string) error {
 
 // processes reads the process IDs of a lab: the engine and its janitor.
 func (f *folder) processes() []int {
-	data, err := os.ReadFile(f.path(pidFile))
-	if err != nil {
-		return nil
-	}
+	data, _ := os.ReadFile(f.path(pidFile))
 	var pids []int
 	for _, word := range strings.Fields(string(data)) {
 		if pid, err := strconv.Atoi(word); err == nil {
@@ -111,15 +108,7 @@ func (f *folder) processes() []int {
 // holders finds, without relying on any file, the engines and janitors that have the
 // folder open.
 func (f *folder) holders() []int {
-	entries, _ := os.ReadDir("/proc")
-	var pids []int
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err == nil && serves(pid) && f.isOpenIn(pid) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return processes(func(pid int) bool { return serves(pid) && f.isOpenIn(pid) })
 }
 
 func (f *folder) isOpenIn(pid int) bool {
@@ -160,10 +149,7 @@ func (f *folder) watch(pids []int) []process {
 
 // serves tells by its command line whether a process is an engine or a janitor.
 func serves(pid int) bool {
-	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err != nil {
-		return false
-	}
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	args := strings.Split(string(data), "\x00")
 	return len(args) > 1 && args[0] == "netlab" && (args[1] == roleEngine || args[1] == roleJanitor)
 }

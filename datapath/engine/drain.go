@@ -5,8 +5,6 @@ package engine
 import (
 	"context"
 	"time"
-
-	"github.com/netlab/netlab/datapath/kernel"
 )
 
 // reapInterval is how often the engine checks whether draining real servers have lost
@@ -47,20 +45,10 @@ func (e *engine) draining() []Draining {
 	return e.drainingNow()
 }
 
-// noteDraining records them for as long as the lab is locked.
-func (e *engine) noteDraining() {
-	list := e.drainingNow()
-	e.left.Store(&list)
-}
-
 func (e *engine) drainingNow() []Draining {
 	var list []Draining
 	for _, l := range e.kernel.Draining() {
-		list = append(list, drainingOf(l))
+		list = append(list, Draining{Netns: l.Netns, Virtual: l.Virtual.String(), Proto: l.Proto, Real: l.Real.String(), Active: l.Active, Inactive: l.Inactive})
 	}
 	return list
-}
-
-func drainingOf(l kernel.Draining) Draining {
-	return Draining{Netns: l.Netns, Virtual: l.Virtual.String(), Proto: l.Proto, Real: l.Real.String(), Active: l.Active, Inactive: l.Inactive}
 }

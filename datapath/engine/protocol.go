@@ -46,9 +46,8 @@ type Draining struct {
 
 // Applied is the result of an Apply.
 type Applied struct {
-	Created, Edited, Removed int      // namespaces
-	Lines                    []string // what was changed, as command lines; only on request
-	Summary                  string   // one line; empty: nothing changed
+	Lines   []string // what was changed, as command lines; only on request
+	Summary string   // one line; empty: nothing changed
 }
 
 // command is a program to run in a lab.

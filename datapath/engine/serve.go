@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel"
-	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/probe"
 )
@@ -90,7 +89,11 @@ func (e *engine) serve(conn *net.UnixConn, creator bool) {
 	if err != nil {
 		return
 	}
-	defer closeAll(files)
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
 	decoder := gob.NewDecoder(conn)
 	var req request
 	if err := decoder.Decode(&req); err != nil {
@@ -130,21 +133,7 @@ func receiveKind(conn *net.UnixConn) (byte, []*os.File, error) {
 	if err != nil || n == 0 {
 		return 0, nil, errors.New("no request")
 	}
-	var files []*os.File
-	if msgs, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(msgs) > 0 {
-		fds, _ := unix.ParseUnixRights(&msgs[0])
-		for _, fd := range fds {
-			unix.CloseOnExec(fd)
-			files = append(files, os.NewFile(uintptr(fd), "stdio"))
-		}
-	}
-	return buf[0], files, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		f.Close()
-	}
+	return buf[0], received(oob[:oobn], "stdio"), nil
 }
 
 func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, error) {
@@ -208,9 +197,7 @@ func (e *engine) read(ctx context.Context) (reply, error) {
 func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	var dialer probe.Dialer
-	enter := func(name string) (*netns.NS, error) { return e.kernel.Namespace(name) }
-	return reply{Observations: dialer.Dial(ctx, req.Flows, enter)}, nil
+	return reply{Observations: probe.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
 }
 
 // underlay is the namespace to which all nodes and clients have a link.

@@ -69,8 +69,10 @@ func masqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origi
 	if lab.Network.KeepSourceToNodes {
 		// Neither does it rewrite what a node sends on from a pod to a pod.
 		rows = append(rows, row{[]iptables.Match{from(cluster), to(cluster)}, iptables.Return{}})
-		for _, addr := range nodeAddrs(lab, cluster.Addr().Is6()) {
-			rows = append(rows, row{[]iptables.Match{from(cluster), to(netip.PrefixFrom(addr, addr.BitLen()))}, iptables.Return{}})
+		for _, n := range lab.Nodes {
+			if addr := topology.OfFamily(n.Addrs, cluster.Addr().Is6()); addr.IsValid() {
+				rows = append(rows, row{[]iptables.Match{from(cluster), to(topology.Single(addr))}, iptables.Return{}})
+			}
 		}
 	}
 	rows = append(rows,
@@ -81,19 +83,6 @@ func masqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origi
 		rules = append(rules, iptables.Rule{Matches: append(r.matches, iptables.Comment{Text: "flanneld masq"}), Target: r.target, Origin: o})
 	}
 	return rules
-}
-
-// nodeAddrs are the addresses of all nodes in one family.
-func nodeAddrs(lab *topology.Lab, ipv6 bool) []netip.Addr {
-	var out []netip.Addr
-	for _, n := range lab.Nodes {
-		for _, a := range n.Addrs {
-			if a.Is6() == ipv6 {
-				out = append(out, a)
-			}
-		}
-	}
-	return out
 }
 
 func forwardRules(cluster netip.Prefix, o plan.Origin) []iptables.Rule {

@@ -5,16 +5,13 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Mode carries packets between the pods of different nodes.
-type Mode interface {
-	// Name is the mode's name in scenarios.
-	Name() string
-	// Facts is what the mode promises. Package meaning reads them, so that it need
-	// not know the mode.
-	Facts() topology.NetworkFacts
+// Mode carries packets between the pods of different nodes. Package meaning reads what
+// it promises, so that it need not know the mode.
+type Mode struct {
+	topology.NetworkMode
 	// Compile returns the plan of the lab without services and agents, in
 	// canonical order. Equal labs have equal plans.
-	Compile(lab *topology.Lab) (*plan.Plan, error)
+	Compile func(lab *topology.Lab) *plan.Plan
 }
 
 // origin is a place in the scenario, as the plan records it.

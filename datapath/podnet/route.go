@@ -13,21 +13,11 @@ import (
 func RoutesTo(remote *topology.Node) []plan.Route {
 	var routes []plan.Route
 	for _, cidr := range remote.PodCIDRs {
-		if via, ok := AddrOf(remote, cidr.Addr().Is6()); ok {
+		if via := topology.OfFamily(remote.Addrs, cidr.Addr().Is6()); via.IsValid() {
 			routes = append(routes, plan.Route{To: cidr, Via: via, Dev: Uplink, Origin: NodeOrigin(remote)})
 		}
 	}
 	return routes
-}
-
-// AddrOf is the node's address of one family on the underlay.
-func AddrOf(n *topology.Node, ipv6 bool) (netip.Addr, bool) {
-	for _, a := range n.Addrs {
-		if a.Is6() == ipv6 {
-			return a, true
-		}
-	}
-	return netip.Addr{}, false
 }
 
 // keepFirstRoutes drops all routes but the first to each destination: those that

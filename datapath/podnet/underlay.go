@@ -62,16 +62,11 @@ func onLink(lab *topology.Lab, a netip.Addr) netip.Prefix {
 			return netip.PrefixFrom(a, cidr.Bits())
 		}
 	}
-	return netip.PrefixFrom(a, a.BitLen())
+	return topology.Single(a)
 }
 
 func hasIPv6(prefixes []netip.Prefix) bool {
-	for _, p := range prefixes {
-		if p.Addr().Is6() {
-			return true
-		}
-	}
-	return false
+	return topology.PrefixOfFamily(prefixes, true).IsValid()
 }
 
 // portNames maps the namespaces of nodes and clients to their port on the underlay.

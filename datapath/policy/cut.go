@@ -25,9 +25,8 @@ func (v *View) Cuts(own []netip.Addr) []plan.Cut {
 		for _, a := range p.Addrs {
 			for _, d := range []Direction{Ingress, Egress} {
 				if side := p.Side(d); !side.Open() {
-					o := origin("pod "+p.AgentName(), p.Origin)
 					c := cutter{pod: a, own: own, exempt: d == Ingress || !v.Options.HostEgress}
-					out = append(out, plan.Cut{Pod: a, Ingress: d == Ingress, Allow: c.allow(side), Origin: o})
+					out = append(out, plan.Cut{Pod: a, Ingress: d == Ingress, Allow: c.allow(side), Origin: PodOrigin(p.Pod)})
 				}
 			}
 		}
@@ -49,10 +48,10 @@ type clause struct {
 }
 
 func (c *cutter) allow(s *Side) []plan.CutAllow {
-	always := []netip.Prefix{netip.PrefixFrom(c.pod, c.pod.BitLen())}
+	always := []netip.Prefix{topology.Single(c.pod)}
 	for _, a := range c.own {
 		if c.exempt && a.Is6() == c.pod.Is6() {
-			always = append(always, netip.PrefixFrom(a, a.BitLen()))
+			always = append(always, topology.Single(a))
 		}
 	}
 	out := []plan.CutAllow{{Peer: mergeBlocks(always)}}
@@ -88,11 +87,7 @@ func (c *cutter) rule(s *Section, r *Rule) []clause {
 	}
 	var who []netip.Prefix
 	if !peers.Any {
-		who = slices.Clone(peers.Blocks)
-		for _, a := range peers.Pods {
-			who = append(who, netip.PrefixFrom(a, a.BitLen()))
-		}
-		who = mergeBlocks(who)
+		who = mergeBlocks(peers.Prefixes())
 	}
 	if r.AnyPort {
 		return []clause{{plan.CutAllow{Peer: who}, r.Action}}
@@ -111,7 +106,7 @@ func (c *cutter) rule(s *Section, r *Rule) []clause {
 		a := plan.CutAllow{Peer: who, Proto: string(m.Protocol), First: m.Port, Last: m.Port}
 		switch {
 		case s.Direction == Egress:
-			a.Peer = []netip.Prefix{netip.PrefixFrom(m.Addr, m.Addr.BitLen())}
+			a.Peer = []netip.Prefix{topology.Single(m.Addr)}
 		case m.Addr != c.pod:
 			continue
 		}

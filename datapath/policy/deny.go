@@ -5,12 +5,6 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// The targets that end denied packets.
-const (
-	Drop   = topology.DenyDrop
-	Reject = topology.DenyReject
-)
-
 // Deny returns how denied packets end, each row with the condition that comes before
 // it; every packet meets one of them.
 //
@@ -21,12 +15,8 @@ const (
 // not recognise it. So such connections get the error. IPVS translates without
 // connection tracking, so what it sends is recognised by the mark Balanced.
 func (v *View) Deny(ipv6 bool) []iptables.Rule {
-	if v.Options.Deny != Reject {
+	if v.Options.Deny != topology.DenyReject {
 		return []iptables.Rule{{Target: iptables.Drop{}}}
-	}
-	var other iptables.Reject
-	if ipv6 {
-		other.With = "icmp6-port-unreachable"
 	}
 	reset := []iptables.Match{iptables.Proto{Name: string(topology.TCP)}, iptables.CTState{States: []string{"DNAT"}, Not: true}}
 	if v.MarksBalanced() {
@@ -34,7 +24,7 @@ func (v *View) Deny(ipv6 bool) []iptables.Rule {
 	}
 	return []iptables.Rule{
 		{Matches: reset, Target: iptables.Reject{With: "tcp-reset"}},
-		{Target: other},
+		{Target: iptables.Refuse(ipv6)},
 	}
 }
 
@@ -44,7 +34,7 @@ const Balanced = 0x80000
 
 // MarksBalanced reports whether packets at OUTPUT get the mark Balanced, for Deny to match.
 func (v *View) MarksBalanced() bool {
-	return v.Options.Deny == Reject && v.Lab.Proxy.Mode.VirtualServers
+	return v.Options.Deny == topology.DenyReject && v.Lab.Proxy.Mode.VirtualServers
 }
 
 // Established matches packets of connections that are known and errors about them.

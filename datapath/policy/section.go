@@ -48,7 +48,6 @@ func (s *Section) Key() []string {
 // its ports: either of Ranges or of what Named returns, or any port at all.
 type Rule struct {
 	Index  int // in the section, from 0
-	Name   string
 	Action topology.PolicyAction
 	// AnyPort stands for every port of every protocol, also of those without ports.
 	AnyPort bool
@@ -74,6 +73,24 @@ type Peers struct {
 
 // None reports whether there is no other end.
 func (p *Peers) None() bool { return !p.Any && len(p.Pods) == 0 && len(p.Blocks) == 0 }
+
+// Prefixes are the pods and the blocks, without pods that a block contains: in a set they
+// would be duplicates, or overlap.
+func (p *Peers) Prefixes() []netip.Prefix {
+	outside := slices.DeleteFunc(slices.Clone(p.Pods), func(a netip.Addr) bool {
+		return slices.ContainsFunc(p.Blocks, func(b netip.Prefix) bool { return b.Contains(a) })
+	})
+	return append(Singles(outside), p.Blocks...)
+}
+
+// Singles are addresses as prefixes.
+func Singles(addrs []netip.Addr) []netip.Prefix {
+	out := make([]netip.Prefix, 0, len(addrs))
+	for _, a := range addrs {
+		out = append(out, topology.Single(a))
+	}
+	return out
+}
 
 // Member is a port of a pod.
 type Member struct {
@@ -119,10 +136,8 @@ func members(pods []*topology.Pod, names []portName, ipv6 bool) []Member {
 			if port.Name == "" || !slices.Contains(names, portName{port.Name, port.Protocol}) {
 				continue
 			}
-			for _, a := range p.Addrs {
-				if a.Is6() == ipv6 {
-					out = append(out, Member{a, port.Protocol, port.Number})
-				}
+			if a := topology.OfFamily(p.Addrs, ipv6); a.IsValid() {
+				out = append(out, Member{a, port.Protocol, port.Number})
 			}
 		}
 	}
@@ -141,11 +156,7 @@ func sections(lab *topology.Lab) []*Section {
 		}
 		o := origin("cluster policy "+p.Name, p.Origin)
 		for _, d := range []Direction{Ingress, Egress} {
-			rules := p.Ingress
-			if d == Egress {
-				rules = p.Egress
-			}
-			if len(rules) > 0 {
+			if rules := p.Rules(d == Egress); len(rules) > 0 {
 				*list = append(*list, r.section(Section{Tier: p.Tier, Name: p.Name, Direction: d, Pods: p.Pods, Origin: o}, rules))
 			}
 		}
@@ -153,17 +164,16 @@ func sections(lab *topology.Lab) []*Section {
 	for _, p := range lab.Policies {
 		o := origin("policy "+p.Namespace+"/"+p.Name, p.Origin)
 		for _, d := range []Direction{Ingress, Egress} {
-			says := p.Ingress
-			if d == Egress {
-				says = p.Egress
-			}
-			if says.Isolates {
+			if says := p.Direction(d == Egress); says.Isolates {
 				network = append(network, r.section(Section{Namespace: p.Namespace, Name: p.Name, Direction: d, Pods: p.Pods, Origin: o}, says.Rules))
 			}
 		}
 	}
 	return slices.Concat(admin, network, baseline)
 }
+
+// PodOrigin is the origin of what serves a pod.
+func PodOrigin(p *topology.Pod) plan.Origin { return origin("pod "+p.AgentName(), p.Origin) }
 
 func origin(object string, o topology.Origin) plan.Origin {
 	return plan.Origin{Object: object, File: o.File, Line: o.Line}
@@ -180,7 +190,7 @@ func (r *resolver) section(s Section, rules []topology.PolicyRule) *Section {
 }
 
 func (r *resolver) rule(s *Section, index int, from *topology.PolicyRule) *Rule {
-	out := &Rule{Index: index, Name: from.Name, Action: from.Action, AnyPort: len(from.Ports) == 0}
+	out := &Rule{Index: index, Action: from.Action, AnyPort: len(from.Ports) == 0}
 	if out.Action == "" || out.Action == topology.PolicyPass && s.Tier == topology.BaselineTier {
 		out.Action = topology.PolicyAccept // no tier comes after Baseline
 	}
@@ -235,10 +245,8 @@ func peers(from []topology.PolicyPeer, ipv6 bool) Peers {
 	for i := range from {
 		p := &from[i]
 		for _, pod := range p.Pods {
-			for _, a := range pod.Addrs {
-				if a.Is6() == ipv6 {
-					out.Pods = append(out.Pods, a)
-				}
+			if a := topology.OfFamily(pod.Addrs, ipv6); a.IsValid() {
+				out.Pods = append(out.Pods, a)
 			}
 		}
 		if p.Block.IsValid() && p.Block.Addr().Is6() == ipv6 {

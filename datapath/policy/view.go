@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/topology"
@@ -92,7 +94,6 @@ func newView(lab *topology.Lab, node *topology.Node, all []*Section) View {
 			v.Pods = append(v.Pods, Pod{Pod: p})
 		}
 	}
-	about := make([]bool, len(v.Pods))
 	for _, s := range all {
 		local := *s
 		local.Pods = nil
@@ -106,17 +107,10 @@ func newView(lab *topology.Lab, node *topology.Node, all []*Section) View {
 		}
 		v.Sections = append(v.Sections, &local)
 		for _, p := range local.Pods {
-			about[index[p]] = true
 			v.Pods[index[p]].Side(s.Direction).add(&local)
 		}
 	}
-	kept := v.Pods[:0]
-	for i := range v.Pods {
-		if about[i] {
-			kept = append(kept, v.Pods[i])
-		}
-	}
-	v.Pods = kept
+	v.Pods = slices.DeleteFunc(v.Pods, func(p Pod) bool { return p.Ingress.Open() && p.Egress.Open() })
 	return v
 }
 

@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan/ipset"
-	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -48,25 +46,4 @@ func (v *View) Served(ipv6 bool) Served {
 // its tunnel.
 func (v *View) isNode(a netip.Addr) bool {
 	return slices.Contains(v.Node.Addrs, a) || slices.ContainsFunc(v.Node.PodCIDRs, func(p netip.Prefix) bool { return p.Contains(a) })
-}
-
-// ServedSets returns the same as ipsets, addresses and ports, and the condition that
-// matches each; none where there is nothing to match.
-func (v *View) ServedSets(addrs, ports string, ipv6 bool) (sets []ipset.Set, matches []iptables.Match) {
-	served := v.Served(ipv6)
-	if len(served.Addrs) > 0 {
-		set := ipset.Set{Name: addrs, Type: ipset.HashIP, IPv6: ipv6, Origin: v.Origin()}
-		for _, a := range served.Addrs {
-			set.Entries = append(set.Entries, ipset.Entry{Prefix: netip.PrefixFrom(a, a.BitLen())})
-		}
-		sets, matches = append(sets, set), append(matches, iptables.MatchSet{Set: addrs, Parts: "dst"})
-	}
-	if len(served.Ports) > 0 {
-		set := ipset.Set{Name: ports, Type: ipset.HashIPPort, IPv6: ipv6, Origin: v.Origin()}
-		for _, m := range served.Ports {
-			set.Entries = append(set.Entries, ipset.Entry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
-		}
-		sets, matches = append(sets, set), append(matches, iptables.MatchSet{Set: ports, Parts: "dst,dst"})
-	}
-	return sets, matches
 }

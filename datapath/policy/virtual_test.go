@@ -30,8 +30,9 @@ func TestServedAddressesAreNotTheNode(t *testing.T) {
 	if got := v.Served(true); len(got.Addrs) != 1 || len(got.Ports) != 0 {
 		t.Errorf("IPv6: %+v", got)
 	}
-	if sets, matches := v.ServedSets("a", "p", false); len(sets) != 2 || len(matches) != 2 {
-		t.Errorf("sets %v, matches %v", sets, matches)
+	f := NewFilter(&v, false)
+	if f.SkipServed("INPUT", "a", "p", ""); len(f.Sets) != 2 || len(f.Ensure("INPUT", "").Rules) != 2 {
+		t.Errorf("sets %v, rules %v", f.Sets, f.Chains)
 	}
 	v.Options.HostEgress = false
 	if got := v.Served(false); len(got.Addrs)+len(got.Ports) > 0 {

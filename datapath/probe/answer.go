@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/netip"
-	"strconv"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
@@ -16,39 +15,17 @@ type Answer struct {
 	Proto flow.Protocol  `json:"proto"`
 	Local netip.AddrPort `json:"local"` // the server's address
 	Peer  netip.AddrPort `json:"peer"`  // the client's address
-	// TTL, or hop limit, of the first packet when it arrived; 0: unknown.
-	TTL int `json:"ttl"`
+	// TTL, or hop limit, of the first packet when it arrived; 0: unknown, and left out.
+	TTL int `json:"ttl,omitempty"`
 }
 
-// answerStart begins every answer; see identity.
+// answerStart begins every answer.
 const answerStart = `{"name":`
 
-// identity is the part of an answer that is the same for all connections of an
-// agent's socket: everything up to the local address.
-type identity string
-
-func newIdentity(name, node string, proto flow.Protocol) identity {
-	quote := func(s string) string {
-		b, _ := json.Marshal(s) // a string can always be marshalled
-		return string(b)
-	}
-	return identity(answerStart + quote(name) + `,"node":` + quote(node) +
-		`,"proto":` + quote(string(proto)) + `,"local":"`)
-}
-
-// appendLine appends the whole line, its newline included. A TTL of 0 is unknown, and
-// left out.
-func (id identity) appendLine(b []byte, local, peer netip.AddrPort, ttl uint8) []byte {
-	b = append(b, id...)
-	b = local.AppendTo(b)
-	b = append(b, `","peer":"`...)
-	b = peer.AppendTo(b)
-	b = append(b, '"')
-	if ttl != 0 {
-		b = append(b, `,"ttl":`...)
-		b = strconv.AppendUint(b, uint64(ttl), 10)
-	}
-	return append(b, "}\n"...)
+// appendLine appends the whole line, its newline included.
+func (a Answer) appendLine(b []byte) []byte {
+	line, _ := json.Marshal(a) // an answer can always be marshalled
+	return append(append(b, line...), '\n')
 }
 
 // ParseAnswer reads one line of the protocol. It reports false for anything that an

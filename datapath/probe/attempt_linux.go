@@ -40,8 +40,7 @@ func (r *run) begin(at int) bool {
 	if a.state == waiting {
 		a.state = joining
 	}
-	within := cmp.Or(max(f.Within, 0), DefaultWithin)
-	r.deadline.add(at, a.began+within, within)
+	r.deadlines.add(at, a.began+cmp.Or(max(f.Within, 0), DefaultWithin))
 	if err != nil {
 		r.fail(at, err)
 	}
@@ -107,10 +106,9 @@ func (r *run) dial(at int, f *flow.Flow) (int, error) {
 		return fd, err
 	}
 	r.seen[r.order[at]].Local = localAddr(fd)
-	err = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: events, Fd: int32(at)})
-	if err != nil {
+	if err := r.poller.watch(unix.EPOLL_CTL_ADD, fd, events, at); err != nil {
 		unix.Close(fd)
-		return -1, os.NewSyscallError("epoll_ctl", err)
+		return -1, err
 	}
 	return fd, nil
 }
@@ -122,9 +120,9 @@ func setUpDialed(fd, kind, family int) error {
 	// Without it a datagram socket learns only of a closed port, not of an unreachable
 	// host or network (IP_RECVERR, ip(7)).
 	if family == unix.AF_INET6 {
-		return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_RECVERR, 1))
+		return setOptions(fd, [3]int{unix.SOL_IPV6, unix.IPV6_RECVERR, 1})
 	}
-	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(fd, unix.SOL_IP, unix.IP_RECVERR, 1))
+	return setOptions(fd, [3]int{unix.SOL_IP, unix.IP_RECVERR, 1})
 }
 
 // ask sends the flow's request, or as much of it as there is room for.
@@ -192,15 +190,10 @@ func (r *run) hear(at int, b []byte) {
 	}
 	line, _, ended := bytes.Cut(b, []byte("\n"))
 	if !ended && !whole && len(b) < len(r.buf) {
-		if len(a.part) == 0 {
-			a.part = append(a.part, b...) // b is the shared buffer
-		}
+		a.keep(b)
 		return
 	}
-	if ans, ok := ParseAnswer(line); ok {
-		s := &r.seen[r.order[at]]
-		s.Answer, s.Node, s.Source, s.TTL = ans.Name, ans.Node, ans.Peer, ans.TTL
-	}
+	r.answered(at, line)
 	r.measured(at)
 	r.end(at, flow.Connected, "")
 }
@@ -211,18 +204,28 @@ const maxResponse = 64 << 10
 // hearResponse takes what has arrived of an HTTP response. A server of another protocol
 // has answered, too.
 func (r *run) hearResponse(at int, b []byte, whole bool) {
-	a := &r.attempts[at]
 	res, done := parseResponse(b)
 	if !done && !whole && len(b) < maxResponse {
-		if len(a.part) == 0 {
-			a.part = append(a.part, b...) // b is the shared buffer
-		}
+		r.attempts[at].keep(b)
 		return
 	}
 	s := &r.seen[r.order[at]]
 	s.Status, s.Header, s.Body = res.status, res.header, res.body
-	if ans, ok := ParseAnswer([]byte(res.body)); ok {
-		s.Answer, s.Node, s.Source, s.TTL = ans.Name, ans.Node, ans.Peer, ans.TTL
-	}
+	r.answered(at, []byte(res.body))
 	r.end(at, flow.Connected, "")
+}
+
+// keep keeps the beginning of an answer, out of the shared buffer.
+func (a *attempt) keep(b []byte) {
+	if len(a.part) == 0 {
+		a.part = append(a.part, b...)
+	}
+}
+
+// answered records the answer of an agent; other servers have none.
+func (r *run) answered(at int, line []byte) {
+	if a, ok := ParseAnswer(line); ok {
+		s := &r.seen[r.order[at]]
+		s.Answer, s.Node, s.Source, s.TTL = a.Name, a.Node, a.Peer, a.TTL
+	}
 }

@@ -2,8 +2,9 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
+	"container/list"
 	"errors"
-	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,11 +27,8 @@ const (
 type conn struct {
 	fd       int
 	listener *listener
-	who      identity
-	peer     netip.AddrPort
-	local    netip.AddrPort // known from the first answer on
-	ttl      uint8          // of the SYN; 0: unknown, as before the first answer
-	since    time.Time      // of the connection, then of the last line
+	answer   Answer    // its local address and TTL are known from the first one on
+	since    time.Time // of the connection, then of the last line
 	speech   speech
 	answered bool
 	uploads  bool // sends a long line, and expects no answer before its end
@@ -41,8 +39,8 @@ type conn struct {
 	blocked  bool // waits until it can send
 	head     []byte
 
-	list       *connList
-	prev, next *conn
+	list *list.List
+	at   *list.Element
 }
 
 // accept accepts all pending connections.
@@ -54,24 +52,22 @@ func (s *Server) accept(l *listener, now time.Time) {
 		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 			// The queue would stay readable and the loop would spin: the connection
 			// idle for longest is closed instead.
-			if c := s.idle.first; c != nil {
-				s.reset(c)
-				continue
+			c := cmp.Or(first(&s.idle), first(&s.young))
+			if c == nil {
+				return
 			}
-			if c := s.young.first; c != nil {
-				s.reset(c)
-				continue
-			}
-			return
+			s.reset(c)
+			continue
 		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
 			continue
 		default:
 			return
 		}
-		c := &conn{fd: fd, listener: l, who: l.who, peer: addrPort(peer), since: now}
+		c := &conn{fd: fd, listener: l, answer: l.answer, since: now}
+		c.answer.Peer = addrPort(peer)
 		s.slot(fd).conn = c
-		s.young.add(c)
-		if s.watch(fd, unix.EPOLLIN, unix.EPOLL_CTL_ADD) != nil {
+		c.move(&s.young)
+		if s.poller.watch(unix.EPOLL_CTL_ADD, fd, unix.EPOLLIN, fd) != nil {
 			s.reset(c)
 		}
 	}
@@ -203,7 +199,7 @@ func (s *Server) answer(c *conn, now time.Time) {
 func (s *Server) touch(c *conn, now time.Time) {
 	c.since = now
 	c.answered = true
-	s.idle.add(c)
+	c.move(&s.idle)
 }
 
 // flush sends pending lines. It reports whether the connection can still be read: not
@@ -246,7 +242,7 @@ func (s *Server) block(c *conn, on bool) {
 	if on {
 		events = unix.EPOLLOUT
 	}
-	if s.watch(c.fd, events, unix.EPOLL_CTL_MOD) != nil {
+	if s.poller.watch(unix.EPOLL_CTL_MOD, c.fd, events, c.fd) != nil {
 		_ = unix.Shutdown(c.fd, unix.SHUT_RDWR)
 	}
 }
@@ -259,49 +255,34 @@ func (s *Server) finish(c *conn) {
 
 // reset closes a connection; the peer sees a reset unless finish changed that.
 func (s *Server) reset(c *conn) {
-	c.list.remove(c)
+	c.list.Remove(c.at)
 	s.slots[c.fd] = slot{}
 	unix.Close(c.fd)
 }
 
 // line appends the answer for a connection.
 func (s *Server) line(b []byte, c *conn) []byte {
-	if !c.local.IsValid() {
-		c.local = localAddr(c.fd)
+	if !c.answer.Local.IsValid() {
+		c.answer.Local = localAddr(c.fd)
 		if c.listener.socket.Protocol == flow.TCP {
-			c.ttl = s.ttlOfSYN(c.fd)
+			c.answer.TTL = int(s.ttlOfSYN(c.fd))
 		}
 	}
-	return c.who.appendLine(b, c.local, c.peer, c.ttl)
+	return c.answer.appendLine(b)
 }
 
-// connList is a list of connections, the one idle for longest first.
-type connList struct{ first, last *conn }
+// first is the connection that has been idle for longest.
+func first(l *list.List) *conn {
+	if e := l.Front(); e != nil {
+		return e.Value.(*conn)
+	}
+	return nil
+}
 
-// add moves c from its current list to the end of this one.
-func (l *connList) add(c *conn) {
+// move moves a connection from its current list to the end of another.
+func (c *conn) move(to *list.List) {
 	if c.list != nil {
-		c.list.remove(c)
+		c.list.Remove(c.at)
 	}
-	c.list, c.prev = l, l.last
-	if l.last == nil {
-		l.first = c
-	} else {
-		l.last.next = c
-	}
-	l.last = c
-}
-
-func (l *connList) remove(c *conn) {
-	if c.prev == nil {
-		l.first = c.next
-	} else {
-		c.prev.next = c.next
-	}
-	if c.next == nil {
-		l.last = c.prev
-	} else {
-		c.next.prev = c.prev
-	}
-	c.list, c.prev, c.next = nil, nil, nil
+	c.list, c.at = to, to.PushBack(c)
 }

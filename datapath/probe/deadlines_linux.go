@@ -1,66 +1,41 @@
 package probe
 
 import (
+	"container/heap"
 	"math"
 	"time"
 )
 
-// deadlines knows which attempt is due first. Flows have few different deadlines and
-// begin in order, so one queue per duration is always sorted.
-type deadlines struct {
-	queues []dueQueue
-}
-
-type dueQueue struct {
-	within time.Duration
-	list   []due
-}
+// deadlines knows which attempt is due first: it is a heap. Attempts that end before are
+// left in it until they come first.
+type deadlines []due
 
 type due struct {
 	at   int           // the attempt
 	time time.Duration // since the run began
 }
 
+// Len, Less, Swap, Push and Pop are for package heap.
+func (d deadlines) Len() int           { return len(d) }
+func (d deadlines) Less(i, j int) bool { return d[i].time < d[j].time }
+func (d deadlines) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
+func (d *deadlines) Push(x any)        { *d = append(*d, x.(due)) }
+func (d *deadlines) Pop() any {
+	last := (*d)[len(*d)-1]
+	*d = (*d)[:len(*d)-1]
+	return last
+}
+
 // add records an attempt that has just begun.
-func (d *deadlines) add(at int, when, within time.Duration) {
-	for i := range d.queues {
-		if q := &d.queues[i]; q.within == within {
-			q.list = append(q.list, due{at, when})
-			return
-		}
-	}
-	d.queues = append(d.queues, dueQueue{within: within, list: []due{{at, when}}})
-}
+func (d *deadlines) add(at int, when time.Duration) { heap.Push(d, due{at, when}) }
 
-// passed removes and returns an unfinished attempt whose deadline has passed.
-func (d *deadlines) passed(now time.Duration, attempts []attempt) (int, bool) {
-	for i := range d.queues {
-		if first, ok := d.queues[i].first(attempts); ok && first.time <= now {
-			d.queues[i].list = d.queues[i].list[1:]
-			return first.at, true
+// next is the first unfinished attempt, and when it is due.
+func (d *deadlines) next(attempts []attempt) due {
+	for len(*d) > 0 {
+		if first := (*d)[0]; attempts[first.at].state != over {
+			return first
 		}
+		heap.Pop(d)
 	}
-	return 0, false
-}
-
-// next is when the next deadline passes.
-func (d *deadlines) next(attempts []attempt) time.Duration {
-	next := time.Duration(math.MaxInt64)
-	for i := range d.queues {
-		if first, ok := d.queues[i].first(attempts); ok {
-			next = min(next, first.time)
-		}
-	}
-	return next
-}
-
-// first is the first unfinished attempt of the queue.
-func (q *dueQueue) first(attempts []attempt) (due, bool) {
-	for len(q.list) > 0 {
-		if attempts[q.list[0].at].state != over {
-			return q.list[0], true
-		}
-		q.list = q.list[1:]
-	}
-	return due{}, false
+	return due{time: math.MaxInt64}
 }

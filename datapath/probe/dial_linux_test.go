@@ -161,8 +161,7 @@ func TestDialReturnsWhenItsContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	entered := make(chan struct{})
 	go func() { <-entered; cancel() }()
-	var d probe.Dialer
-	seen := d.Dial(ctx, []flow.Flow{f, f}, func(name string) (*netns.NS, error) {
+	seen := probe.Dial(ctx, []flow.Flow{f, f}, func(name string) (*netns.NS, error) {
 		close(entered)
 		return l.enter(name)
 	})
@@ -198,7 +197,7 @@ func TestDialLeavesNoDescriptor(t *testing.T) {
 	for range 5 {
 		l.dial(flows...)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-		new(probe.Dialer).Dial(ctx, flows, l.enter)
+		probe.Dial(ctx, flows, l.enter)
 		cancel()
 	}
 	// The server closes its side once it has received the reset.

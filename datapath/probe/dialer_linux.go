@@ -3,7 +3,6 @@ package probe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -18,16 +17,15 @@ import (
 // DefaultWithin is the deadline of a flow that sets none.
 const DefaultWithin = time.Second
 
-// Dialer dials flows, many at once. The zero Dialer is ready to use.
-type Dialer struct {
-	// InFlight is how many young connections there may be at once; 0 means 64; more
-	// gain nothing on one thread.
-	InFlight int
-	// Young is how long a connection counts as young; 0 means 20 ms. Beyond that it
-	// most likely waits for its deadline, and others start: a thousand dropped
-	// connections cost about one deadline, not sixteen.
-	Young time.Duration
-}
+const (
+	// inFlight is how many young connections there may be at once: more gain nothing on
+	// one thread.
+	inFlight = 64
+	// maxAge is how long a connection counts as young. Beyond that it most likely waits for
+	// its deadline, and others start: a thousand dropped connections cost about one
+	// deadline, not sixteen.
+	maxAge = 20 * time.Millisecond
+)
 
 // Dial makes one connection attempt per flow and returns what happened, in the
 // order of flows. enter opens the network namespace of a flow by its name, and is
@@ -40,7 +38,7 @@ type Dialer struct {
 // from an agent, named in Answer, or from a server of another protocol, with Answer
 // empty. TCP connections end with a reset, which leaves nothing in TIME_WAIT, on either
 // side or in conntrack.
-func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
+func Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
 	seen := make([]flow.Observation, len(flows))
 	for i, f := range flows {
 		seen[i].Flow = f
@@ -51,7 +49,7 @@ func (d *Dialer) Dial(ctx context.Context, flows []flow.Flow, enter func(name st
 	t := netns.NewThread()
 	defer t.Close()
 	err := t.Run(func(here netns.Here) error {
-		r, err := d.newRun(ctx, seen)
+		r, err := newRun(ctx, seen)
 		if err != nil {
 			return err
 		}
@@ -94,49 +92,47 @@ type run struct {
 	here  netns.Here
 	enter func(name string) (*netns.NS, error)
 
-	seen     []flow.Observation
-	order    []int // indexes of seen, grouped by network namespace
-	attempts []attempt
-	next     int // in order: the first not yet begun
-	open     int
-	young    int
-	grown    int // in order: all before it are no longer young
-	inFlight int
-	maxOpen  int
-	maxAge   time.Duration
-	deadline deadlines
-	inside   string // the network namespace that the thread is in
-	entered  bool
-	noEntry  error // why it is not there
+	seen      []flow.Observation
+	order     []int // indexes of seen, grouped by network namespace
+	attempts  []attempt
+	next      int // in order: the first not yet begun
+	open      int
+	young     int
+	grown     int // in order: all before it are no longer young
+	maxOpen   int
+	deadlines deadlines
+	inside    string // the network namespace that the thread is in
+	entered   bool
+	noEntry   error // why it is not there
 
 	began  time.Time
-	epoll  int
-	cancel *canceller
+	poller *poller
+	cancel func() (pending bool) // stops waking the poller when the context ends
+	woken  chan struct{}
 	buf    [4096]byte
 }
 
-func (d *Dialer) newRun(ctx context.Context, seen []flow.Observation) (*run, error) {
+func newRun(ctx context.Context, seen []flow.Observation) (*run, error) {
 	r := &run{
 		seen:     seen,
 		order:    make([]int, len(seen)),
 		attempts: make([]attempt, len(seen)),
-		inFlight: cmp.Or(d.InFlight, 64),
-		maxAge:   cmp.Or(d.Young, 20*time.Millisecond),
 		maxOpen:  descriptors() / 2, // the agents need the rest
 		began:    time.Now(),
+		woken:    make(chan struct{}),
 	}
 	for i := range r.order {
 		r.order[i] = i
 	}
 	slices.SortStableFunc(r.order, func(a, b int) int { return cmp.Compare(seen[a].Flow.From, seen[b].Flow.From) })
 	var err error
-	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("dial: %w", os.NewSyscallError("epoll_create1", err))
-	}
-	if r.cancel, err = newCanceller(ctx, r.epoll); err != nil {
-		unix.Close(r.epoll)
+	if r.poller, err = newPoller(); err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
+	r.cancel = context.AfterFunc(ctx, func() {
+		defer close(r.woken)
+		r.poller.poke()
+	})
 	return r, nil
 }
 
@@ -147,8 +143,10 @@ func (r *run) close() {
 			unix.Close(a.fd)
 		}
 	}
-	r.cancel.close()
-	unix.Close(r.epoll)
+	if !r.cancel() {
+		<-r.woken // it may be about to poke
+	}
+	r.poller.close()
 }
 
 func (r *run) loop(ctx context.Context) error {
@@ -158,7 +156,7 @@ func (r *run) loop(ctx context.Context) error {
 			return fmt.Errorf("dial: %w", context.Cause(ctx))
 		}
 		r.age(time.Since(r.began))
-		for r.next < len(r.order) && r.young < r.inFlight && r.open < r.maxOpen {
+		for r.next < len(r.order) && r.young < inFlight && r.open < r.maxOpen {
 			if !r.begin(r.next) {
 				break
 			}
@@ -166,13 +164,13 @@ func (r *run) loop(ctx context.Context) error {
 		if r.open == 0 {
 			return nil // begin only waits for others: all are done
 		}
-		n, err := unix.EpollWait(r.epoll, events, r.wait())
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return fmt.Errorf("dial: %w", os.NewSyscallError("epoll_wait", err))
+		seen, err := r.poller.wait(events, r.wait())
+		if err != nil {
+			return fmt.Errorf("dial: %w", err)
 		}
-		for i := range max(n, 0) {
-			if at := int(events[i].Fd); at >= 0 {
-				r.proceed(at)
+		for _, e := range seen {
+			if e.Fd >= 0 {
+				r.proceed(int(e.Fd))
 			}
 		}
 	}
@@ -186,28 +184,28 @@ func (r *run) age(now time.Duration) {
 		if a.state == over {
 			continue
 		}
-		if now-a.began < r.maxAge {
+		if now-a.began < maxAge {
 			break
 		}
 		r.grow(a)
 		r.lookAgain(r.grown)
 	}
 	for {
-		at, ok := r.deadline.passed(now, r.attempts)
-		if !ok {
+		first := r.deadlines.next(r.attempts)
+		if first.time > now {
 			return
 		}
-		r.lookAgain(at)
-		switch r.attempts[at].state {
+		r.lookAgain(first.at)
+		switch r.attempts[first.at].state {
 		case over:
 		case asked:
-			if r.flow(at).Protocol != flow.UDP {
-				r.end(at, flow.Timeout, "connected, but no answer")
+			if r.flow(first.at).Protocol != flow.UDP {
+				r.end(first.at, flow.Timeout, "connected, but no answer")
 				continue
 			}
 			fallthrough
 		default:
-			r.end(at, flow.Timeout, "")
+			r.end(first.at, flow.Timeout, "")
 		}
 	}
 }
@@ -233,9 +231,9 @@ func (r *run) lookAgain(at int) {
 
 // wait is the number of milliseconds until something is due.
 func (r *run) wait() int {
-	due := r.deadline.next(r.attempts)
+	due := r.deadlines.next(r.attempts).time
 	if r.grown < r.next {
-		due = min(due, r.attempts[r.grown].began+r.maxAge)
+		due = min(due, r.attempts[r.grown].began+maxAge)
 	}
 	left := due - time.Since(r.began)
 	return max(0, int((left+time.Millisecond-1)/time.Millisecond))

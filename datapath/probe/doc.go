@@ -1,5 +1,5 @@
 // Package probe sends real packets: a Server answers on the listening sockets of all
-// agents of a lab, a Dialer connects to them, and returns the results as
+// agents of a lab, Dial connects to them, and returns the results as
 // flow.Observation.
 //
 // Both are one epoll loop over raw sockets. A socket stays in the network

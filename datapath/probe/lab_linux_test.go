@@ -133,8 +133,7 @@ func (l *lab) dial(flows ...flow.Flow) []flow.Observation {
 	for i := range flows {
 		flows[i].Within = cmp.Or(flows[i].Within, 10*time.Second)
 	}
-	var d probe.Dialer
-	return d.Dial(context.Background(), flows, l.enter)
+	return probe.Dial(context.Background(), flows, l.enter)
 }
 
 // pair is a client and a server with a router between them:

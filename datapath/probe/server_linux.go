@@ -1,7 +1,7 @@
 package probe
 
 import (
-	"errors"
+	"container/list"
 	"fmt"
 	"os"
 	"slices"
@@ -40,9 +40,8 @@ type Socket struct {
 // Server answers on the listening sockets of all agents. Its methods may be
 // called from any goroutine.
 type Server struct {
-	epoll int
-	wake  int // eventfd: wakes the loop
-	done  chan struct{}
+	poller *poller
+	done   chan struct{}
 
 	// mu guards everything below: the loop holds it while it handles events, not while
 	// it waits for them.
@@ -50,9 +49,9 @@ type Server struct {
 	closed  bool
 	err     error // why the loop failed
 	agents  map[agentKey][]*listener
-	slots   []slot // by descriptor
-	young   connList
-	idle    connList
+	slots   []slot    // by descriptor
+	young   list.List // connections, the one idle for longest first
+	idle    list.List
 	scratch [64 << 10]byte
 	syn     [maxHeaders]byte
 	out     []byte
@@ -60,13 +59,13 @@ type Server struct {
 
 type agentKey struct{ netns, name string }
 
-// listener is a listening socket. who changes with the agent; connections keep the one
-// that they were accepted with.
+// listener is a listening socket. Its answer, without addresses, changes with the agent;
+// connections keep the one that they were accepted with.
 type listener struct {
 	fd     int
 	ipv6   bool
 	socket Socket
-	who    identity
+	answer Answer
 	health *Health
 }
 
@@ -78,21 +77,11 @@ type slot struct {
 
 // NewServer starts a server without agents. The caller must Close it.
 func NewServer() (*Server, error) {
-	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	poller, err := newPoller()
 	if err != nil {
-		return nil, fmt.Errorf("start agents: %w", os.NewSyscallError("epoll_create1", err))
-	}
-	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		unix.Close(epoll)
-		return nil, fmt.Errorf("start agents: %w", os.NewSyscallError("eventfd", err))
-	}
-	s := &Server{epoll: epoll, wake: wake, done: make(chan struct{}), agents: map[agentKey][]*listener{}}
-	if err := s.watch(wake, unix.EPOLLIN, unix.EPOLL_CTL_ADD); err != nil {
-		unix.Close(epoll)
-		unix.Close(wake)
 		return nil, fmt.Errorf("start agents: %w", err)
 	}
+	s := &Server{poller: poller, done: make(chan struct{}), agents: map[agentKey][]*listener{}}
 	go s.loop()
 	return s, nil
 }
@@ -107,15 +96,14 @@ func (s *Server) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
-	s.poke()
+	s.poller.poke()
 	<-s.done
 	for fd := range s.slots {
 		if s.slots[fd] != (slot{}) {
 			unix.Close(fd)
 		}
 	}
-	unix.Close(s.epoll)
-	unix.Close(s.wake)
+	s.poller.close()
 	return s.err
 }
 
@@ -166,7 +154,7 @@ func (s *Server) Listen(_ netns.Here, netns string, a Agent) error {
 	}
 	now = append(now, fresh...)
 	for _, l := range now {
-		l.who = newIdentity(a.Name, a.Node, l.socket.Protocol)
+		l.answer = Answer{Name: a.Name, Node: a.Node, Proto: l.socket.Protocol}
 		l.health = a.Health
 	}
 	if len(now) == 0 {
@@ -194,12 +182,12 @@ func (s *Server) Unlisten(netns, name string) {
 // open creates a listening socket in the current network namespace and watches it.
 func (s *Server) open(socket Socket, ipv6 bool) (*listener, error) {
 	fd, err := openListener(socket, ipv6)
-	if err != nil {
-		return nil, err
-	}
 	l := &listener{fd: fd, ipv6: ipv6, socket: socket}
-	s.slot(fd).listener = l
-	if err := s.watch(fd, unix.EPOLLIN, unix.EPOLL_CTL_ADD); err != nil {
+	if err == nil {
+		s.slot(fd).listener = l
+		err = s.poller.watch(unix.EPOLL_CTL_ADD, fd, unix.EPOLLIN, fd)
+	}
+	if err != nil {
 		s.drop(l)
 		return nil, fmt.Errorf("listen on %s port %d: %w", socket.Protocol, socket.Port, err)
 	}
@@ -215,13 +203,12 @@ func (s *Server) drop(l *listener) {
 	s.slots[l.fd] = slot{}
 	unix.Close(l.fd)
 	l.fd = -1
-	for _, list := range []*connList{&s.young, &s.idle} {
-		for c := list.first; c != nil; {
-			next := c.next
-			if c.listener == l {
+	for _, all := range []*list.List{&s.young, &s.idle} {
+		for e := all.Front(); e != nil; {
+			c := e.Value.(*conn)
+			if e = e.Next(); c.listener == l {
 				s.reset(c)
 			}
-			c = next
 		}
 	}
 }
@@ -234,17 +221,6 @@ func (s *Server) slot(fd int) *slot {
 	return &s.slots[fd]
 }
 
-func (s *Server) watch(fd int, events uint32, op int) error {
-	err := unix.EpollCtl(s.epoll, op, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
-	return os.NewSyscallError("epoll_ctl", err)
-}
-
-// poke wakes the loop.
-func (s *Server) poke() {
-	one := [8]byte{1} // any number except zero, in either byte order
-	_, _ = unix.Write(s.wake, one[:])
-}
-
 // loop serves until Close. It is the only goroutine of the server.
 //
 // An event may be about a descriptor that was closed, and reused, since the kernel
@@ -255,10 +231,10 @@ func (s *Server) loop() {
 	events := make([]unix.EpollEvent, 256)
 	wait := -1
 	for {
-		n, err := unix.EpollWait(s.epoll, events, wait)
-		if err != nil && !errors.Is(err, unix.EINTR) {
+		seen, err := s.poller.wait(events, wait)
+		if err != nil {
 			s.mu.Lock()
-			s.err = fmt.Errorf("serve agents: %w", os.NewSyscallError("epoll_wait", err))
+			s.err = fmt.Errorf("serve agents: %w", err)
 			s.mu.Unlock()
 			return
 		}
@@ -268,8 +244,8 @@ func (s *Server) loop() {
 			return
 		}
 		now := time.Now()
-		for i := range max(n, 0) {
-			s.handle(int(events[i].Fd), now)
+		for _, e := range seen {
+			s.handle(int(e.Fd), now)
 		}
 		wait = s.expire(now)
 		s.mu.Unlock()
@@ -277,7 +253,7 @@ func (s *Server) loop() {
 }
 
 func (s *Server) handle(fd int, now time.Time) {
-	if fd >= len(s.slots) {
+	if fd < 0 || fd >= len(s.slots) {
 		return
 	}
 	switch at := s.slots[fd]; {
@@ -294,19 +270,18 @@ func (s *Server) handle(fd int, now time.Time) {
 // expire greets silent connections, closes idle ones, and returns the number of
 // milliseconds until more is due.
 func (s *Server) expire(now time.Time) int {
-	for c := s.young.first; c != nil && now.Sub(c.since) >= greetAfter; c = s.young.first {
-		s.greet(c, now)
-	}
-	for c := s.idle.first; c != nil && now.Sub(c.since) >= idleAfter; c = s.idle.first {
-		s.reset(c)
-	}
 	wait := time.Duration(-1)
-	if c := s.young.first; c != nil {
-		wait = greetAfter - now.Sub(c.since)
-	}
-	if c := s.idle.first; c != nil {
-		if left := idleAfter - now.Sub(c.since); wait < 0 || left < wait {
-			wait = left
+	for _, queue := range []struct {
+		list  *list.List
+		after time.Duration
+		end   func(*conn)
+	}{{&s.young, greetAfter, func(c *conn) { s.greet(c, now) }}, {&s.idle, idleAfter, s.reset}} {
+		c := first(queue.list)
+		for ; c != nil && now.Sub(c.since) >= queue.after; c = first(queue.list) {
+			queue.end(c)
+		}
+		if c != nil && (wait < 0 || queue.after-now.Sub(c.since) < wait) {
+			wait = queue.after - now.Sub(c.since)
 		}
 	}
 	if wait < 0 {

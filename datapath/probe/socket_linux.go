@@ -1,7 +1,7 @@
 package probe
 
 import (
-	"fmt"
+	"errors"
 	"net/netip"
 	"os"
 
@@ -23,15 +23,15 @@ func openListener(s Socket, ipv6 bool) (int, error) {
 	}
 	kind, number, ok := socketOf(s.Protocol)
 	if !ok {
-		return -1, fmt.Errorf("listen on %s port %d: protocol not supported", s.Protocol, s.Port)
+		return -1, errors.New("protocol not supported")
 	}
 	fd, err := unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, number)
 	if err != nil {
-		return -1, fmt.Errorf("listen on %s port %d: %w", s.Protocol, s.Port, os.NewSyscallError("socket", err))
+		return -1, os.NewSyscallError("socket", err)
 	}
 	if err := setUpListener(fd, s, ipv6); err != nil {
 		unix.Close(fd)
-		return -1, fmt.Errorf("listen on %s port %d: %w", s.Protocol, s.Port, err)
+		return -1, err
 	}
 	return fd, nil
 }
@@ -72,10 +72,8 @@ func setUpListener(fd int, s Socket, ipv6 bool) error {
 	default:
 		options = append(options, [3]int{unix.SOL_IP, unix.IP_PKTINFO, 1}, [3]int{unix.SOL_IP, unix.IP_RECVTTL, 1})
 	}
-	for _, o := range options {
-		if err := unix.SetsockoptInt(fd, o[0], o[1], o[2]); err != nil {
-			return os.NewSyscallError("setsockopt", err)
-		}
+	if err := setOptions(fd, options...); err != nil {
+		return err
 	}
 	wildcard := unix.Sockaddr(&unix.SockaddrInet4{Port: int(s.Port)})
 	if ipv6 {
@@ -91,6 +89,16 @@ func setUpListener(fd int, s Socket, ipv6 bool) error {
 		return err
 	}
 	return os.NewSyscallError("listen", unix.Listen(fd, backlog))
+}
+
+// setOptions sets options, each a level, a name and a value.
+func setOptions(fd int, options ...[3]int) error {
+	for _, o := range options {
+		if err := unix.SetsockoptInt(fd, o[0], o[1], o[2]); err != nil {
+			return os.NewSyscallError("setsockopt", err)
+		}
+	}
+	return nil
 }
 
 // takePort gives a TCP socket a source port that no other connection in the network

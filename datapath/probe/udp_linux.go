@@ -26,8 +26,9 @@ func (s *Server) answerDatagrams(l *listener) {
 		if !d.asked.IsValid() || bytes.HasPrefix(s.scratch[:n], []byte(answerStart)) {
 			continue
 		}
-		local := netip.AddrPortFrom(d.asked, l.socket.Port)
-		s.out = l.who.appendLine(s.out[:0], local, addrPort(from), d.ttl)
+		a := l.answer
+		a.Local, a.Peer, a.TTL = netip.AddrPortFrom(d.asked, l.socket.Port), addrPort(from), int(d.ttl)
+		s.out = a.appendLine(s.out[:0])
 		_, _ = unix.SendmsgN(l.fd, s.out, d.reply, from, unix.MSG_NOSIGNAL)
 	}
 }

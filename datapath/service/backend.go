@@ -5,15 +5,12 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Backend programs services with one of the kernel's mechanisms.
-type Backend interface {
-	// Name is the backend's name in scenarios: the proxy's mode.
-	Name() string
-	// Facts is what the backend promises. Package meaning reads them, so that it need
-	// not know the backend.
-	Facts() topology.ProxyFacts
+// Backend programs services with one of the kernel's mechanisms. Package meaning reads
+// what it promises, so that it need not know the backend.
+type Backend struct {
+	topology.ProxyMode
 	// Compile returns what the backend adds to a node's network namespace. In
 	// built-in chains its rules come before those of the pod network, and its
 	// sysctls replace others. Equal views have equal results.
-	Compile(v View) (plan.Netns, error)
+	Compile func(v View) plan.Netns
 }

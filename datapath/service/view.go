@@ -71,6 +71,21 @@ func NewView(lab *topology.Lab, node *topology.Node, addrs []netip.Addr) View {
 	return v
 }
 
+// NodePortCIDRs returns the prefixes of a family whose addresses node ports answer on, or
+// all: when none is given, or one that holds every address.
+func (v *View) NodePortCIDRs(ipv6 bool) (cidrs []netip.Prefix, all bool) {
+	for _, p := range v.Lab.Proxy.NodePortAddresses {
+		if p.Addr().Is6() != ipv6 {
+			continue
+		}
+		if p.Bits() == 0 {
+			return nil, true
+		}
+		cidrs = append(cidrs, p)
+	}
+	return cidrs, len(cidrs) == 0
+}
+
 // newPort gathers what a port has in the family of a cluster IP.
 func newPort(svc *topology.Service, p *topology.ServicePort, ip netip.Addr, node *topology.Node) Port {
 	out := Port{Service: svc, Port: p, ClusterIP: ip}

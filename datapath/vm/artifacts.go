@@ -93,11 +93,7 @@ func unpackFile(root *os.Root, name string, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, content); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return fill(f, content)
 }
 
 // bringBack copies what was unpacked below a folder to its original paths.
@@ -133,9 +129,11 @@ func copyFile(to, from string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(out, in); err != nil {
-		out.Close()
-		return err
-	}
-	return out.Close()
+	return fill(out, in)
+}
+
+// fill writes a file and closes it.
+func fill(f *os.File, content io.Reader) error {
+	_, err := io.Copy(f, content)
+	return errors.Join(err, f.Close())
 }

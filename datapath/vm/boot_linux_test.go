@@ -159,7 +159,7 @@ func TestInterruptSwitchesTheMachineOff(t *testing.T) {
 	m := machine(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Run(ctx, m, Boot{Jobs: []Job{{Argv: []string{"sleep", "1000"}}}}, Streams{Ready: func(Ready) { cancel() }})
+	_, err := Run(ctx, m, Boot{Jobs: []Job{{Argv: []string{"sleep", "1000"}}}}, Streams{Ready: func(time.Duration) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

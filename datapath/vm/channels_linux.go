@@ -24,15 +24,12 @@ type running struct {
 
 	listeners map[port]*net.UnixListener
 	workers   sync.WaitGroup
-	closing   sync.Once
 
 	mu     sync.Mutex
-	conns  []net.Conn
 	got    map[port]int64 // bytes received
 	more   *sync.Cond     // got has changed
 	result Result
 	broken error // the error of the guest or of this side
-	closed bool
 }
 
 // listen opens the sockets that the emulator connects to.
@@ -58,12 +55,6 @@ func (r *running) serve() {
 			if err != nil {
 				return // closed: the emulator never came
 			}
-			r.mu.Lock()
-			r.conns = append(r.conns, conn)
-			if r.closed {
-				conn.Close()
-			}
-			r.mu.Unlock()
 			r.drain(p, conn)
 		})
 	}
@@ -71,16 +62,10 @@ func (r *running) serve() {
 
 // close ends all channels; what was received stays.
 func (r *running) close() {
-	r.closing.Do(func() {
-		for _, l := range r.listeners {
-			l.Close()
-		}
-	})
+	for _, l := range r.listeners {
+		l.Close()
+	}
 }
-
-// wait returns when everything that the emulator sent has been handled. The emulator
-// has ended, so every connection ends, too.
-func (r *running) wait() { r.workers.Wait() }
 
 func (r *running) drain(p port, conn net.Conn) {
 	defer conn.Close()
@@ -173,7 +158,7 @@ func (r *running) control(conn net.Conn) {
 			r.mu.Unlock()
 			r.up()
 			if r.streams.Ready != nil {
-				r.streams.Ready(Ready{r.result.Ready})
+				r.streams.Ready(r.result.Ready)
 			}
 			if r.streams.Resized != nil {
 				go r.resize(tell, ended)
@@ -202,7 +187,7 @@ func (r *running) await(sent map[port]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for p, n := range sent {
-		for r.got[p] < n && !r.closed {
+		for r.got[p] < n {
 			r.more.Wait()
 		}
 	}

@@ -21,27 +21,24 @@ const (
 
 // tree describes a file system to be created. Paths are absolute. A directory exists as
 // soon as something is in it.
-type tree struct {
-	entries map[string]entry
-	// merged are directories that are links to others, as /bin is to /usr/bin. Whatever
-	// is put below them ends up below the others.
-	merged map[string]string
-}
+type tree struct{ entries map[string]entry }
+
+// merged are directories that are links to those of the same name in /usr. Whatever is
+// put below them ends up below the others.
+var merged = []string{"bin", "sbin", "lib", "lib64"}
 
 // entry is one thing in a tree: a directory, a link, text, or a file of this machine.
 type entry struct {
 	mode   uint32 // type and permissions
-	target string // of a link
-	text   []byte
+	text   string // or the target of a link
 	source string // file of this machine; empty: text
 }
 
 func newTree() *tree {
-	t := &tree{entries: map[string]entry{}, merged: map[string]string{}}
-	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
+	t := &tree{entries: map[string]entry{}}
+	for _, name := range merged {
 		t.link("/"+name, "usr/"+name)
 		t.dir("/usr/"+name, 0o755)
-		t.merged["/"+name] = "/usr/" + name
 	}
 	return t
 }
@@ -49,10 +46,8 @@ func newTree() *tree {
 // place returns where a path ends up.
 func (t *tree) place(name string) string {
 	name = path.Clean("/" + name)
-	for from, to := range t.merged {
-		if rest, ok := strings.CutPrefix(name, from+"/"); ok {
-			return to + "/" + rest
-		}
+	if top, _, below := strings.Cut(name[1:], "/"); below && slices.Contains(merged, top) {
+		return "/usr" + name
 	}
 	return name
 }
@@ -67,11 +62,11 @@ func (t *tree) dir(name string, permissions uint32) {
 }
 
 func (t *tree) link(name, target string) {
-	t.put(name, entry{mode: modeSymlink | 0o777, target: target})
+	t.put(name, entry{mode: modeSymlink | 0o777, text: target})
 }
 
 func (t *tree) text(name string, permissions uint32, text []byte) {
-	t.put(name, entry{mode: modeFile | permissions, text: text})
+	t.put(name, entry{mode: modeFile | permissions, text: string(text)})
 }
 
 // file adds a file of this machine at a path.
@@ -118,8 +113,7 @@ type cpio struct {
 
 func (c *cpio) entry(name string, e entry) error {
 	if e.source == "" {
-		text := string(e.text) + e.target
-		return c.record(name, e.mode, int64(len(text)), strings.NewReader(text))
+		return c.record(name, e.mode, int64(len(e.text)), strings.NewReader(e.text))
 	}
 	f, err := os.Open(e.source)
 	if err != nil {

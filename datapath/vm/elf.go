@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,25 +50,19 @@ func (l *libraries) configured(file string, depth int) {
 // closure returns the interpreters and libraries that the programs need to start,
 // sorted, without the programs themselves. Files other than ELF need nothing.
 func (l *libraries) closure(programs []string) ([]string, error) {
-	known := map[string]bool{}
-	for _, p := range programs {
-		known[p] = true
-	}
-	var needed []string
-	for queue := slices.Clone(programs); len(queue) > 0; queue = queue[1:] {
-		direct, err := l.needs(queue[0])
+	all := slices.Clone(programs)
+	for i := 0; i < len(all); i++ {
+		direct, err := l.needs(all[i])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", queue[0], err)
+			return nil, fmt.Errorf("%s: %w", all[i], err)
 		}
 		for _, p := range direct {
-			if !known[p] {
-				known[p] = true
-				needed, queue = append(needed, p), append(queue, p)
+			if !slices.Contains(all, p) {
+				all = append(all, p)
 			}
 		}
 	}
-	slices.Sort(needed)
-	return needed, nil
+	return slices.Sorted(slices.Values(all[len(programs):])), nil
 }
 
 // needs returns the interpreter and the libraries that a file names.
@@ -88,8 +83,8 @@ func (l *libraries) needs(name string) ([]string, error) {
 		if p.Type != elf.PT_INTERP {
 			continue
 		}
-		text := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(text, 0); err != nil {
+		text, err := io.ReadAll(p.Open())
+		if err != nil {
 			return nil, err
 		}
 		list = append(list, strings.TrimRight(string(text), "\x00"))

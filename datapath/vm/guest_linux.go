@@ -48,9 +48,9 @@ func work() {
 	}
 	go g.listen()
 	g.tell(event{Kind: eventReady})
-	for i, j := range g.orders.Jobs {
+	for _, j := range g.orders.Jobs {
 		outcome := g.do(j)
-		g.tell(event{Kind: eventDone, Job: i, Outcome: &outcome})
+		g.tell(event{Kind: eventDone, Outcome: &outcome})
 	}
 	if err := pack(g.streams[portArtifacts], g.orders.Collect); err != nil {
 		g.tell(event{Kind: eventError, Text: "pack files: " + err.Error()})

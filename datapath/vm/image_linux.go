@@ -46,12 +46,8 @@ func image(m Machine, b Boot) (*tree, error) {
 			t.dir(parent, 0o755)
 		}
 	}
-	needed, err := hostLibraries().closure(append(programs, exe))
-	if err != nil {
+	if err := addLibraries(t, append(programs, exe)); err != nil {
 		return nil, err
-	}
-	for _, lib := range needed {
-		addPath(t, lib)
 	}
 	text, err := json.Marshal(orders{Jobs: b.Jobs, Collect: b.Collect, Env: m.environ(), Modules: loads})
 	if err != nil {
@@ -99,7 +95,7 @@ func addModules(t *tree, k Kernel) ([]string, error) {
 		t.file(dir+"/"+filepath.Base(file), 0o644, file)
 	}
 	var loads []string
-	for _, name := range append(machineModules(), labModules()...) {
+	for _, name := range loadedModules() {
 		for _, file := range deps.order(deps.find(name)) {
 			if file != "" && !slices.Contains(loads, dir+"/"+file) {
 				loads = append(loads, dir+"/"+file)
@@ -146,17 +142,6 @@ func addTools(t *tree) ([]string, error) {
 		}
 	}
 	return programs, nil
-}
-
-// findTool looks for a tool in the folders where tools are.
-func findTool(name string) (string, error) {
-	for _, dir := range toolDirs() {
-		p := filepath.Join(dir, name)
-		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return p, nil
-		}
-	}
-	return "", fs.ErrNotExist
 }
 
 // addPath adds a file and every link on its path, and returns the files.
@@ -260,12 +245,14 @@ func probeImage() (*tree, error) {
 	t := newTree()
 	t.dir("/dev", 0o755)
 	t.file("/init", 0o755, exe)
-	needed, err := hostLibraries().closure([]string{exe})
-	if err != nil {
-		return nil, err
-	}
+	return t, addLibraries(t, []string{exe})
+}
+
+// addLibraries adds what programs load when they start.
+func addLibraries(t *tree, programs []string) error {
+	needed, err := hostLibraries().closure(programs)
 	for _, lib := range needed {
 		addPath(t, lib)
 	}
-	return t, nil
+	return err
 }

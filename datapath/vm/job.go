@@ -72,7 +72,6 @@ func (r Result) Code() int {
 // event is a line from guest to host on the control port.
 type event struct {
 	Kind    string         `json:"kind"`
-	Job     int            `json:"job,omitempty"`
 	Outcome *Outcome       `json:"outcome,omitempty"`
 	Bytes   map[port]int64 `json:"bytes,omitempty"` // written to each stream, with the end
 	Text    string         `json:"text,omitempty"`
@@ -88,10 +87,9 @@ const (
 
 // request is a line from host to guest.
 type request struct {
-	Rows   uint16 `json:"rows,omitempty"`
-	Cols   uint16 `json:"cols,omitempty"`
-	Signal int    `json:"signal,omitempty"`
-	Bye    bool   `json:"bye,omitempty"` // everything arrived: power off
+	Rows uint16 `json:"rows,omitempty"`
+	Cols uint16 `json:"cols,omitempty"`
+	Bye  bool   `json:"bye,omitempty"` // everything arrived: power off
 }
 
 // orders are what the guest reads at ordersFile.

@@ -152,15 +152,12 @@ func resolve(ctx context.Context) ([]aptPackage, error) {
 		if err != nil {
 			return aptPackage{}, err
 		}
-		list, err := parsePackages(text)
+		p, err := parsePackage(text)
 		// Without a size it is installed here, but not available for download.
-		if err == nil && (len(list) == 0 || list[0].Bytes == 0) {
+		if err == nil && p.Bytes == 0 {
 			err = fmt.Errorf("apt-cache knows no package %s", name)
 		}
-		if err != nil {
-			return aptPackage{}, err
-		}
-		return list[0], nil
+		return p, err
 	}
 	for _, meta := range metaPackages(runtime.GOARCH) {
 		top, err := show(meta)
@@ -232,11 +229,16 @@ func index(ctx context.Context, depmod, dir string) error {
 	return nil
 }
 
-// findProgram looks for a program in PATH and in the folders of root's PATH.
+// findProgram looks for a program in PATH, then where tools are.
 func findProgram(name string) (string, error) {
 	if p, err := exec.LookPath(name); err == nil {
 		return filepath.Abs(p)
 	}
+	return findTool(name)
+}
+
+// findTool looks for a tool in the folders where tools are.
+func findTool(name string) (string, error) {
 	for _, dir := range toolDirs() {
 		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return p, nil

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -66,12 +67,7 @@ func (d dependencies) choose(patterns []string) []string {
 			}
 		}
 	}
-	list := make([]string, 0, len(chosen))
-	for file := range chosen {
-		list = append(list, file)
-	}
-	slices.Sort(list)
-	return list
+	return slices.Sorted(maps.Keys(chosen))
 }
 
 func matchesModule(pattern, stem string) bool {
@@ -104,11 +100,8 @@ func wantedModules() []string {
 	return list
 }
 
-// machineModules are what the guest needs to talk to the host.
-func machineModules() []string { return []string{"virtio_pci", "virtio_console", "virtio_rng"} }
-
-// labModules are needed by labs but not loaded automatically: no rule, link or socket
-// names them.
-func labModules() []string {
-	return []string{"br_netfilter", "ip_vs", "tun", "nf_conntrack_netlink"}
+// loadedModules are loaded by init: what the guest needs to talk to the host, and what labs
+// need, but no rule, link or socket names.
+func loadedModules() []string {
+	return []string{"virtio_pci", "virtio_console", "virtio_rng", "br_netfilter", "ip_vs", "tun", "nf_conntrack_netlink"}
 }

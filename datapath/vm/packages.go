@@ -16,45 +16,32 @@ type aptPackage struct {
 	Depends       []string // names; of alternatives the first
 }
 
-// parsePackages reads the paragraphs that apt-cache show prints.
-func parsePackages(text string) ([]aptPackage, error) {
-	var list []aptPackage
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		if strings.TrimSpace(paragraph) == "" {
-			continue
-		}
-		var p aptPackage
-		for line := range strings.Lines(paragraph) {
-			key, value, ok := strings.Cut(strings.TrimRight(line, "\n"), ": ")
-			if !ok || strings.HasPrefix(line, " ") {
-				continue
-			}
-			var err error
-			switch key {
-			case "Package":
-				p.Name = value
-			case "Version":
-				p.Version = value
-			case "Size":
-				p.Bytes, err = strconv.ParseInt(value, 10, 64)
-			case "Installed-Size":
-				p.UnpackedKiB, err = strconv.ParseInt(value, 10, 64)
-			case "Depends":
-				for one := range strings.SplitSeq(value, ",") {
-					if words := strings.Fields(one); len(words) > 0 {
-						p.Depends = append(p.Depends, words[0])
-					}
+// parsePackage reads the first paragraph that apt-cache show prints.
+func parsePackage(text string) (p aptPackage, err error) {
+	paragraph, _, _ := strings.Cut(text, "\n\n")
+	for line := range strings.Lines(paragraph) {
+		key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ": ")
+		switch key {
+		case "Package":
+			p.Name = value
+		case "Version":
+			p.Version = value
+		case "Size":
+			p.Bytes, err = strconv.ParseInt(value, 10, 64)
+		case "Installed-Size":
+			p.UnpackedKiB, err = strconv.ParseInt(value, 10, 64)
+		case "Depends":
+			for one := range strings.SplitSeq(value, ",") {
+				if words := strings.Fields(one); len(words) > 0 {
+					p.Depends = append(p.Depends, words[0])
 				}
 			}
-			if err != nil {
-				return nil, fmt.Errorf("apt-cache: %s: %w", strings.TrimSpace(line), err)
-			}
 		}
-		if p.Name != "" {
-			list = append(list, p)
+		if err != nil {
+			return p, fmt.Errorf("apt-cache: %s: %w", strings.TrimSpace(line), err)
 		}
 	}
-	return list, nil
+	return p, nil
 }
 
 // kernelPackage matches the packages that contain a kernel or its modules. Debian has

@@ -7,7 +7,7 @@ import (
 )
 
 func TestPackagesAreRead(t *testing.T) {
-	got, err := parsePackages(`Package: linux-image-cloud-amd64
+	paragraphs := []string{`Package: linux-image-cloud-amd64
 Version: 6.1.192-2
 Installed-Size: 13
 Depends: linux-image-6.1.0-56-cloud-amd64 (= 6.1.192-2)
@@ -15,13 +15,20 @@ Description-en: Linux for cloud
  Depends: on nothing, this is text
 Size: 1504
 
-Package: linux-image-6.8.0-90-generic
+Package: an-older-one
+Size: 1
+`, `Package: linux-image-6.8.0-90-generic
 Version: 6.8.0-90.91
 Depends: kmod, linux-base (>= 4.5ubuntu1~16.04.1) | other, linux-modules-6.8.0-90-generic
 Size: 15083970
-`)
-	if err != nil {
-		t.Fatal(err)
+`}
+	var got []aptPackage
+	for _, text := range paragraphs {
+		p, err := parsePackage(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, p)
 	}
 	want := []aptPackage{
 		{Name: "linux-image-cloud-amd64", Version: "6.1.192-2", Bytes: 1504, UnpackedKiB: 13, Depends: []string{"linux-image-6.1.0-56-cloud-amd64"}},
@@ -36,7 +43,7 @@ Size: 15083970
 	if got := kernelParts(aptPackage{Depends: []string{"linux-image-amd64", "linux-base"}}); len(got) > 0 {
 		t.Errorf("%q contain no kernel", got)
 	}
-	if _, err := parsePackages("Package: x\nSize: many\n"); err == nil {
+	if _, err := parsePackage("Package: x\nSize: many\n"); err == nil {
 		t.Error("a size that is not a number is accepted")
 	}
 }

@@ -18,16 +18,14 @@ import (
 // Streams are where the output of a boot's jobs goes. In is read only for a job with a
 // terminal.
 type Streams struct {
-	In       io.Reader
-	Out      io.Writer
-	Err      io.Writer
-	Resized  <-chan Size     // of the user's terminal
-	Ready    func(Ready)     // called before the first job; may be nil
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+	Resized <-chan Size // of the user's terminal
+	// Ready is called before the first job, with the time since power on; may be nil.
+	Ready    func(time.Duration)
 	Progress func(o Outcome) // called after each; may be nil
 }
-
-// Ready says how long it took from power on until the first job could start.
-type Ready struct{ After time.Duration }
 
 // Size is that of a terminal.
 type Size struct{ Rows, Cols uint16 }
@@ -178,7 +176,7 @@ func (r *running) boots(ctx context.Context, cmd *exec.Cmd) error {
 		err = nil
 	}
 	r.close()
-	r.wait()
+	r.workers.Wait() // the emulator has ended, so every connection ends, too
 	r.result.Total = time.Since(r.started)
 	switch {
 	case r.broken != nil:

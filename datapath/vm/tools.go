@@ -2,6 +2,7 @@ package vm
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/debian"
 )
@@ -18,9 +19,7 @@ func tools() []string {
 
 // toolDirs are where tools are looked for: an ordinary user's PATH lacks half of
 // them.
-func toolDirs() []string {
-	return []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
-}
+func toolDirs() []string { return strings.Split(guestPath, ":") }
 
 // guestPath is PATH in the guest.
 const guestPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -83,8 +83,8 @@ service "dns" {
 }
 `
 	for _, m := range datapath.Modes() {
-		mode := m.Name()
-		if !m.Facts().Routed {
+		mode := m.Name
+		if !m.Routed {
 			continue // the pods are on different nodes
 		}
 		t.Run(mode, func(t *testing.T) {

@@ -88,7 +88,7 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 			err = dialAgain(ctx, lab, e, flows, observations, again)
 		}
 	}
-	result.Duration = time.Since(started)
+	result.Duration = reports.Seconds(time.Since(started))
 	if ctx.Err() != nil {
 		return result // no status: it did not run to its end
 	}

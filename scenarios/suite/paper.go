@@ -78,6 +78,6 @@ func (l *Lab) predict(w *walk.World, e *expect.Reach) reports.Result {
 		result.Rows = append(result.Rows, row)
 	}
 	result.Table = e.Table(expect.Verdict{}, forecasts)
-	result.Duration = time.Since(started)
+	result.Duration = reports.Seconds(time.Since(started))
 	return result
 }

@@ -40,8 +40,8 @@ func policyScript(seed uint64, style string) script {
 func policyStyles() []string {
 	var list []string
 	for _, s := range datapath.Styles() {
-		if s.Facts().Conforms {
-			list = append(list, s.Name())
+		if s.Conforms {
+			list = append(list, s.Name)
 		}
 	}
 	return list

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math/big"
 	"net/netip"
 
 	"github.com/netlab/netlab/topology"
@@ -121,12 +122,9 @@ func (p AddrPool) At(slot uint64) netip.Addr {
 }
 
 func (p AddrPool) slot(a netip.Addr) (uint64, bool) {
-	high, low := split(a)
-	baseHigh, baseLow := split(p.Prefix.Addr())
-	if high != baseHigh || low < baseLow || low-baseLow >= p.Size {
-		return 0, false
-	}
-	return low - baseLow, true
+	d := number(a)
+	d.Sub(d, number(p.Prefix.Addr()))
+	return d.Uint64(), d.IsUint64() && d.Uint64() < p.Size
 }
 
 // BlockCount is how many blocks of a prefix length a prefix holds, at most maxPool.
@@ -145,39 +143,14 @@ func BlockCount(prefix netip.Prefix, bits int) uint64 {
 // NthBlock is the n-th block of the given prefix length inside a prefix. The
 // block must exist.
 func NthBlock(prefix netip.Prefix, bits int, n uint64) netip.Prefix {
-	high, low := split(prefix.Addr())
-	shift := prefix.Addr().BitLen() - bits
-	switch {
-	case shift >= 64:
-		high += n << (shift - 64)
-	default:
-		if shift > 0 {
-			high += n >> (64 - shift)
-		}
-		was := low
-		low += n << shift
-		if low < was {
-			high++
-		}
-	}
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], high)
-	binary.BigEndian.PutUint64(b[8:], low)
-	if prefix.Addr().Is4() {
-		return netip.PrefixFrom(netip.AddrFrom4([4]byte(b[12:])), bits)
-	}
-	return netip.PrefixFrom(netip.AddrFrom16(b), bits)
+	base := prefix.Addr()
+	d := new(big.Int).SetUint64(n)
+	d.Lsh(d, uint(base.BitLen()-bits)).Add(d, number(base))
+	a, _ := netip.AddrFromSlice(d.FillBytes(make([]byte, base.BitLen()/8)))
+	return netip.PrefixFrom(a, bits)
 }
 
-// split returns an address as two numbers; an IPv4 address is in the second.
-func split(a netip.Addr) (high, low uint64) {
-	if a.Is4() {
-		b := a.As4()
-		return 0, uint64(binary.BigEndian.Uint32(b[:]))
-	}
-	b := a.As16()
-	return binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
-}
+func number(a netip.Addr) *big.Int { return new(big.Int).SetBytes(a.AsSlice()) }
 
 // The second byte of a MAC says what it is for.
 const (

@@ -89,10 +89,10 @@ func Allowed(lab *topology.Lab, from, to PolicyEnd, protocol topology.Protocol, 
 	}
 	out := Judgement{allowed(NoSide), allowed(NoSide)}
 	if c.from.Pod != nil {
-		out.Egress = c.side(c.from.Pod, c.to, egressOf)
+		out.Egress = c.side(c.from.Pod, c.to, true)
 	}
 	if c.to.Pod != nil {
-		out.Ingress = c.side(c.to.Pod, c.from, ingressOf)
+		out.Ingress = c.side(c.to.Pod, c.from, false)
 	}
 	return out
 }
@@ -138,47 +138,22 @@ type connection struct {
 	port     uint16
 }
 
-// direction is a direction of policies.
-type direction uint8
-
-const (
-	ingressOf direction = iota
-	egressOf
-)
-
-func (d direction) of(p *topology.Policy) *topology.Direction {
-	if d == egressOf {
-		return &p.Egress
-	}
-	return &p.Ingress
-}
-
-func (d direction) rules(p *topology.ClusterPolicy) []topology.PolicyRule {
-	if d == egressOf {
-		return p.Egress
-	}
-	return p.Ingress
-}
-
 // side judges one direction of a pod with some other end.
-func (c *connection) side(pod *topology.Pod, other PolicyEnd, d direction) SideJudgement {
-	decided, by := c.tier(topology.AdminTier, pod, other, d)
+func (c *connection) side(pod *topology.Pod, other PolicyEnd, egress bool) SideJudgement {
+	decided, by := c.tier(topology.AdminTier, pod, other, egress)
 	if by != nil && by.Action != topology.PolicyPass {
 		return decided
 	}
-	var passed *topology.PolicyRule
-	if by != nil {
-		passed = by
-	}
+	passed := by
 	out := SideJudgement{Allowed: true, Reason: ByDefault, Rule: -1}
 	for _, p := range c.lab.Policies {
-		if d.of(p).Isolates && topology.HasPod(p.Pods, pod) {
+		if p.Direction(egress).Isolates && topology.HasPod(p.Pods, pod) {
 			out.Isolating = append(out.Isolating, p)
 		}
 	}
 	for _, p := range out.Isolating {
-		for i := range d.of(p).Rules {
-			if rule := &d.of(p).Rules[i]; c.matches(rule, other, d) {
+		for i := range p.Direction(egress).Rules {
+			if rule := &p.Direction(egress).Rules[i]; c.matches(rule, other, egress) {
 				out.decide(ByPolicy, true, p.Namespace+"/"+p.Name, i, rule)
 				out.Passed = passed
 				return out
@@ -190,7 +165,7 @@ func (c *connection) side(pod *topology.Pod, other PolicyEnd, d direction) SideJ
 		out.Allowed, out.Reason, out.Policy, out.Origin, out.Passed = false, Isolated, p.Namespace+"/"+p.Name, p.Origin, passed
 		return out
 	}
-	decided, by = c.tier(topology.BaselineTier, pod, other, d)
+	decided, by = c.tier(topology.BaselineTier, pod, other, egress)
 	if by == nil || by.Action == topology.PolicyPass {
 		decided = out
 	}
@@ -199,14 +174,14 @@ func (c *connection) side(pod *topology.Pod, other PolicyEnd, d direction) SideJ
 }
 
 // tier finds the first rule of a tier that matches; nil: none.
-func (c *connection) tier(t topology.PolicyTier, pod *topology.Pod, other PolicyEnd, d direction) (SideJudgement, *topology.PolicyRule) {
+func (c *connection) tier(t topology.PolicyTier, pod *topology.Pod, other PolicyEnd, egress bool) (SideJudgement, *topology.PolicyRule) {
 	for _, p := range c.lab.ClusterPolicies {
 		if p.Tier != t || !topology.HasPod(p.Pods, pod) {
 			continue
 		}
-		rules := d.rules(p)
+		rules := p.Rules(egress)
 		for i := range rules {
-			if rule := &rules[i]; c.matches(rule, other, d) {
+			if rule := &rules[i]; c.matches(rule, other, egress) {
 				why := ByAdmin
 				if t == topology.BaselineTier {
 					why = ByBaseline
@@ -226,7 +201,7 @@ func (s *SideJudgement) decide(why PolicyReason, allowed bool, policy string, in
 
 // matches reports whether a rule matches: one of its peers the other end, and one of
 // its ports that of the connection.
-func (c *connection) matches(rule *topology.PolicyRule, other PolicyEnd, d direction) bool {
+func (c *connection) matches(rule *topology.PolicyRule, other PolicyEnd, egress bool) bool {
 	// A named port is one that the pod behind a peer's selector declares. A block of
 	// addresses has no named ports.
 	peers := func(selected bool) bool {
@@ -239,7 +214,7 @@ func (c *connection) matches(rule *topology.PolicyRule, other PolicyEnd, d direc
 	}
 	for _, p := range rule.Ports {
 		named := p.Name != ""
-		if p.Protocol != c.protocol || !peers(named && d == egressOf) {
+		if p.Protocol != c.protocol || !peers(named && egress) {
 			continue
 		}
 		if !named && p.First <= c.port && c.port <= p.Last || named && declares(c.to.Pod, p, c.port) {

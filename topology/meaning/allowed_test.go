@@ -163,7 +163,7 @@ func policyEnd(t *testing.T, lab *topology.Lab, name string) PolicyEnd {
 		if p.Namespace+"/"+p.Name == plain {
 			e := PolicyEnd{Pod: p}
 			if six {
-				e.Addr = ofFamily(p.Addrs, true)
+				e.Addr = topology.OfFamily(p.Addrs, true)
 			}
 			return e
 		}

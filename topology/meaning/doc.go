@@ -1,7 +1,7 @@
 // Package meaning says how a connection in a lab ends by what Kubernetes promises:
 // services (Reach) and network policies (Allowed). It does not know rules: rules are
 // tested against it. What differs between pod networks and proxies it reads from the
-// facts that their packages state (topology.NetworkFacts, topology.ProxyFacts), so it
+// facts that their packages state (topology.NetworkMode, topology.ProxyMode), so it
 // knows none of them by name.
 //
 // Reach, in reach.go, follows a packet from host to host. path.go has the packet and its

@@ -72,7 +72,7 @@ func (ps *paths) dial(from topology.Dialer, to netip.AddrPort) {
 
 // leave sends a packet from a pod or client with some addresses.
 func (ps *paths) leave(at place, addrs []netip.Addr, p packet) {
-	p.src = ofFamily(addrs, p.dst.Is6())
+	p.src = topology.OfFamily(addrs, p.dst.Is6())
 	switch {
 	case !p.src.IsValid():
 		ps.end(flow.Result{Outcome: flow.Unreachable})

@@ -145,14 +145,14 @@ func (lab network) nodeHop(n *topology.Node, dst netip.Addr) hop {
 		}
 	}
 	w, ok := lookup(routes, dst)
-	own := ofFamily(n.Addrs, dst.Is6())
+	own := topology.OfFamily(n.Addrs, dst.Is6())
 	switch {
 	case !ok:
 		return hop{place{underlay: true}, own}
 	case w.pod == n:
 		return hop{lab.podAt(dst), w.to.Addr().Next()}
 	case w.pod != nil && lab.Network.Mode.Tunnel == topology.VXLANTunnel && !lab.Network.VXLAN.DirectRouting:
-		return hop{place{node: w.pod}, ofFamilyPrefix(n.PodCIDRs, dst.Is6()).Addr()}
+		return hop{place{node: w.pod}, topology.PrefixOfFamily(n.PodCIDRs, dst.Is6()).Addr()}
 	case w.pod != nil:
 		return hop{place{node: w.pod}, own}
 	case w.via != nil:
@@ -196,7 +196,7 @@ func (lab network) clientHops(c *topology.Client, dst netip.Addr) []place {
 	}
 	for _, sv := range lab.Services {
 		if via := announced(sv, dst); via != nil && !c.Routed(dst) {
-			routes = append(routes, route{to: netip.PrefixFrom(dst, dst.BitLen()), via: via})
+			routes = append(routes, route{to: topology.Single(dst), via: via})
 		}
 	}
 	w, ok := lookup(routes, dst)
@@ -225,7 +225,7 @@ func announced(sv *topology.Service, a netip.Addr) []netip.Addr {
 	}
 	var via []netip.Addr
 	for _, n := range sv.Via {
-		if own := ofFamily(n.Addrs, a.Is6()); own.IsValid() {
+		if own := topology.OfFamily(n.Addrs, a.Is6()); own.IsValid() {
 			via = append(via, own)
 		}
 	}
@@ -251,7 +251,7 @@ func (lab network) sourceOf(n *topology.Node, dst netip.Addr) netip.Addr {
 // leads to the destination. Towards itself that is the address of the node.
 func (lab network) egress(n *topology.Node, dst netip.Addr) netip.Addr {
 	if lab.holds(n, dst) {
-		return ofFamily(n.Addrs, dst.Is6())
+		return topology.OfFamily(n.Addrs, dst.Is6())
 	}
 	return lab.nodeHop(n, dst).own
 }
@@ -263,7 +263,7 @@ func (lab network) egress(n *topology.Node, dst netip.Addr) netip.Addr {
 // replies would not come back through this node.
 func (lab network) podNetworkMasquerades(n *topology.Node, src, dst netip.Addr) bool {
 	six := dst.Is6()
-	pods, mine := ofFamilyPrefix(lab.Network.PodCIDRs, six), ofFamilyPrefix(n.PodCIDRs, six)
+	pods, mine := topology.PrefixOfFamily(lab.Network.PodCIDRs, six), topology.PrefixOfFamily(n.PodCIDRs, six)
 	fromPod, toPod := pods.Contains(src), pods.Contains(dst)
 	switch {
 	case mine.Contains(dst):
@@ -279,24 +279,6 @@ func (lab network) podNetworkMasquerades(n *topology.Node, src, dst netip.Addr) 
 	// flannel does not distinguish a packet of another node's pod, forwarded here,
 	// from one that leaves the cluster.
 	return true
-}
-
-func ofFamily(addrs []netip.Addr, six bool) netip.Addr {
-	for _, a := range addrs {
-		if a.Is6() == six {
-			return a
-		}
-	}
-	return netip.Addr{}
-}
-
-func ofFamilyPrefix(list []netip.Prefix, six bool) netip.Prefix {
-	for _, p := range list {
-		if p.Addr().Is6() == six {
-			return p
-		}
-	}
-	return netip.Prefix{}
 }
 
 func loopbackOf(a netip.Addr) netip.Addr {

@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -28,14 +29,16 @@ const (
 
 // served are the service ports that nodes translate: not those of services without
 // cluster IP of the family, of aliases, or of services of another proxy.
-func (ps *paths) served(six bool, found func(*topology.Service, *topology.ServicePort) bool) {
-	for _, sv := range ps.lab.Services {
-		if sv.Unmanaged || sv.Type == topology.ExternalName || !ofFamily(sv.ClusterIPs, six).IsValid() {
-			continue
-		}
-		for _, p := range sv.Ports {
-			if p.Protocol == ps.protocol && found(sv, p) {
-				return
+func (ps *paths) served(six bool) iter.Seq2[*topology.Service, *topology.ServicePort] {
+	return func(yield func(*topology.Service, *topology.ServicePort) bool) {
+		for _, sv := range ps.lab.Services {
+			if sv.Unmanaged || sv.Type == topology.ExternalName || !topology.OfFamily(sv.ClusterIPs, six).IsValid() {
+				continue
+			}
+			for _, p := range sv.Ports {
+				if p.Protocol == ps.protocol && !yield(sv, p) {
+					return
+				}
 			}
 		}
 	}
@@ -44,25 +47,26 @@ func (ps *paths) served(six bool, found func(*topology.Service, *topology.Servic
 // serviceFor finds the service that a packet on a node is for: any node translates
 // any service address, and each the node ports on its own addresses.
 func (ps *paths) serviceFor(n *topology.Node, p packet) *use {
-	var out *use
 	six := p.dst.Is6()
-	ps.served(six, func(sv *topology.Service, port *topology.ServicePort) bool {
-		if port.Port == p.port {
-			if kind, ok := kindOf(sv, p.dst); ok {
-				out = &use{sv, port, six, kind}
-			}
+	for sv, port := range ps.served(six) {
+		if kind, ok := kindOf(sv, p.dst); ok && port.Port == p.port {
+			return &use{sv, port, six, kind}
 		}
-		return out != nil
-	})
-	if out == nil && ps.lab.takesNodePorts(n, p.dst) {
-		ps.served(six, func(sv *topology.Service, port *topology.ServicePort) bool {
-			if port.NodePort != 0 && port.NodePort == p.port {
-				out = &use{sv, port, six, atNodePort}
-			}
-			return out != nil
-		})
 	}
-	return out
+	if ps.lab.takesNodePorts(n, p.dst) {
+		return ps.nodePort(p)
+	}
+	return nil
+}
+
+// nodePort finds the service whose node port a packet is for.
+func (ps *paths) nodePort(p packet) *use {
+	for sv, port := range ps.served(p.dst.Is6()) {
+		if port.NodePort != 0 && port.NodePort == p.port {
+			return &use{sv, port, p.dst.Is6(), atNodePort}
+		}
+	}
+	return nil
 }
 
 func kindOf(sv *topology.Service, a netip.Addr) (addressKind, bool) {
@@ -168,7 +172,7 @@ func (lab network) admits(n *topology.Node, u *use, p packet) bool {
 		}
 		restricted = true
 		in = in || r.Contains(p.src)
-		nodeIn = nodeIn || r.Contains(ofFamily(n.Addrs, u.six))
+		nodeIn = nodeIn || r.Contains(topology.OfFamily(n.Addrs, u.six))
 	}
 	return !restricted || in || nodeIn && slices.ContainsFunc(u.service.LoadBalancers, func(l topology.LoadBalancerIP) bool { return l.Addr == p.src })
 }
@@ -178,7 +182,7 @@ func (lab network) admits(n *topology.Node, u *use, p packet) bool {
 // traffic at all.
 func (ps *paths) policy(n *topology.Node, u *use, p packet) (list []*topology.Endpoint, masquerade bool) {
 	detects := ps.lab.Proxy.DetectLocal != topology.DetectNone
-	pod := detects && ofFamilyPrefix(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
+	pod := detects && topology.PrefixOfFamily(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
 	switch {
 	case u.kind == atClusterIP:
 		masquerade = ps.lab.Proxy.MasqueradeAll || detects && !pod
@@ -204,20 +208,16 @@ func (ps *paths) strayNodePort(n *topology.Node, p packet) bool {
 	if !ps.lab.owns(n, p.dst) || ps.lab.Proxy.Mode.VirtualServers {
 		return false
 	}
-	turned := false
-	ps.served(p.dst.Is6(), func(sv *topology.Service, port *topology.ServicePort) bool {
-		if port.NodePort == 0 || port.NodePort != p.port {
-			return false
-		}
-		u := &use{sv, port, p.dst.Is6(), atNodePort}
-		none := len(u.endpoints(nil)) == 0
-		local := ps.lab.Proxy.Layout != topology.LayoutLegacy && sv.ExternalTrafficPolicy == topology.PolicyLocal && len(u.endpoints(n)) == 0
-		if turned = none || local; turned {
-			ps.turnAway(n, u, p, none)
-		}
-		return true
-	})
-	return turned
+	u := ps.nodePort(p)
+	if u == nil {
+		return false
+	}
+	none := len(u.endpoints(nil)) == 0
+	local := ps.lab.Proxy.Layout != topology.LayoutLegacy && u.service.ExternalTrafficPolicy == topology.PolicyLocal && len(u.endpoints(n)) == 0
+	if none || local {
+		ps.turnAway(n, u, p, none)
+	}
+	return none || local
 }
 
 // healthCheckAt is the answer of a node to a load balancer's health check.

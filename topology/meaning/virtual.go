@@ -20,7 +20,7 @@ func (lab network) bound(a netip.Addr) bool {
 		return false
 	}
 	return slices.ContainsFunc(lab.Services, func(sv *topology.Service) bool {
-		if sv.Unmanaged || sv.Type == topology.ExternalName || !ofFamily(sv.ClusterIPs, a.Is6()).IsValid() {
+		if sv.Unmanaged || sv.Type == topology.ExternalName || !topology.OfFamily(sv.ClusterIPs, a.Is6()).IsValid() {
 			return false
 		}
 		_, ok := kindOf(sv, a)
@@ -63,12 +63,12 @@ func (ps *paths) balanced(n *topology.Node, u *use, p packet) {
 // here reports whether some service has an endpoint with the same address on a node:
 // all services share the ipset that is matched.
 func (ps *paths) here(n *topology.Node, e *topology.Endpoint) bool {
-	found := false
-	ps.served(e.Addr.Addr().Is6(), func(_ *topology.Service, p *topology.ServicePort) bool {
-		found = slices.ContainsFunc(p.Endpoints, func(other *topology.Endpoint) bool { return other.Addr == e.Addr && other.Node == n.Name })
-		return found
-	})
-	return found
+	for _, p := range ps.served(e.Addr.Addr().Is6()) {
+		if slices.ContainsFunc(p.Endpoints, func(other *topology.Endpoint) bool { return other.Addr == e.Addr && other.Node == n.Name }) {
+			return true
+		}
+	}
+	return false
 }
 
 // pool are the endpoints to choose from for a packet, whatever its origin: under policy
@@ -93,7 +93,7 @@ func (u *use) pool(n *topology.Node) []*topology.Endpoint {
 
 // external reports whether the service port has an address outside the cluster.
 func (u *use) external() bool {
-	return u.port.NodePort != 0 || ofFamily(u.service.ExternalIPs, u.six).IsValid() ||
+	return u.port.NodePort != 0 || topology.OfFamily(u.service.ExternalIPs, u.six).IsValid() ||
 		slices.ContainsFunc(u.service.LoadBalancers, func(l topology.LoadBalancerIP) bool { return !l.Proxy && l.Addr.Is6() == u.six })
 }
 
@@ -125,7 +125,7 @@ func (ps *paths) marked(u *use, p packet) bool {
 		return u.service.ExternalTrafficPolicy != topology.PolicyLocal
 	}
 	detects := ps.lab.Proxy.DetectLocal != topology.DetectNone
-	pod := ofFamilyPrefix(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
+	pod := topology.PrefixOfFamily(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
 	return ps.lab.Proxy.MasqueradeAll || detects && !pod || p.self
 }
 
@@ -136,7 +136,7 @@ func (lab network) admitsVirtual(n *topology.Node, u *use, p packet) bool {
 		return true
 	}
 	if p.self {
-		p.src = ofFamily(n.Addrs, u.six)
+		p.src = topology.OfFamily(n.Addrs, u.six)
 	}
 	return lab.admits(n, u, p)
 }

@@ -2,7 +2,8 @@ package resolve
 
 import (
 	"cmp"
-	"fmt"
+	"iter"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -34,8 +35,8 @@ func (r *resolver) usableAddress(a netip.Addr, what string, o topology.Origin) b
 		r.errorf(at(o), "Unusable address", "The %s %s %s. Use the address of a host.", what, a, why)
 		return false
 	}
-	if !slices.ContainsFunc(r.lab.Network.ServiceCIDRs, func(p netip.Prefix) bool { return sameFamily(a, p) }) {
-		r.errorf(at(o), "Family not configured", "The %s %s is %s, which is not configured in this lab. Use an address of another family.", what, a, familyName(a))
+	if !topology.PrefixOfFamily(r.lab.Network.ServiceCIDRs, a.Is6()).IsValid() {
+		r.errorf(at(o), "Family not configured", "The %s %s is %s, which is not configured in this lab. Use an address of another family.", what, a, nameOfFamily(a.Is6()))
 		return false
 	}
 	return true
@@ -153,13 +154,9 @@ func (r *resolver) via(s *resolving) {
 	}
 	o := s.spec.LoadBalancerVia
 	for _, name := range sortedNames(o.Value) {
-		n := r.nodes[name]
-		if n == nil {
-			r.errorf(at(o.Origin), "Unknown node", "There is no node %q.%s Declare it with node %q {}.",
-				shorten(name), topology.DidYouMean(name, r.nodeNames()), shorten(name))
-			continue
+		if n := r.node(name, o.Origin); n != nil {
+			s.Via = append(s.Via, n)
 		}
-		s.Via = append(s.Via, n)
 	}
 	if o.Set && len(o.Value) == 0 {
 		r.errorf(at(o.Origin), "No node takes the traffic", "via is an empty list, so no packet from outside would arrive. Name a node, or leave it out for all.")
@@ -178,12 +175,18 @@ func (r *resolver) via(s *resolving) {
 	slices.SortFunc(s.Via, func(a, b *topology.Node) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-func (r *resolver) nodeNames() []string {
-	var out []string
-	for _, n := range r.declared {
-		out = append(out, n.Name)
+// node is the node of a name; nil: there is none, which is reported.
+func (r *resolver) node(name string, origins ...topology.Origin) *topology.Node {
+	if r.nodes[name] == nil {
+		r.undeclared("node", name, maps.Keys(r.nodes), origins)
 	}
-	return out
+	return r.nodes[name]
+}
+
+// undeclared reports a name that no object of a kind has.
+func (r *resolver) undeclared(kind, name string, known iter.Seq[string], origins []topology.Origin) {
+	r.errorf(origins, "Unknown "+kind, "There is no %s %q.%s Declare it with %s %q {}.",
+		kind, shorten(name), topology.DidYouMean(name, slices.Sorted(known)), kind, shorten(name))
 }
 
 // readyOn reports whether the service has a ready endpoint on the node.
@@ -214,9 +217,4 @@ func (r *resolver) healthCheck(s *resolving) bool {
 		return false
 	}
 	return true
-}
-
-// healthOwner names the health check of a service in a sentence.
-func (s *resolving) healthOwner() string {
-	return fmt.Sprintf("the health check of service %q", s.Name)
 }

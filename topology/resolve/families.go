@@ -99,7 +99,7 @@ func (r *resolver) writtenFamilies(s *resolving) []bool {
 			r.errorf(at(o.Origin), "Unknown IP family", "%q is not an IP family.%s Use IPv4 or IPv6.", shorten(f), topology.DidYouMean(f, []string{ipv4, ipv6}))
 		case slices.Contains(out, six):
 			r.errorf(at(o.Origin), "Family given twice", "ip_families names %s twice. Name each family once.", f)
-		case !slices.ContainsFunc(r.lab.Network.ServiceCIDRs, func(p netip.Prefix) bool { return p.Addr().Is6() == six }):
+		case !topology.PrefixOfFamily(r.lab.Network.ServiceCIDRs, six).IsValid():
 			r.errorf(at(o.Origin), "Family not configured",
 				"%s is not configured in this lab. Give pod_cidr, service_cidr and node_cidr a prefix of it, or use another family.", f)
 		default:

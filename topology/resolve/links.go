@@ -40,10 +40,8 @@ func (r *resolver) link(who string, s topology.LinkSpec) topology.Link {
 		refuse(s.Rate.Origin, "Rate out of range", "The rate of %s is %d bits per second. Use at least \"8kbit\".", who, out.Rate)
 	}
 	least := minLinkMTU
-	for _, p := range r.lab.Network.NodeCIDRs {
-		if p.Addr().Is6() {
-			least = minMTU6
-		}
+	if topology.PrefixOfFamily(r.lab.Network.NodeCIDRs, true).IsValid() {
+		least = minMTU6
 	}
 	if s.MTU.Set && (out.MTU < least || out.MTU > r.lab.Network.MTU) {
 		refuse(s.MTU.Origin, "MTU out of range", "The MTU %d of %s is out of range. Use a number from %d to %d, that of the network.", out.MTU, who, least, r.lab.Network.MTU)

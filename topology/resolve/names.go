@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/netlab/netlab/topology"
@@ -10,7 +11,7 @@ import (
 // checkName reports a name that is not a DNS label (RFC 1123), as Kubernetes
 // requires for parts of a host name.
 func (r *resolver) checkName(kind, name string, origin topology.Origin) {
-	if isDNSLabel(name) {
+	if dnsLabel.MatchString(name) {
 		return
 	}
 	fix := "choose another name"
@@ -22,18 +23,13 @@ func (r *resolver) checkName(kind, name string, origin topology.Origin) {
 		kind, shorten(name), fix)
 }
 
-func isDNSLabel(s string) bool {
-	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(c rune) bool { return !isLabelRune(c) })
-}
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // isDNSSubdomain reports a name of several labels (RFC 1123), which may end in a dot.
 func isDNSSubdomain(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	for label := range strings.SplitSeq(s, ".") {
-		if !isDNSLabel(label) {
+		if !dnsLabel.MatchString(label) {
 			return false
 		}
 	}

@@ -8,19 +8,13 @@ import (
 	"github.com/netlab/netlab/topology/ipam"
 )
 
-// The defaults, those of kubeadm and flannel. The IPv6 ones are used when another
-// prefix of the lab is IPv6.
-func defaultCIDRs(kind string) (v4, v6 netip.Prefix) {
-	switch kind {
-	case "pod_cidr":
-		return netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")
-	case "load_balancer_cidr": // documentation prefixes, RFC 5737 and RFC 3849
-		return netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8:113::/64")
-	case "service_cidr":
-		return netip.MustParsePrefix("10.96.0.0/16"), netip.MustParsePrefix("fd00:10:96::/112")
-	default:
-		return netip.MustParsePrefix("192.168.0.0/24"), netip.MustParsePrefix("fd00:192:168::/64")
-	}
+// defaultCIDRs are the defaults of each family, those of kubeadm and flannel. The IPv6
+// ones are used when another prefix of the lab is IPv6.
+var defaultCIDRs = map[string][2]string{
+	"pod_cidr":           {"10.244.0.0/16", "fd00:10:244::/56"},
+	"load_balancer_cidr": {"203.0.113.0/24", "2001:db8:113::/64"}, // for documentation, RFC 5737 and RFC 3849
+	"service_cidr":       {"10.96.0.0/16", "fd00:10:96::/112"},
+	"node_cidr":          {"192.168.0.0/24", "fd00:192:168::/64"},
 }
 
 const (
@@ -44,11 +38,10 @@ func (r *resolver) network() {
 		Port:          r.number(s.VXLAN.Port, "UDP port", defaultVXLANPort, 1, 65535),
 		DirectRouting: s.VXLAN.DirectRouting.Value,
 	}
-	families := r.families
-	n.PodCIDRs = r.cidrs("pod_cidr", s.PodCIDRs, families)
-	n.ServiceCIDRs = r.cidrs("service_cidr", s.ServiceCIDRs, families)
-	n.NodeCIDRs = r.cidrs("node_cidr", s.NodeCIDRs, families)
-	n.LoadBalancerCIDRs = r.cidrs("load_balancer_cidr", s.LoadBalancerCIDRs, families)
+	n.PodCIDRs = r.cidrs("pod_cidr", s.PodCIDRs)
+	n.ServiceCIDRs = r.cidrs("service_cidr", s.ServiceCIDRs)
+	n.NodeCIDRs = r.cidrs("node_cidr", s.NodeCIDRs)
+	n.LoadBalancerCIDRs = r.cidrs("load_balancer_cidr", s.LoadBalancerCIDRs)
 	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
 	r.overlaps()
 	for _, p := range n.NodeCIDRs {
@@ -81,8 +74,8 @@ func (r *resolver) families() (v4 bool, v6 bool) {
 
 // cidrs checks one list of prefixes, at most one per family, and fills it from
 // the defaults where it was left out. IPv4 comes first.
-func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families func() (bool, bool)) []netip.Prefix {
-	v4, v6 := families()
+func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix]) []netip.Prefix {
+	v4, v6 := r.families()
 	var out []netip.Prefix
 	if r.spec.Network.Families.Set {
 		o = ofFamilies(name, o, v4, v6)
@@ -97,8 +90,8 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families f
 		case p != p.Masked():
 			r.errorf(at(o.Origin), "CIDR has host bits", "%s %s has bits beyond its prefix length. Use %s.", name, p, p.Masked())
 			out = append(out, p.Masked())
-		case slices.ContainsFunc(out, func(q netip.Prefix) bool { return q.Addr().Is4() == p.Addr().Is4() }):
-			r.errorf(at(o.Origin), "Two CIDRs of a family", "%s has two %s prefixes. Give one per IP family.", name, familyName(p.Addr()))
+		case topology.PrefixOfFamily(out, p.Addr().Is6()).IsValid():
+			r.errorf(at(o.Origin), "Two CIDRs of a family", "%s has two %s prefixes. Give one per IP family.", name, nameOfFamily(p.Addr().Is6()))
 		case p.Addr().BitLen()-p.Bits() < 3:
 			r.errorf(at(o.Origin), "CIDR too small", "%s %s has no room for a lab. Use a shorter prefix, such as a /24.", name, p)
 		default:
@@ -106,10 +99,8 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families f
 		}
 	}
 	slices.SortFunc(out, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
-	has := func(four bool) bool {
-		return slices.ContainsFunc(out, func(p netip.Prefix) bool { return p.Addr().Is4() == four })
-	}
-	if len(out) == len(o.Value) && (has(true) != v4 || has(false) != v6) {
+	has := func(six bool) bool { return topology.PrefixOfFamily(out, six).IsValid() }
+	if len(out) == len(o.Value) && (has(false) != v4 || has(true) != v6) {
 		r.errorf(at(o.Origin), "IP families differ",
 			"%s does not have the same IP families as the other prefixes of the network. Give pod_cidr, service_cidr and node_cidr the same families.", name)
 	}
@@ -119,12 +110,10 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], families f
 // defaultsOf returns the default prefixes of some families, IPv4 first.
 func defaultsOf(name string, v4, v6 bool) []netip.Prefix {
 	var out []netip.Prefix
-	d4, d6 := defaultCIDRs(name)
-	if v4 {
-		out = append(out, d4)
-	}
-	if v6 {
-		out = append(out, d6)
+	for i, has := range []bool{v4, v6} {
+		if has {
+			out = append(out, netip.MustParsePrefix(defaultCIDRs[name][i]))
+		}
 	}
 	return out
 }
@@ -142,7 +131,7 @@ func ofFamilies(name string, o topology.Opt[[]netip.Prefix], v4, v6 bool) topolo
 		}
 	}
 	for _, d := range defaultsOf(name, v4, v6) {
-		if !slices.ContainsFunc(kept, func(p netip.Prefix) bool { return p.Addr().Is4() == d.Addr().Is4() }) {
+		if !topology.PrefixOfFamily(kept, d.Addr().Is6()).IsValid() {
 			kept = append(kept, d)
 		}
 	}

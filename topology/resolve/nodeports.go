@@ -37,21 +37,14 @@ func (r *resolver) nodePorts(all []*resolving) {
 	}
 }
 
-// nodePortKey is what two owners of a node port may not share. Two protocols may
-// share a number.
-type nodePortKey struct {
-	number   int
-	protocol topology.Protocol
-}
-
 // writtenNodePorts checks the node ports that the scenario gives and takes them out
 // of the pool.
 func (r *resolver) writtenNodePorts(all []*resolving, numbers *ipam.Pool) map[*topology.ServicePort]uint16 {
 	lo, hi := r.lab.Proxy.NodePortMin, r.lab.Proxy.NodePortMax
-	owners := map[nodePortKey]string{}
+	owners := map[numberKey]string{} // two protocols may share a number
 	out := map[*topology.ServicePort]uint16{}
 	take := func(o topology.Opt[int], protocol topology.Protocol, owner string) bool {
-		k := nodePortKey{o.Value, protocol}
+		k := numberKey{protocol, uint16(o.Value)}
 		if first, ok := owners[k]; ok {
 			r.errorf(at(o.Origin), "Node port taken twice",
 				"The node port %d already belongs to %s. Use another one, or leave it out.", o.Value, first)
@@ -76,7 +69,7 @@ func (r *resolver) writtenNodePorts(all []*resolving, numbers *ipam.Pool) map[*t
 				out[p] = uint16(o.Value)
 			}
 		}
-		if r.healthCheck(s) && take(s.spec.HealthCheckNodePort, topology.TCP, s.healthOwner()) {
+		if r.healthCheck(s) && take(s.spec.HealthCheckNodePort, topology.TCP, fmt.Sprintf("the health check of service %q", s.Name)) {
 			s.HealthCheckNodePort = uint16(s.spec.HealthCheckNodePort.Value)
 		}
 	}

@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -19,22 +18,23 @@ const nodeOffset = 10
 func (r *resolver) resolveNodes() {
 	seen := map[string]topology.Origin{}
 	owners := map[*topology.Node]topology.NodeSpec{}
+	var hosts []host
 	for _, s := range r.spec.Nodes {
 		r.checkName("node", s.Name, s.Origin)
 		if !r.unique(seen, "node", s.Name, s.Origin) {
 			continue
 		}
-		n := &topology.Node{Name: s.Name, Labels: maps.Clone(s.Labels), Origin: s.Origin}
-		if n.Labels == nil {
-			n.Labels = map[string]string{}
-		}
+		n := &topology.Node{Name: s.Name, Labels: labels(s.Labels), Origin: s.Origin}
 		r.zone(n, s)
 		owners[n] = s
+		hosts = append(hosts, host{"node", n.Name, s.Address, &n.Addrs, n.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
+			return freeNodeAddress(pool, n.Name, owner)
+		}})
 		r.nodes[n.Name] = n
 		r.declared = append(r.declared, n)
 	}
 	r.lab.Nodes = slices.Clone(r.declared)
-	r.nodeAddresses(owners)
+	r.hostAddresses(hosts)
 	r.nodePodCIDRs()
 	for _, n := range r.declared {
 		if len(n.Addrs) > 0 {
@@ -62,44 +62,53 @@ func (r *resolver) zone(n *topology.Node, s topology.NodeSpec) {
 	}
 }
 
-// nodeAddresses gives every node one address per family: the written one, else
-// the one of its number, else one of the third quarter of the prefix,
-// where neither numbered nodes nor clients usually are.
-func (r *resolver) nodeAddresses(specs map[*topology.Node]topology.NodeSpec) {
+// host is a node or client that gets addresses on the underlay.
+type host struct {
+	kind, name string
+	written    topology.Opt[netip.Addr]
+	addrs      *[]netip.Addr
+	origin     topology.Origin
+	free       func(pool ipam.AddrPool, owner string) (netip.Addr, bool)
+}
+
+// hostAddresses gives every host one address per family: the written one, else a free
+// one.
+func (r *resolver) hostAddresses(hosts []host) {
 	for _, pool := range r.underlay {
-		given := map[*topology.Node]netip.Addr{}
-		for _, n := range r.declared {
-			if s := specs[n]; s.Address.Set && sameFamily(s.Address.Value, pool.Prefix) {
-				r.claim(pool, "node_cidr", s.Address, fmt.Sprintf("node %q", n.Name))
-				given[n] = s.Address.Value
+		given := func(h host) bool { return h.written.Set && sameFamily(h.written.Value, pool.Prefix) }
+		owner := func(h host) string { return fmt.Sprintf("%s %q", h.kind, h.name) }
+		for _, h := range hosts {
+			if given(h) {
+				r.claim(pool, "node_cidr", h.written, owner(h))
 			}
 		}
-		for _, n := range r.declared {
-			a, ok := given[n], true
-			if !a.IsValid() {
-				a, ok = r.nodeAddress(pool, n)
+		for _, h := range hosts {
+			a, ok := h.written.Value, true
+			if !given(h) {
+				a, ok = h.free(pool, owner(h))
 			}
 			if !ok {
-				r.errorf(at(n.Origin), "No node address left",
-					"node_cidr %s has no address left for node %q. Use a larger node_cidr.", pool.Prefix, n.Name)
+				r.errorf(at(h.origin), "No "+h.kind+" address left",
+					"node_cidr %s has no address left for %s. Use a larger node_cidr.", pool.Prefix, owner(h))
 				continue
 			}
-			n.Addrs = append(n.Addrs, a)
+			*h.addrs = append(*h.addrs, a)
 		}
 	}
-	for _, n := range r.declared {
-		r.addressFamily(specs[n].Address, r.lab.Network.NodeCIDRs, "node_cidr")
+	for _, h := range hosts {
+		r.addressFamily(h.written, r.lab.Network.NodeCIDRs, "node_cidr")
 	}
 }
 
-func (r *resolver) nodeAddress(pool ipam.AddrPool, n *topology.Node) (netip.Addr, bool) {
-	owner := fmt.Sprintf("node %q", n.Name)
-	if slot, ok := numberedSlot(n.Name, nodeOffset, pool.Pool); ok {
+// freeNodeAddress is the address with the number of a node, else one of the third
+// quarter of the prefix, where neither numbered nodes nor clients usually are.
+func freeNodeAddress(pool ipam.AddrPool, name, owner string) (netip.Addr, bool) {
+	if slot, ok := numberedSlot(name, nodeOffset, pool.Pool); ok {
 		if _, ok := pool.Reserve(slot, owner); ok {
 			return pool.At(slot), true
 		}
 	}
-	return pool.Assign("node/"+n.Name, pool.Part(2, 3, 4), owner)
+	return pool.Assign("node/"+name, pool.Part(2, 3, 4), owner)
 }
 
 // nodePodCIDRs gives every node its share of the pod CIDRs: the one with its
@@ -154,6 +163,7 @@ func (r *resolver) nodePrefix(whole netip.Prefix) (bits int, ok bool) {
 func (r *resolver) resolveClients() {
 	seen := map[string]topology.Origin{}
 	specs := map[*topology.Client]topology.ClientSpec{}
+	var hosts []host
 	for _, s := range r.spec.Clients {
 		r.checkName("client", s.Name, s.Origin)
 		if !r.unique(seen, "client", s.Name, s.Origin) {
@@ -161,9 +171,12 @@ func (r *resolver) resolveClients() {
 		}
 		c := &topology.Client{Name: s.Name, Origin: s.Origin}
 		specs[c] = s
+		hosts = append(hosts, host{"client", c.Name, s.Address, &c.Addrs, c.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
+			return pool.Assign("client/"+c.Name, pool.Part(3, 4, 4), owner) // the last quarter
+		}})
 		r.lab.Clients = append(r.lab.Clients, c)
 	}
-	r.clientAddresses(specs)
+	r.hostAddresses(hosts)
 	for _, c := range r.lab.Clients {
 		s := specs[c]
 		who := fmt.Sprintf("client %q", c.Name)
@@ -180,36 +193,7 @@ func (r *resolver) resolveClients() {
 		c.Routes = r.routes(who, s.Routes, nil)
 		c.Ports = r.ports(who, s.Ports, s.Origin)
 		c.Link = r.link(who, s.Link)
-		r.listeners(map[listenKey]listener{}, who, c.Netns(), c.Ports)
-	}
-}
-
-// clientAddresses gives every client one address per family: the written one,
-// else one of the last quarter of the prefix.
-func (r *resolver) clientAddresses(specs map[*topology.Client]topology.ClientSpec) {
-	for _, pool := range r.underlay {
-		given := map[*topology.Client]netip.Addr{}
-		for _, c := range r.lab.Clients {
-			if s := specs[c]; s.Address.Set && sameFamily(s.Address.Value, pool.Prefix) {
-				r.claim(pool, "node_cidr", s.Address, fmt.Sprintf("client %q", c.Name))
-				given[c] = s.Address.Value
-			}
-		}
-		for _, c := range r.lab.Clients {
-			a, ok := given[c], true
-			if !a.IsValid() {
-				a, ok = pool.Assign("client/"+c.Name, pool.Part(3, 4, 4), fmt.Sprintf("client %q", c.Name))
-			}
-			if !ok {
-				r.errorf(at(c.Origin), "No client address left",
-					"node_cidr %s has no address left for client %q. Use a larger node_cidr.", pool.Prefix, c.Name)
-				continue
-			}
-			c.Addrs = append(c.Addrs, a)
-		}
-	}
-	for _, c := range r.lab.Clients {
-		r.addressFamily(specs[c].Address, r.lab.Network.NodeCIDRs, "node_cidr")
+		r.listeners(map[listenKey]string{}, who, c.Netns(), c.Ports)
 	}
 }
 

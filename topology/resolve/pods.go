@@ -29,8 +29,7 @@ func (r *resolver) resolveNamespaces() {
 }
 
 func (r *resolver) addNamespace(s topology.NamespaceSpec) {
-	ns := &topology.Namespace{Name: s.Name, Labels: map[string]string{}, Origin: s.Origin}
-	maps.Copy(ns.Labels, s.Labels)
+	ns := &topology.Namespace{Name: s.Name, Labels: labels(s.Labels), Origin: s.Origin}
 	ns.Labels[metadataName] = s.Name
 	r.namespaces[s.Name] = ns
 	r.lab.Namespaces = append(r.lab.Namespaces, ns)
@@ -42,9 +41,7 @@ func (r *resolver) namespace(o topology.Opt[string]) string {
 	if r.namespaces[name] != nil {
 		return name
 	}
-	known := slices.Sorted(maps.Keys(r.namespaces))
-	r.errorf(at(o.Origin), "Unknown namespace",
-		"There is no namespace %q.%s Declare it with namespace %q {}.", shorten(name), topology.DidYouMean(name, known), shorten(name))
+	r.undeclared("namespace", name, maps.Keys(r.namespaces), at(o.Origin))
 	return topology.DefaultNamespace
 }
 
@@ -65,14 +62,11 @@ func (r *resolver) resolvePods() {
 		}
 		p := &topology.Pod{
 			Name: s.Name(), Block: s.Block, Key: s.Key, Namespace: r.namespace(s.Namespace),
-			Labels: maps.Clone(s.Labels), HostNetwork: s.HostNetwork.Value,
+			Labels: labels(s.Labels), HostNetwork: s.HostNetwork.Value,
 			Serving: s.Ready.Or(true), Terminating: s.Terminating.Value,
 			Command: slices.Clone(s.Command), Env: maps.Clone(s.Env), Origin: s.Origin,
 		}
 		p.Ready = p.Serving && !p.Terminating
-		if p.Labels == nil {
-			p.Labels = map[string]string{}
-		}
 		r.checkName("pod", p.Name, s.Origin)
 		if !r.unique(seen, "pod", p.AgentName(), s.Origin) {
 			continue
@@ -101,12 +95,9 @@ func (r *resolver) resolvePods() {
 // instance moves no other pod.
 func (r *resolver) podNode(s topology.PodSpec, block int) *topology.Node {
 	if s.Node.Set {
-		if n := r.nodes[s.Node.Value]; n != nil {
+		if n := r.node(s.Node.Value, s.Node.Origin, s.Origin); n != nil {
 			return n
 		}
-		known := slices.Sorted(maps.Keys(r.nodes))
-		r.errorf(at(s.Node.Origin, s.Origin), "Unknown node",
-			"There is no node %q.%s Declare it with node %q {}.", shorten(s.Node.Value), topology.DidYouMean(s.Node.Value, known), shorten(s.Node.Value))
 	}
 	if len(r.declared) == 0 {
 		if !s.Node.Set {
@@ -199,10 +190,10 @@ func (r *resolver) podLinks(pods []resolvedPod) {
 
 // podListeners reports agents that bind the same socket, or that of a node's tunnel.
 func (r *resolver) podListeners() {
-	taken := map[listenKey]listener{}
+	taken := map[listenKey]string{}
 	if n := &r.lab.Network; n.Mode.Tunnel == topology.VXLANTunnel {
 		for _, node := range r.lab.Nodes {
-			taken[listenKey{node.Netns(), topology.UDP, uint16(n.VXLAN.Port)}] = listener{"the VXLAN tunnel of node " + strconv.Quote(node.Name)}
+			taken[listenKey{node.Netns(), topology.UDP, uint16(n.VXLAN.Port)}] = "the VXLAN tunnel of node " + strconv.Quote(node.Name)
 		}
 	}
 	for _, p := range r.lab.Pods {
@@ -216,19 +207,17 @@ type listenKey struct {
 	port     uint16
 }
 
-type listener struct{ who string }
-
 // listeners reports two ports of one network namespace with the same number.
-func (r *resolver) listeners(taken map[listenKey]listener, who, netns string, ports []topology.Port) {
+func (r *resolver) listeners(taken map[listenKey]string, who, netns string, ports []topology.Port) {
 	for _, p := range ports {
 		key := listenKey{netns, p.Protocol, p.Number}
 		if first, ok := taken[key]; ok {
 			r.errorf(at(p.Origin), "Port taken twice",
 				"%s cannot listen on %s port %d: %s listens there already, in the same network namespace. Use another port or node.",
-				who, p.Protocol, p.Number, first.who)
+				who, p.Protocol, p.Number, first)
 			continue
 		}
-		taken[key] = listener{who}
+		taken[key] = who
 	}
 }
 

@@ -80,7 +80,5 @@ func (s *resolving) ready(p *topology.Pod) bool { return p.Ready || s.PublishNot
 
 // sortedNames is a set of names: sorted, each once.
 func sortedNames(names []string) []string {
-	out := slices.Clone(names)
-	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }

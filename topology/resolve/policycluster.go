@@ -97,11 +97,7 @@ func (r *resolver) clusterRules(p *topology.ClusterPolicy, specs []topology.Poli
 		for _, peer := range s.Peers {
 			rule.Peers = append(rule.Peers, r.clusterPeer(peer, s, ingress)...)
 		}
-		for _, port := range s.Ports {
-			if resolved, ok := r.policyPort(port, s.Origin); ok {
-				rule.Ports = append(rule.Ports, resolved)
-			}
-		}
+		rule.Ports = r.policyPorts(s)
 		r.clusterPorts(s, rule, ingress)
 		out = append(out, rule)
 	}

@@ -11,6 +11,17 @@ import (
 // lastPort is the highest port.
 const lastPort = 65535
 
+// policyPorts resolves the ports of a rule that can be used.
+func (r *resolver) policyPorts(rule topology.PolicyRuleSpec) []topology.PolicyPort {
+	var out []topology.PolicyPort
+	for _, s := range rule.Ports {
+		if p, ok := r.policyPort(s, rule.Origin); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // policyPort resolves a port of a rule. It reports false where it cannot be used.
 func (r *resolver) policyPort(s topology.PolicyPortSpec, rule topology.Origin) (topology.PolicyPort, bool) {
 	before := len(r.Problems)

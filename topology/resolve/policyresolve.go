@@ -29,7 +29,7 @@ func (r *resolver) resolvePolicies() {
 	for _, p := range r.spec.Policies {
 		r.policy(p, seen)
 	}
-	slices.SortFunc(r.lab.Policies, func(a, b *topology.Policy) int { return compare(a.Namespace, b.Namespace, a.Name, b.Name) })
+	slices.SortFunc(r.lab.Policies, func(a, b *topology.Policy) int { return inNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
 	seen = map[string]topology.Origin{}
 	for _, p := range r.spec.ClusterPolicies {
 		r.clusterPolicy(p, seen)
@@ -110,11 +110,7 @@ func (r *resolver) policyRule(s topology.PolicyRuleSpec, namespace string) topol
 	for _, peer := range s.Peers {
 		out.Peers = append(out.Peers, r.policyPeer(peer, s, namespace))
 	}
-	for _, port := range s.Ports {
-		if p, ok := r.policyPort(port, s.Origin); ok {
-			out.Ports = append(out.Ports, p)
-		}
-	}
+	out.Ports = r.policyPorts(s)
 	return out
 }
 

@@ -1,7 +1,7 @@
 package resolve
 
 import (
-	"net/netip"
+	"cmp"
 	"slices"
 
 	"github.com/netlab/netlab/topology"
@@ -22,7 +22,7 @@ func Lab(spec *topology.Spec, catalogue topology.Catalogue) (*topology.Lab, topo
 	r := &resolver{
 		spec:       spec,
 		catalogue:  catalogue,
-		lab:        &topology.Lab{Name: spec.Name, Description: spec.Description.Value},
+		lab:        &topology.Lab{Name: spec.Name},
 		nodes:      map[string]*topology.Node{},
 		namespaces: map[string]*topology.Namespace{},
 	}
@@ -54,30 +54,20 @@ type resolver struct {
 
 // sort brings every list of the lab into the order of names.
 func (r *resolver) sort() {
-	slices.SortFunc(r.lab.Nodes, func(a, b *topology.Node) int { return compare(a.Name, b.Name) })
-	slices.SortFunc(r.lab.Clients, func(a, b *topology.Client) int { return compare(a.Name, b.Name) })
-	slices.SortFunc(r.lab.Namespaces, func(a, b *topology.Namespace) int { return compare(a.Name, b.Name) })
-	byName := func(a, b *topology.Pod) int { return compare(a.Namespace, b.Namespace, a.Name, b.Name) }
+	slices.SortFunc(r.lab.Nodes, func(a, b *topology.Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.lab.Clients, func(a, b *topology.Client) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.lab.Namespaces, func(a, b *topology.Namespace) int { return cmp.Compare(a.Name, b.Name) })
+	byName := func(a, b *topology.Pod) int { return inNamespace(a.Namespace, b.Namespace, a.Name, b.Name) }
 	slices.SortFunc(r.lab.Pods, byName)
 	for _, n := range r.lab.Nodes {
 		slices.SortFunc(n.Pods, byName)
 	}
-	slices.SortFunc(r.lab.Services, func(a, b *topology.Service) int {
-		return compare(a.Namespace, b.Namespace, a.Name, b.Name)
-	})
+	slices.SortFunc(r.lab.Services, func(a, b *topology.Service) int { return inNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
 }
 
-// compare compares pairs of strings, the first pair first.
-func compare(pairs ...string) int {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i] != pairs[i+1] {
-			if pairs[i] < pairs[i+1] {
-				return -1
-			}
-			return 1
-		}
-	}
-	return 0
+// inNamespace compares namespaces, then names.
+func inNamespace(a, b, nameOfA, nameOfB string) int {
+	return cmp.Or(cmp.Compare(a, b), cmp.Compare(nameOfA, nameOfB))
 }
 
 // enum checks a word against those that are known and those that are planned, and
@@ -119,12 +109,4 @@ func (r *resolver) number(o topology.Opt[int], what string, def, lo, hi int) int
 // protocols that ports can have.
 func (r *resolver) protocol(o topology.Opt[string]) topology.Protocol {
 	return topology.Protocol(r.enum(o, "protocol", string(topology.TCP), []string{string(topology.TCP), string(topology.UDP), string(topology.SCTP)}, nil))
-}
-
-// familyName is the IP family of an address, in words.
-func familyName(a netip.Addr) string {
-	if a.Is4() {
-		return ipv4
-	}
-	return ipv6
 }

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,13 @@ func Matches(selector, labels map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// labels are labels as written; never nil.
+func labels(written map[string]string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, written)
+	return out
 }
 
 // formatLabels is a label map as kubectl prints it: sorted, key=value, commas.
@@ -119,7 +127,7 @@ func (r *resolver) labelKey(key string, origin topology.Origin) {
 	if !prefixed {
 		prefix, name = "", key
 	}
-	if prefixed && (!isDNSSubdomain(prefix) || strings.HasSuffix(prefix, ".")) || !isLabelText(name) {
+	if prefixed && (!isDNSSubdomain(prefix) || strings.HasSuffix(prefix, ".")) || !labelText.MatchString(name) {
 		r.errorf(at(origin), "Invalid label key",
 			"The key %q is not a qualified name: up to 63 letters, digits, \"-\", \"_\" and \".\", beginning and ending with a letter or digit, after an optional DNS subdomain and \"/\". Correct it.",
 			shorten(key))
@@ -128,22 +136,12 @@ func (r *resolver) labelKey(key string, origin topology.Origin) {
 
 // labelValue reports a value that no label can have.
 func (r *resolver) labelValue(key, value string, origin topology.Origin) {
-	if value != "" && !isLabelText(value) {
+	if value != "" && !labelText.MatchString(value) {
 		r.errorf(at(origin), "Invalid label value",
 			"The value %q of %q is not a label value: up to 63 letters, digits, \"-\", \"_\" and \".\", beginning and ending with a letter or digit. Correct it.",
 			shorten(value), shorten(key))
 	}
 }
 
-func isLabelText(s string) bool {
-	alphanumeric := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
-	if s == "" || len(s) > 63 || !alphanumeric(s[0]) || !alphanumeric(s[len(s)-1]) {
-		return false
-	}
-	for i := range len(s) {
-		if !alphanumeric(s[i]) && s[i] != '-' && s[i] != '_' && s[i] != '.' {
-			return false
-		}
-	}
-	return true
-}
+// labelText is what the name of a label, and a value that is not empty, look like.
+var labelText = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)

@@ -45,11 +45,8 @@ func (r *resolver) resolveServices() {
 	var all []*resolving
 	for _, spec := range r.spec.Services {
 		sv := &topology.Service{
-			Name: spec.Name, Namespace: r.namespace(spec.Namespace), Labels: maps.Clone(spec.Labels),
+			Name: spec.Name, Namespace: r.namespace(spec.Namespace), Labels: labels(spec.Labels),
 			Selector: maps.Clone(spec.Selector), Origin: spec.Origin,
-		}
-		if sv.Labels == nil {
-			sv.Labels = map[string]string{}
 		}
 		r.checkName("service", spec.Name, spec.Origin)
 		name := sv.Name
@@ -134,7 +131,7 @@ func (r *resolver) externalName(s *resolving) {
 	}
 }
 
-// numberKey is what must be unique among the ports of a service.
+// numberKey is what must be unique among the ports of a service, and among node ports.
 type numberKey struct {
 	protocol topology.Protocol
 	port     uint16
@@ -195,9 +192,5 @@ const kubeletPort = 10250
 
 // portNamed is the port of that name as it was written first.
 func portNamed(s topology.ServiceSpec, name string) topology.ServicePortSpec {
-	i := slices.IndexFunc(s.Ports, func(p topology.ServicePortSpec) bool { return p.Name == name })
-	if i < 0 {
-		return topology.ServicePortSpec{}
-	}
-	return s.Ports[i]
+	return topology.First(s.Ports, func(p topology.ServicePortSpec) bool { return p.Name == name })
 }

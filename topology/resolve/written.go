@@ -39,7 +39,7 @@ func (r *resolver) checkEndpointBlock(s *resolving, e topology.EndpointSpec) {
 		if r.usableAddress(e.Address.Value, "endpoint address", e.Address.Origin) && !slices.Contains(s.six, e.Address.Value.Is6()) && len(s.six) > 0 {
 			r.errorf(at(e.Address.Origin), "Endpoint of other family",
 				"The endpoint %s is %s, but service %q is %s only. Set ip_families, or use another address.",
-				e.Address.Value, familyName(e.Address.Value), s.Name, nameOfFamily(s.six[0]))
+				e.Address.Value, nameOfFamily(e.Address.Value.Is6()), s.Name, nameOfFamily(s.six[0]))
 		}
 	case e.Address.Origin == (topology.Origin{}) && e.Pod.Origin == (topology.Origin{}):
 		r.errorf(at(e.Origin, s.Origin), "Endpoint without address", "An endpoint needs an address or a pod. Add pod = pod.NAME.")
@@ -56,9 +56,7 @@ func (r *resolver) checkEndpointBlock(s *resolving, e topology.EndpointSpec) {
 	}
 	for _, list := range []topology.Opt[[]string]{{Value: listOf(e.Node), Set: e.Node.Set, Origin: e.Node.Origin}, e.ForNodes} {
 		for _, name := range list.Value {
-			if r.nodes[name] == nil {
-				r.errorf(at(list.Origin), "Unknown node", "There is no node %q.%s Declare it with node %q {}.", shorten(name), topology.DidYouMean(name, r.nodeNames()), shorten(name))
-			}
+			r.node(name, list.Origin)
 		}
 	}
 	r.weight(e)
@@ -79,11 +77,7 @@ func (r *resolver) podNamed(name string) *topology.Pod {
 	if !strings.Contains(name, "/") {
 		name = topology.DefaultNamespace + "/" + name
 	}
-	i := slices.IndexFunc(r.lab.Pods, func(p *topology.Pod) bool { return p.Namespace+"/"+p.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return r.lab.Pods[i]
+	return topology.First(r.lab.Pods, func(p *topology.Pod) bool { return p.Namespace+"/"+p.Name == name })
 }
 
 func (r *resolver) podNames() []string {
@@ -158,11 +152,7 @@ func addEndpoint(p *topology.ServicePort, e *topology.Endpoint) *topology.Endpoi
 
 // podAt is the pod with an address of its own.
 func (r *resolver) podAt(a netip.Addr) *topology.Pod {
-	i := slices.IndexFunc(r.lab.Pods, func(p *topology.Pod) bool { return !p.HostNetwork && slices.Contains(p.Addrs, a) })
-	if i < 0 {
-		return nil
-	}
-	return r.lab.Pods[i]
+	return topology.First(r.lab.Pods, func(p *topology.Pod) bool { return !p.HostNetwork && slices.Contains(p.Addrs, a) })
 }
 
 // endpointPort is the port of an endpoint block: its own, else what the target port

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -148,7 +149,7 @@ func (u ui) inMachine(ctx context.Context, f *machineFlags, job vm.Job, boot vm.
 	}
 	booted := sync.OnceFunc(u.Working("booting a virtual machine"))
 	defer booted()
-	streams := vm.Streams{Out: u.Out, Err: u.Errs, Ready: func(vm.Ready) { booted() }}
+	streams := vm.Streams{Out: u.Out, Err: u.Errs, Ready: func(time.Duration) { booted() }}
 	if job.TTY {
 		end, err := atTerminal(&job, &streams)
 		if err != nil {

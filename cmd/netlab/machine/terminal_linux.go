@@ -3,6 +3,7 @@ package machine
 import (
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/term"
 
@@ -22,8 +23,8 @@ func atTerminal(job *vm.Job, streams *vm.Streams) (end func(), err error) {
 	before := streams.Ready
 	var mu sync.Mutex
 	over, giveBack := false, func() {}
-	streams.Ready = func(v vm.Ready) {
-		before(v)
+	streams.Ready = func(after time.Duration) {
+		before(after)
 		mu.Lock()
 		defer mu.Unlock()
 		if over {

@@ -7,22 +7,15 @@ import (
 )
 
 // Mode is the mode none.
-type Mode struct{}
-
-var _ podnet.Mode = Mode{}
-
-// Name is none.
-func (Mode) Name() string { return "none" }
-
-// Facts says that no node has routes to the pods of other nodes.
-func (Mode) Facts() topology.NetworkFacts {
-	return topology.NetworkFacts{
+func Mode() podnet.Mode {
+	return podnet.Mode{Compile: compile, NetworkMode: topology.NetworkMode{
+		Name:   "none",
 		About:  "bridges and masquerading only, no routes between nodes",
 		Limits: "no pod reaches a pod of another node, unless the scenario writes the routes",
-	}
+	}}
 }
 
-// Compile returns the plan of the lab without anything that leads to other nodes' pods.
-func (Mode) Compile(lab *topology.Lab) (*plan.Plan, error) {
-	return podnet.Bridged(lab, lab.Network.MTU, func(*topology.Node, *plan.Netns) {}), nil
+// compile returns the plan of the lab without anything that leads to other nodes' pods.
+func compile(lab *topology.Lab) *plan.Plan {
+	return podnet.Bridged(lab, lab.Network.MTU, func(*topology.Node, *plan.Netns) {})
 }

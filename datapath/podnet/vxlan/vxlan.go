@@ -17,37 +17,28 @@ const (
 )
 
 // Mode is the mode vxlan.
-type Mode struct{}
-
-var _ podnet.Mode = Mode{}
-
-// Name is vxlan.
-func (Mode) Name() string { return "vxlan" }
-
-// Facts says that packets between nodes are encapsulated.
-func (Mode) Facts() topology.NetworkFacts {
-	return topology.NetworkFacts{
+func Mode() podnet.Mode {
+	return podnet.Mode{Compile: compile, NetworkMode: topology.NetworkMode{
+		Name:   "vxlan",
 		About:  "frames between nodes travel inside UDP",
 		Limits: "50 bytes less MTU for pods, 70 over IPv6",
 		Routed: true, Tunnel: topology.VXLANTunnel,
-	}
+	}}
 }
 
-// Compile returns the plan of the lab with a tunnel device on each node.
-func (Mode) Compile(lab *topology.Lab) (*plan.Plan, error) {
+// compile returns the plan of the lab with a tunnel device on each node.
+func compile(lab *topology.Lab) *plan.Plan {
 	return podnet.Bridged(lab, podMTU(lab), func(node *topology.Node, n *plan.Netns) {
 		for _, cidr := range node.PodCIDRs {
 			addTunnel(lab, node, cidr, n)
 		}
-	}), nil
+	})
 }
 
 // podMTU is what the narrowest tunnel of the lab carries.
 func podMTU(lab *topology.Lab) int {
-	for _, cidr := range lab.Network.PodCIDRs {
-		if cidr.Addr().Is6() {
-			return lab.Network.MTU - overhead6
-		}
+	if topology.PrefixOfFamily(lab.Network.PodCIDRs, true).IsValid() {
+		return lab.Network.MTU - overhead6
 	}
 	return lab.Network.MTU - overhead4
 }
@@ -56,8 +47,8 @@ func podMTU(lab *topology.Lab) int {
 // remote node the entries that lead there.
 func addTunnel(lab *topology.Lab, node *topology.Node, cidr netip.Prefix, n *plan.Netns) {
 	ipv6 := cidr.Addr().Is6()
-	local, ok := podnet.AddrOf(node, ipv6)
-	if !ok {
+	local := topology.OfFamily(node.Addrs, ipv6)
+	if !local.IsValid() {
 		return // the nodes do not have this family
 	}
 	link := tunnel(lab, node, local)
@@ -89,8 +80,8 @@ func tunnel(lab *topology.Lab, node *topology.Node, local netip.Addr) plan.Link 
 // on one link, so direct routing leaves nothing to the tunnel.
 func addRemote(lab *topology.Lab, remote *topology.Node, link plan.Link, ipv6 bool, n *plan.Netns) {
 	o := podnet.NodeOrigin(remote)
-	vtep, ok := podnet.AddrOf(remote, ipv6)
-	if !ok {
+	vtep := topology.OfFamily(remote.Addrs, ipv6)
+	if !vtep.IsValid() {
 		return
 	}
 	for _, cidr := range remote.PodCIDRs {
@@ -110,7 +101,4 @@ func addRemote(lab *topology.Lab, remote *topology.Node, link plan.Link, ipv6 bo
 
 // single is the first address of a node's share: its end of the tunnel, as /32, so
 // that no broadcast or subnet route comes with it.
-func single(cidr netip.Prefix) netip.Prefix {
-	a := cidr.Masked().Addr()
-	return netip.PrefixFrom(a, a.BitLen())
-}
+func single(cidr netip.Prefix) netip.Prefix { return topology.Single(cidr.Masked().Addr()) }

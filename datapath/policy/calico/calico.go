@@ -1,8 +1,6 @@
 package calico
 
 import (
-	"net/netip"
-
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
@@ -10,16 +8,8 @@ import (
 )
 
 // Style is the policy style calico.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is calico.
-func (Style) Name() string { return "calico" }
-
-// Facts says that Calico's layout does all that the API requires.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "chains per endpoint and policy, sets per selector", Conforms: true}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "calico", About: "chains per endpoint and policy, sets per selector", Conforms: true}}
 }
 
 // The marks of a packet while it passes the chain of one pod (felix reserves 0xffff0000
@@ -39,12 +29,9 @@ const (
 	to      = "cali-to-wl-dispatch"
 )
 
-// Compile returns the table filter and the sets of each IP family.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns the table filter and the sets of each IP family.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	for _, ipv6 := range v.Families() {
 		c := &compiler{policy.NewFilter(&v, ipv6)}
 		c.hooks()
@@ -69,16 +56,11 @@ type compiler struct{ policy.Filter }
 // policies apply there.
 func (c *compiler) hooks() {
 	o := c.View.Origin()
-	hook := func(builtin, chain string) {
-		h := c.Ensure(builtin, "ACCEPT")
-		h.Rules = append(h.Rules, iptables.Rule{Target: iptables.Jump{Chain: chain}, Origin: o})
-		c.Ensure(chain, "")
-	}
-	hook("FORWARD", forward)
+	c.Hook("FORWARD", forward, o)
 	c.Add(forward, o, iptables.Jump{Chain: from})
 	c.Add(forward, o, iptables.Jump{Chain: to})
 	if c.View.Lab.Proxy.Mode.VirtualServers {
-		hook("OUTPUT", output)
+		c.Hook("OUTPUT", output, o)
 		own := iptables.AddrType{Src: "LOCAL", NotSrc: true}
 		if c.View.MarksBalanced() {
 			c.Add(output, o, set(policy.Balanced), own, iptables.Comment{Text: "Sent by IPVS"})
@@ -87,22 +69,13 @@ func (c *compiler) hooks() {
 		c.Add(output, o, iptables.Jump{Chain: to}, own)
 	}
 	if c.View.Options.HostEgress {
-		hook("INPUT", input)
-		c.served(o)
+		c.Hook("INPUT", input, o)
+		family := "4"
+		if c.IPv6 {
+			family = "6"
+		}
+		c.SkipServed(input, "cali"+family+"0s:services", "cali"+family+"0n:services", "Services: their endpoints are asked about")
 		c.Add(input, o, iptables.Jump{Chain: from})
-	}
-}
-
-// served skips what is for services of IPVS.
-func (c *compiler) served(o plan.Origin) {
-	addrs, ports := "cali40s:services", "cali40n:services"
-	if c.IPv6 {
-		addrs, ports = "cali60s:services", "cali60n:services"
-	}
-	sets, matches := c.View.ServedSets(addrs, ports, c.IPv6)
-	c.Sets = append(c.Sets, sets...)
-	for _, m := range matches {
-		c.Add(input, o, iptables.Return{}, iptables.Comment{Text: "Services: their endpoints are asked about"}, m)
 	}
 }
 
@@ -113,5 +86,3 @@ func clear(bits uint32) iptables.Target { return iptables.SetMark{Mask: bits} }
 func has(bit uint32) iptables.Match { return iptables.Mark{Value: bit, Mask: bit} }
 
 func lacks(bit uint32) iptables.Match { return iptables.Mark{Mask: bit} }
-
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

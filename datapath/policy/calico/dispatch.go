@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
+	"github.com/netlab/netlab/topology"
 )
 
 // leaf is an address and the chain of its pod.
@@ -30,7 +31,7 @@ func (c *compiler) dispatch(root string) {
 		p := &c.View.Pods[i]
 		if a, ok := c.Address(p.Pod); ok {
 			chain := endpointChain(root, p.Pod)
-			leaves = append(leaves, leaf{a.Addr(), chain, podOrigin(p.Pod)})
+			leaves = append(leaves, leaf{a.Addr(), chain, policy.PodOrigin(p.Pod)})
 		}
 	}
 	slices.SortFunc(leaves, func(a, b leaf) int { return a.addr.Compare(b.addr) })
@@ -42,7 +43,7 @@ func (c *compiler) dispatch(root string) {
 func (c *compiler) split(root, chain string, leaves []leaf) {
 	if len(leaves) <= fewLeaves {
 		for _, l := range leaves {
-			c.Add(chain, l.o, iptables.Goto{Chain: l.chain}, match(root, single(l.addr)))
+			c.Add(chain, l.o, iptables.Goto{Chain: l.chain}, match(root, topology.Single(l.addr)))
 		}
 		return
 	}
@@ -55,7 +56,7 @@ func (c *compiler) split(root, chain string, leaves []leaf) {
 			n++
 		}
 		if n == 1 {
-			c.Add(chain, leaves[0].o, iptables.Goto{Chain: leaves[0].chain}, match(root, single(leaves[0].addr)))
+			c.Add(chain, leaves[0].o, iptables.Goto{Chain: leaves[0].chain}, match(root, topology.Single(leaves[0].addr)))
 		} else {
 			branch := root + "-" + policy.Hash(28-len(root)-1, group.String())
 			c.Add(chain, c.View.Origin(), iptables.Goto{Chain: branch}, match(root, group))

@@ -35,7 +35,7 @@ func TestTheTreeLeadsEachAddressToItsPod(t *testing.T) {
 		{1000, "10.244.0.0/16", 48}, {300, "fd00:10:244:1::/64", 48},
 	} {
 		v := crowd(row.pods, row.cidr)
-		n, err := Style{}.Compile(v)
+		n, err := compile(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestNamesFitTheKernel(t *testing.T) {
 	for i := range v.Pods {
 		v.Pods[i].Namespace = "a-namespace-with-a-name-of-many-many-letters"
 	}
-	n, err := Style{}.Compile(v)
+	n, err := compile(v)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,6 @@ func endpointChain(root string, p *topology.Pod) string {
 	return "cali-tw-" + p.HostLink
 }
 
-func podOrigin(p *topology.Pod) plan.Origin {
-	return plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
-}
-
 // endpoint adds the two chains of a pod.
 func (c *compiler) endpoint(p *policy.Pod) {
 	own, ok := c.Address(p.Pod)
@@ -32,7 +28,7 @@ func (c *compiler) endpoint(p *policy.Pod) {
 // oneWay adds the chain of one direction; itself matches packets whose other end is the
 // same pod.
 func (c *compiler) oneWay(chain string, p *policy.Pod, s *policy.Side, itself iptables.Match, d policy.Direction) {
-	o := podOrigin(p.Pod)
+	o := policy.PodOrigin(p.Pod)
 	c.Add(chain, o, iptables.Accept{}, policy.Established())
 	if c.IPv6 {
 		for _, t := range policy.NeighbourDiscovery() {
@@ -50,7 +46,7 @@ func (c *compiler) oneWay(chain string, p *policy.Pod, s *policy.Side, itself ip
 	}
 	if s.Isolated() {
 		c.tier(chain, o, "policies", s.Network)
-		c.denied(chain, o, iptables.Comment{Text: "Drop if no policies passed packet"}, lacks(pass))
+		c.Deny(chain, o, iptables.Comment{Text: "Drop if no policies passed packet"}, lacks(pass))
 		return
 	}
 	if len(s.Baseline) > 0 {
@@ -59,7 +55,7 @@ func (c *compiler) oneWay(chain string, p *policy.Pod, s *policy.Side, itself ip
 	profile := c.profile(p.Namespace, d)
 	c.Add(chain, o, iptables.Jump{Chain: profile})
 	c.Add(chain, o, iptables.Return{}, iptables.Comment{Text: "Return if profile accepted"}, has(accept))
-	c.denied(chain, o, iptables.Comment{Text: "Drop if no profiles matched"})
+	c.Deny(chain, o, iptables.Comment{Text: "Drop if no profiles matched"})
 }
 
 // tier jumps to the policies of one tier.
@@ -69,16 +65,8 @@ func (c *compiler) tier(chain string, o plan.Origin, name string, sections []*po
 		c.Add(chain, s.Origin, iptables.Jump{Chain: sectionChain(s)}, lacks(pass), policy.Comment(s.Title()))
 		c.Add(chain, s.Origin, iptables.Return{}, iptables.Comment{Text: "Return if policy accepted"}, has(accept))
 		if s.Tier != "" {
-			c.denied(chain, s.Origin, iptables.Comment{Text: "Drop if policy denied"}, has(deny))
+			c.Deny(chain, s.Origin, iptables.Comment{Text: "Drop if policy denied"}, has(deny))
 		}
-	}
-}
-
-// denied ends packets as configured by the lab.
-func (c *compiler) denied(chain string, o plan.Origin, matches ...iptables.Match) {
-	for _, r := range c.View.Deny(c.IPv6) {
-		all := append([]iptables.Match{}, r.Matches...)
-		c.Add(chain, o, r.Target, append(all, matches...)...)
 	}
 }
 

@@ -1,7 +1,7 @@
 package calico
 
 import (
-	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/netlab/netlab/datapath/plan/ipset"
@@ -32,10 +32,11 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule) {
 	said := policy.Comment(r.Origin.Object)
 	peer := c.peers(s, r, peers)
 	for _, port := range ports {
-		c.Add(chain, r.Origin, set(bit), append(append(append([]iptables.Match{}, port...), said), peer...)...)
+		c.Add(chain, r.Origin, set(bit), slices.Concat(port, []iptables.Match{said}, peer)...)
 	}
 	if len(members) > 0 {
-		c.Add(chain, r.Origin, set(bit), append(append([]iptables.Match{said}, peer...), c.named(s, r, members))...)
+		named := c.AddPortSet(c.setName("n", s, r), members, r.Origin)
+		c.Add(chain, r.Origin, set(bit), slices.Concat([]iptables.Match{said}, peer, []iptables.Match{named})...)
 	}
 	c.Add(chain, r.Origin, iptables.Return{}, has(bit))
 }
@@ -57,42 +58,11 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers)
 	if peers.Any {
 		return nil
 	}
-	set := ipset.Set{Name: c.setName("s", s, r), Type: ipset.HashNet, IPv6: c.IPv6, Origin: r.Origin}
-	for _, a := range peers.Pods {
-		if !covered(a, peers.Blocks) {
-			set.Entries = append(set.Entries, ipset.Entry{Prefix: single(a)})
-		}
-	}
-	for _, b := range peers.Blocks {
-		set.Entries = append(set.Entries, ipset.Entry{Prefix: b})
-	}
-	c.Sets = append(c.Sets, set)
 	part := "src"
 	if s.Direction == policy.Egress {
 		part = "dst"
 	}
-	return []iptables.Match{iptables.MatchSet{Set: set.Name, Parts: part}}
-}
-
-// covered reports whether a block contains an address: as a member of its own it would
-// be a duplicate where the block is that address alone.
-func covered(a netip.Addr, blocks []netip.Prefix) bool {
-	for _, b := range blocks {
-		if b.Contains(a) {
-			return true
-		}
-	}
-	return false
-}
-
-// named makes the set of a rule's named ports, and returns the condition that matches it.
-func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Member) iptables.Match {
-	set := ipset.Set{Name: c.setName("n", s, r), Type: ipset.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
-	for _, m := range members {
-		set.Entries = append(set.Entries, ipset.Entry{Prefix: single(m.Addr), Proto: string(m.Protocol), Port: m.Port})
-	}
-	c.Sets = append(c.Sets, set)
-	return iptables.MatchSet{Set: set.Name, Parts: "dst,dst"}
+	return []iptables.Match{c.AddSet(c.setName("s", s, r), ipset.HashNet, peers.Prefixes(), part, r.Origin)}
 }
 
 // setName is the name of a set of a rule: cali40s:… of addresses, cali40n:… of named

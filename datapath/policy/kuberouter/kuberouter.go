@@ -1,6 +1,8 @@
 package kuberouter
 
 import (
+	"slices"
+
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
@@ -8,16 +10,8 @@ import (
 )
 
 // Style is the policy style kube-router.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is kube-router.
-func (Style) Name() string { return "kube-router" }
-
-// Facts says that kube-router's layout does all that the API requires.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "a chain per pod and policy, sets per peer", Conforms: true}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "kube-router", About: "a chain per pod and policy, sets per peer", Conforms: true}}
 }
 
 // The marks of a packet, while it passes the chains of one pod and after.
@@ -27,12 +21,9 @@ const (
 	passed   = 0x40000 // an Admin rule passed it to the network policies
 )
 
-// Compile returns the table filter and the sets of each IP family.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns the table filter and the sets of each IP family.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	for _, ipv6 := range v.Families() {
 		c := &compiler{policy.NewFilter(&v, ipv6)}
 		c.top()
@@ -59,28 +50,17 @@ func (c *compiler) top() {
 		if h.to == input && !c.View.Options.HostEgress {
 			continue
 		}
-		hook := c.Ensure(h.from, "ACCEPT")
-		hook.Rules = append(hook.Rules, iptables.Rule{Matches: []iptables.Match{comment}, Target: iptables.Jump{Chain: h.to}, Origin: o})
-		c.Ensure(h.to, "")
+		c.Hook(h.from, h.to, o, comment)
 		switch {
 		case h.to == input:
-			c.served(o)
+			prefix := ""
+			if c.IPv6 {
+				prefix = "inet6:"
+			}
+			c.SkipServed(input, prefix+servedAddrs, prefix+servedPorts, "allow traffic to services: their endpoints are asked about")
 		case h.to == output && c.View.MarksBalanced():
 			c.Add(output, o, setMark(policy.Balanced), iptables.Comment{Text: "rule to mark what IPVS sends"}, iptables.AddrType{Src: "LOCAL", NotSrc: true})
 		}
-	}
-}
-
-// served skips what is for services of IPVS.
-func (c *compiler) served(o plan.Origin) {
-	addrs, ports := servedAddrs, servedPorts
-	if c.IPv6 {
-		addrs, ports = "inet6:"+addrs, "inet6:"+ports
-	}
-	sets, matches := c.View.ServedSets(addrs, ports, c.IPv6)
-	c.Sets = append(c.Sets, sets...)
-	for _, m := range matches {
-		c.Add(input, o, iptables.Return{}, iptables.Comment{Text: "allow traffic to services: their endpoints are asked about"}, m)
 	}
 }
 
@@ -95,29 +75,16 @@ func (c *compiler) common() {
 		}
 	}
 	c.Add(defaults, o, setMark(matched), iptables.Comment{Text: "rule to mark traffic matching a network policy"})
-	if c.hasTiers() {
+	if slices.ContainsFunc(c.View.Sections, func(s *policy.Section) bool { return s.Tier != "" }) {
 		c.deny(deny, o, "denied by a cluster policy")
 	}
-}
-
-func (c *compiler) hasTiers() bool {
-	for _, s := range c.View.Sections {
-		if s.Tier != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // deny appends the rules that log and end a packet.
 func (c *compiler) deny(chain string, o plan.Origin, comment string, matches ...iptables.Match) {
 	said := append([]iptables.Match{iptables.Comment{Text: comment}}, matches...)
-	limited := append(append([]iptables.Match{}, said...), iptables.Limit{Rate: "10/min", Burst: 10})
-	c.Add(chain, o, iptables.NFLog{Group: 100}, limited...)
-	for _, r := range c.View.Deny(c.IPv6) {
-		all := append([]iptables.Match{}, r.Matches...)
-		c.Add(chain, o, r.Target, append(all, said...)...)
-	}
+	c.Add(chain, o, iptables.NFLog{Group: 100}, append(slices.Clone(said), iptables.Limit{Rate: "10/min", Burst: 10})...)
+	c.Deny(chain, o, said...)
 }
 
 func setMark(bit uint32) iptables.Target { return iptables.OrMark{Bits: bit} }

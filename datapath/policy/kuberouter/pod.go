@@ -13,7 +13,7 @@ func (c *compiler) pod(p *policy.Pod) {
 		return
 	}
 	name := p.Namespace + "/" + p.Name
-	o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
+	o := policy.PodOrigin(p.Pod)
 	chain := podChain(p.Pod)
 	to, from := iptables.Dst{Prefix: own}, iptables.Src{Prefix: own}
 	c.jumps(chain, o, to, from, policy.Comment("rule to jump traffic of pod "+name))

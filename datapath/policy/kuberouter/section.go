@@ -2,8 +2,8 @@ package kuberouter
 
 import (
 	"net/netip"
+	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
@@ -21,7 +21,7 @@ func (c *compiler) section(s *policy.Section) {
 		}
 	}
 	about := c.setName(s, 0, subject)
-	c.set(about, ipset.HashIP, own, s.Origin)
+	c.AddSet(about, ipset.HashIP, own, "", s.Origin)
 	for _, r := range s.Rules {
 		c.rule(chain, s, r, about)
 	}
@@ -37,18 +37,21 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, about s
 		return
 	}
 	target := c.target(r)
-	set := c.named(s, r, members)
+	var set iptables.Match // of named ports
+	if len(members) > 0 {
+		set = c.AddPortSet(c.setName(s, r.Index, named), members, r.Origin)
+	}
 	for _, peer := range c.peers(s, r, peers) {
 		for _, port := range ports {
-			c.act(chain, r, target, append(append([]iptables.Match{}, port...), ends(s, r, peer, about)...))
+			c.act(chain, r, target, slices.Concat(port, ends(s, r, peer, about)))
 		}
 		switch {
-		case set == "":
+		case set == nil:
 		case s.Direction == policy.Egress: // members are ports of the peers already
-			c.act(chain, r, target, append(ends(s, r, "", about), iptables.MatchSet{Set: set, Parts: "dst,dst"}))
-			set = ""
+			c.act(chain, r, target, append(ends(s, r, "", about), set))
+			set = nil
 		default:
-			c.act(chain, r, target, append(ends(s, r, peer, ""), iptables.MatchSet{Set: set, Parts: "dst,dst"}))
+			c.act(chain, r, target, append(ends(s, r, peer, ""), set))
 		}
 	}
 }
@@ -97,38 +100,12 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers)
 	}
 	var names []string
 	if len(peers.Pods) > 0 {
-		list := make([]netip.Prefix, 0, len(peers.Pods))
-		for _, a := range peers.Pods {
-			list = append(list, netip.PrefixFrom(a, a.BitLen()))
-		}
 		names = append(names, c.setName(s, r.Index, pods))
-		c.set(names[0], ipset.HashIP, list, r.Origin)
+		c.AddSet(names[0], ipset.HashIP, policy.Singles(peers.Pods), "", r.Origin)
 	}
 	if len(peers.Blocks) > 0 {
 		names = append(names, c.setName(s, r.Index, blocks))
-		c.set(names[len(names)-1], ipset.HashNet, peers.Blocks, r.Origin)
+		c.AddSet(names[len(names)-1], ipset.HashNet, peers.Blocks, "", r.Origin)
 	}
 	return names
-}
-
-func (c *compiler) set(name string, kind ipset.Type, members []netip.Prefix, o plan.Origin) {
-	entries := make([]ipset.Entry, 0, len(members))
-	for _, p := range members {
-		entries = append(entries, ipset.Entry{Prefix: p})
-	}
-	c.Sets = append(c.Sets, ipset.Set{Name: name, Type: kind, IPv6: c.IPv6, Entries: entries, Origin: o})
-}
-
-// named makes the set of a rule's named ports, and returns its name; empty: there
-// are none.
-func (c *compiler) named(s *policy.Section, r *policy.Rule, members []policy.Member) string {
-	if len(members) == 0 {
-		return ""
-	}
-	set := ipset.Set{Name: c.setName(s, r.Index, named), Type: ipset.HashIPPort, IPv6: c.IPv6, Origin: r.Origin}
-	for _, m := range members {
-		set.Entries = append(set.Entries, ipset.Entry{Prefix: netip.PrefixFrom(m.Addr, m.Addr.BitLen()), Proto: string(m.Protocol), Port: m.Port})
-	}
-	c.Sets = append(c.Sets, set)
-	return set.Name
 }

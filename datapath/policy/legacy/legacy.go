@@ -11,16 +11,8 @@ import (
 )
 
 // Style is the policy style legacy.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is legacy.
-func (Style) Name() string { return "legacy" }
-
-// Facts says what the style cannot do.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "one chain of what is allowed, one that denies the rest", Limits: "no cluster policies, and both directions share a chain"}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "legacy", About: "one chain of what is allowed, one that denies the rest", Limits: "no cluster policies, and both directions share a chain"}}
 }
 
 // The chains.
@@ -32,12 +24,9 @@ const (
 // errTiers rejects what the style has no rules for.
 var errTiers = errors.New("this style has no cluster policies: use kube-router, calico or nftables")
 
-// Compile returns the table filter of each IP family. Cluster policies are an error.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns the table filter of each IP family. Cluster policies are an error.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	for _, s := range v.Sections {
 		if s.Tier != "" {
 			return out, errTiers
@@ -65,7 +54,7 @@ func (c *compiler) intercept() []iptables.Rule {
 	var rules []iptables.Rule
 	for i := range c.view.Pods {
 		p := &c.view.Pods[i]
-		o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
+		o := policy.PodOrigin(p.Pod)
 		for _, own := range prefixes(p.Addrs, c.ipv6) {
 			jump := func(matches ...iptables.Match) {
 				rules = append(rules, iptables.Rule{Matches: matches, Target: iptables.Jump{Chain: podSpecific}, Origin: o})
@@ -124,17 +113,17 @@ func (c *compiler) allow() []iptables.Rule {
 // pairs are the rules for what a policy's rule allows to a pod, or from it.
 func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []iptables.Rule {
 	var rules []iptables.Rule
-	add := func(peer []netip.Prefix, ports []iptables.Match) {
-		src, dst := peer, []netip.Prefix{own}
+	add := func(peer netip.Prefix, ports []iptables.Match) {
+		src, dst := peer, own
 		if s.Direction == policy.Egress {
 			src, dst = dst, src
 		}
 		var matches []iptables.Match
-		for _, p := range src {
-			matches = append(matches, iptables.Src{Prefix: p})
+		if src.IsValid() {
+			matches = append(matches, iptables.Src{Prefix: src})
 		}
-		for _, p := range dst {
-			matches = append(matches, iptables.Dst{Prefix: p})
+		if dst.IsValid() {
+			matches = append(matches, iptables.Dst{Prefix: dst})
 		}
 		rules = append(rules, iptables.Rule{Matches: append(matches, ports...), Target: iptables.Accept{}, Origin: r.Origin})
 	}
@@ -146,10 +135,10 @@ func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []
 	}
 	for _, m := range s.Named(r, c.ipv6) {
 		ports := []iptables.Match{iptables.Proto{Name: string(m.Protocol)}, iptables.DPort{Port: m.Port}}
-		address := netip.PrefixFrom(m.Addr, m.Addr.BitLen())
+		address := topology.Single(m.Addr)
 		switch {
 		case s.Direction == policy.Egress:
-			add([]netip.Prefix{address}, ports)
+			add(address, ports)
 		case address == own:
 			for _, other := range others {
 				add(other, ports)
@@ -159,17 +148,13 @@ func (c *compiler) pairs(s *policy.Section, r *policy.Rule, own netip.Prefix) []
 	return rules
 }
 
-// others are the other ends of a rule, each a list of one prefix, or of none for any.
-func (c *compiler) others(r *policy.Rule) [][]netip.Prefix {
+// others are the other ends of a rule; the zero Prefix stands for any.
+func (c *compiler) others(r *policy.Rule) []netip.Prefix {
 	peers := r.Peers(c.ipv6)
 	if peers.Any {
-		return [][]netip.Prefix{nil}
+		return []netip.Prefix{{}}
 	}
-	var out [][]netip.Prefix
-	for _, p := range append(prefixes(peers.Pods, c.ipv6), peers.Blocks...) {
-		out = append(out, []netip.Prefix{p})
-	}
-	return out
+	return append(policy.Singles(peers.Pods), peers.Blocks...)
 }
 
 // prefixes are the addresses of one family.
@@ -177,7 +162,7 @@ func prefixes(addrs []netip.Addr, ipv6 bool) []netip.Prefix {
 	var out []netip.Prefix
 	for _, a := range addrs {
 		if a.Is6() == ipv6 {
-			out = append(out, netip.PrefixFrom(a, a.BitLen()))
+			out = append(out, topology.Single(a))
 		}
 	}
 	return out

@@ -1,8 +1,6 @@
 package nftables
 
 import (
-	"net/netip"
-
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/policy"
@@ -10,16 +8,8 @@ import (
 )
 
 // Style is the policy style nftables.
-type Style struct{}
-
-var _ policy.Style = Style{}
-
-// Name is nftables.
-func (Style) Name() string { return "nftables" }
-
-// Facts says that the verdict maps do all that the API requires.
-func (Style) Facts() topology.StyleFacts {
-	return topology.StyleFacts{About: "verdict maps of nf_tables", Conforms: true}
+func Style() policy.Style {
+	return policy.Style{Compile: compile, PolicyStyle: topology.PolicyStyle{Name: "nftables", About: "verdict maps of nf_tables", Conforms: true}}
 }
 
 // The marks of a packet while it passes the chain of one pod.
@@ -38,12 +28,9 @@ const (
 // before is the priority of the base chains: before iptables' filter tables, after DNAT.
 const before = -10
 
-// Compile returns one table for all IP families.
-func (Style) Compile(v policy.View) (plan.Netns, error) {
+// compile returns one table for all IP families.
+func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	if len(v.Pods) == 0 {
-		return out, nil
-	}
 	c := &compiler{view: &v, table: nft.Table{Family: "inet", Name: tableName, Origin: v.Origin()}, index: map[string]int{}}
 	c.base()
 	c.dispatch()
@@ -182,8 +169,8 @@ func (c *compiler) dispatch() {
 		ingress := nft.Set{Name: f.name("ingress"), Key: []nft.Type{f.addr}, Data: []nft.Type{nft.VerdictData}, Origin: o}
 		for i := range c.view.Pods {
 			p := &c.view.Pods[i]
-			a, ok := addressOf(p.Pod, f.ipv6)
-			if !ok {
+			a := topology.OfFamily(p.Addrs, f.ipv6)
+			if !a.IsValid() {
 				continue
 			}
 			key := nft.Addr(a)
@@ -202,7 +189,7 @@ func (c *compiler) dispatch() {
 // by a bridge would bypass NAT: see policy.View.Deny.
 func (c *compiler) denial() {
 	o := c.view.Origin()
-	if c.view.Options.Deny != policy.Reject {
+	if c.view.Options.Deny != topology.DenyReject {
 		c.add(deny, o, "", verdict("drop"))
 		return
 	}
@@ -216,14 +203,4 @@ func (c *compiler) denial() {
 
 func protocol(p topology.Protocol) nft.Expr {
 	return nft.Match{Field: nft.L4Proto, Value: nft.Protocol(string(p))}
-}
-
-// addressOf is a pod's address in one family.
-func addressOf(p *topology.Pod, ipv6 bool) (netip.Addr, bool) {
-	for _, a := range p.Addrs {
-		if a.Is6() == ipv6 {
-			return a, true
-		}
-	}
-	return netip.Addr{}, false
 }

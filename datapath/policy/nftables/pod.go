@@ -43,7 +43,7 @@ func named(kind string, parts ...string) string {
 // pod adds the chains of a pod, each of which drops what belongs to no connection: so
 // are the packets of a connection that was cut, whichever side sends next.
 func (c *compiler) pod(p *policy.Pod) {
-	o := plan.Origin{Object: "pod " + p.AgentName(), File: p.Origin.File, Line: p.Origin.Line}
+	o := policy.PodOrigin(p.Pod)
 	for _, d := range []policy.Direction{policy.Egress, policy.Ingress} {
 		chain := podChain(p.Pod, d)
 		c.add(chain, o, "", nft.CTState{States: []string{"invalid"}}, verdict("drop"))

@@ -1,7 +1,7 @@
 package nftables
 
 import (
-	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/netlab/netlab/datapath/plan/nft"
@@ -32,7 +32,7 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, f famil
 	peer := c.peers(s, r, f, base, peers)
 	act := actionOf(r)
 	for _, port := range ports {
-		c.add(chain, r.Origin, r.Origin.Object, join(peer, port, act)...)
+		c.add(chain, r.Origin, r.Origin.Object, slices.Concat(peer, port, act)...)
 	}
 	if members := s.Named(r, f.ipv6); len(members) > 0 {
 		set := nft.Set{Name: f.name(base + "-named"), Key: []nft.Type{f.addr, nft.Proto, nft.Port}, Origin: r.Origin}
@@ -41,16 +41,8 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule, f famil
 		}
 		c.table.Sets = append(c.table.Sets, set)
 		lookup := nft.Lookup{Fields: []nft.Field{f.dst, nft.L4Proto, nft.DPort}, Set: set.Name}
-		c.add(chain, r.Origin, r.Origin.Object, join(peer, []nft.Expr{lookup}, act)...)
+		c.add(chain, r.Origin, r.Origin.Object, slices.Concat(peer, []nft.Expr{lookup}, act)...)
 	}
-}
-
-func join(parts ...[]nft.Expr) []nft.Expr {
-	var out []nft.Expr
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
 }
 
 // actionOf is what a rule does with what it matches. Only a denial ends the packet's
@@ -75,13 +67,8 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, f family, base strin
 		return []nft.Expr{nft.Match{Field: nft.FamilyOf, Value: nft.Number(f.number)}}
 	}
 	set := nft.Set{Name: f.name(base + "-peers"), Key: []nft.Type{f.addr}, Interval: len(peers.Blocks) > 0, Origin: r.Origin}
-	for _, a := range peers.Pods {
-		if !covered(a, peers.Blocks) {
-			set.Elements = append(set.Elements, nft.Element{Key: []nft.Value{nft.Addr(a)}})
-		}
-	}
-	for _, b := range peers.Blocks {
-		set.Elements = append(set.Elements, nft.Element{Key: []nft.Value{nft.Prefix(b)}})
+	for _, p := range peers.Prefixes() {
+		set.Elements = append(set.Elements, nft.Element{Key: []nft.Value{nft.Prefix(p)}})
 	}
 	c.table.Sets = append(c.table.Sets, set)
 	field := f.src
@@ -89,17 +76,6 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, f family, base strin
 		field = f.dst
 	}
 	return []nft.Expr{nft.Lookup{Fields: []nft.Field{field}, Set: set.Name}}
-}
-
-// covered reports whether a block contains an address: elements of interval sets must not
-// overlap.
-func covered(a netip.Addr, blocks []netip.Prefix) bool {
-	for _, b := range blocks {
-		if b.Contains(a) {
-			return true
-		}
-	}
-	return false
 }
 
 // ports are the conditions for the ports of a rule by number; a packet has to match all

@@ -32,21 +32,19 @@ func crowd(style string, pods, policies int) topology.Spec {
 func resolved(b *testing.B, spec topology.Spec) *topology.Lab {
 	b.Helper()
 	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
-	for _, p := range problems {
-		if !p.Warning {
-			b.Fatalf("%s: %s", p.Summary, p.Detail)
-		}
+	if err := problems.Err(); err != nil {
+		b.Fatal(err)
 	}
 	return lab
 }
 
 func BenchmarkCompile(b *testing.B) {
 	for _, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
-		lab := resolved(b, crowd(style.Name(), 1000, 1000))
-		b.Run(style.Name(), func(b *testing.B) {
+		lab := resolved(b, crowd(style.Name, 1000, 1000))
+		b.Run(style.Name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := datapath.Compile(lab); err != nil {
 					b.Fatal(err)
@@ -59,10 +57,10 @@ func BenchmarkCompile(b *testing.B) {
 // BenchmarkLabelChange compares the plans before and after one label changed.
 func BenchmarkLabelChange(b *testing.B) {
 	for _, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
-		spec := crowd(style.Name(), 1000, 1000)
+		spec := crowd(style.Name, 1000, 1000)
 		before, err := datapath.Compile(resolved(b, spec))
 		if err != nil {
 			b.Fatal(err)
@@ -72,7 +70,7 @@ func BenchmarkLabelChange(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run(style.Name(), func(b *testing.B) {
+		b.Run(style.Name, func(b *testing.B) {
 			for b.Loop() {
 				plan.Diff(before, after)
 			}

@@ -14,7 +14,8 @@ func TestMain(m *testing.M) {
 	if targets := os.Getenv(holdVariable); targets != "" {
 		os.Exit(hold(targets))
 	}
-	// Tests mostly wait for the kernel. The command line still overrides this.
+	// Labs wait for the kernel and for timeouts, so eight of them fill two cores, those of
+	// one test and the next alike. The command line still overrides this.
 	_ = flag.Set("test.parallel", "8")
 	os.Exit(m.Run())
 }
@@ -41,13 +42,14 @@ func TestStylesInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes minutes")
 	}
+	t.Parallel()
 	share := 1
 	if os.Getuid() != 0 {
 		share = 4
 	}
 	for _, style := range datapath.Styles() {
-		for k, s := range kernelSetups(style.Name()) {
-			t.Run(style.Name()+"/"+s.Name, func(t *testing.T) {
+		for k, s := range kernelSetups(style.Name) {
+			t.Run(style.Name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
 				r := enter(t, &s)
 				lab := start(t)

@@ -15,8 +15,8 @@ func asked(style string, c *Case) bool { return style != "legacy" || c.Legacy !=
 // them, in turns.
 func TestStylesOnPaper(t *testing.T) {
 	for _, style := range datapath.Styles() {
-		for k, s := range Setups(style.Name()) {
-			t.Run(style.Name()+"/"+s.Name, func(t *testing.T) {
+		for k, s := range Setups(style.Name) {
+			t.Run(style.Name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
 				s.Full = s.Full && !testing.Short()
 				r := enter(t, &s)

@@ -17,6 +17,7 @@ func TestFaultsInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	r := enter(t, &Setup{Style: "kube-router", Mode: "vxlan", Deny: "reject"})
 	lab := start(t)
 	damaged := func(f func(*iptables.Chain, *iptables.Rule)) func(*testing.T, *judged) *plan.Plan {
@@ -61,14 +62,15 @@ func TestLazyConnectionTrackingInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	for _, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
 		for name, lazy := range map[string]bool{"from the beginning": false, "lazy": true} {
-			t.Run(style.Name()+"/"+name, func(t *testing.T) {
+			t.Run(style.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				firstPolicy(t, enter(t, &Setup{Style: style.Name(), Mode: "host-gw", Deny: "drop"}), lazy)
+				firstPolicy(t, enter(t, &Setup{Style: style.Name, Mode: "host-gw", Deny: "drop"}), lazy)
 			})
 		}
 	}

@@ -139,7 +139,7 @@ func damage(p *plan.Plan, f func(*iptables.Chain, *iptables.Rule)) {
 // addresses from every wider block of the rule.
 func TestSharedExceptionsAreNoticed(t *testing.T) {
 	for _, style := range datapath.Styles() {
-		s := Setup{Style: style.Name(), Mode: "vxlan", Deny: "drop"}
+		s := Setup{Style: style.Name, Mode: "vxlan", Deny: "drop"}
 		r := enter(t, &s)
 		noticed := 0
 		for i, c := range blocks() {
@@ -150,9 +150,9 @@ func TestSharedExceptionsAreNoticed(t *testing.T) {
 			}
 		}
 		if noticed == 0 {
-			t.Errorf("%s: no case notices", style.Name())
+			t.Errorf("%s: no case notices", style.Name)
 		}
-		t.Logf("%s: %d cases notice", style.Name(), noticed)
+		t.Logf("%s: %d cases notice", style.Name, noticed)
 	}
 }
 

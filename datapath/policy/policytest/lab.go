@@ -2,7 +2,7 @@ package policytest
 
 import (
 	"net/netip"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,17 +36,6 @@ type Setup struct {
 func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
 
 func prefix(s string) netip.Prefix { return netip.MustParsePrefix(s) }
-
-// places are the pods and their nodes.
-func places() []struct {
-	pod  string
-	node int
-} {
-	return []struct {
-		pod  string
-		node int
-	}{{"x/a", 1}, {"x/b", 2}, {"x/c", 1}, {"y/a", 2}, {"y/b", 1}, {"y/c", 2}, {"z/a", 1}, {"z/b", 2}, {"z/c", 1}}
-}
 
 // ports are those of a pod. Their names are swapped on c, and z/c has none.
 func (s *Setup) ports(pod string) []topology.PortSpec {
@@ -89,17 +78,17 @@ func (s *Setup) spec() topology.Spec {
 		spec.Namespaces = append(spec.Namespaces, topology.NamespaceSpec{Name: n, Labels: map[string]string{"ns": n, "letter": n}})
 	}
 	delete(spec.Namespaces[2].Labels, "letter")
-	for _, p := range places() {
-		ns, name, _ := strings.Cut(p.pod, "/")
+	for i, pod := range order()[:9] { // on the two nodes in turns
+		ns, name, _ := strings.Cut(pod, "/")
 		labels := map[string]string{"pod": name, "ns": ns}
 		if name == "a" {
 			labels["first"] = "yes"
 		}
-		if p.pod == "y/b" {
+		if pod == "y/b" {
 			labels["serves"] = "web" // stays when the cases change other labels
 		}
-		spec.Pods = append(spec.Pods, topology.PodSpec{Block: name, Namespace: set(ns), Node: set("node" + string(rune('0'+p.node))),
-			Labels: labels, Ports: s.ports(p.pod)})
+		spec.Pods = append(spec.Pods, topology.PodSpec{Block: name, Namespace: set(ns), Node: set("node" + strconv.Itoa(1+i%2)),
+			Labels: labels, Ports: s.ports(pod)})
 	}
 	for _, n := range []string{"1", "2"} {
 		spec.Pods = append(spec.Pods, topology.PodSpec{Block: "host" + n, Namespace: set("x"), Node: set("node" + n), HostNetwork: set(true),
@@ -152,57 +141,34 @@ func (r *testLab) open(t testing.TB, c *Case) (*topology.Spec, *topology.Lab, *p
 func labOf(t testing.TB, spec *topology.Spec) *topology.Lab {
 	t.Helper()
 	lab, problems := resolve.Lab(spec, datapath.Catalogue())
-	for _, p := range problems {
-		if !p.Warning {
-			t.Fatalf("%s: %s", p.Summary, p.Detail)
-		}
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
 	}
 	for _, n := range lab.Nodes {
 		for _, cidr := range n.PodCIDRs {
-			lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: cidr, Via: pick(n.Addrs, cidr.Addr().Is6())})
+			lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: cidr, Via: topology.OfFamily(n.Addrs, cidr.Addr().Is6())})
 		}
 	}
 	return lab
 }
 
-// pick returns the address of a family.
-func pick(list []netip.Addr, ipv6 bool) netip.Addr {
-	i := slices.IndexFunc(list, func(a netip.Addr) bool { return a.Is6() == ipv6 })
-	if i < 0 {
-		return netip.Addr{}
-	}
-	return list[i]
-}
-
 // egress is the address of node n towards pods of another: the first of the outgoing
 // link, which masquerade uses.
 func (r *testLab) egress(n, to int) netip.Addr {
-	var pods netip.Addr
-	for _, cidr := range r.base.Nodes[n-1].PodCIDRs {
-		if cidr.Addr().Is6() == r.IPv6 {
-			pods = cidr.Masked().Addr()
-		}
-	}
+	pods := topology.PrefixOfFamily(r.base.Nodes[n-1].PodCIDRs, r.IPv6).Masked().Addr()
 	switch {
 	case n == to:
 		return pods.Next() // the bridge
 	case r.base.Network.Mode.Tunnel == topology.VXLANTunnel:
 		return pods // the tunnel
 	}
-	return pick(r.base.Nodes[n-1].Addrs, r.IPv6)
+	return topology.OfFamily(r.base.Nodes[n-1].Addrs, r.IPv6)
 }
 
 // block returns a CIDR by name: of a pod, a node, outside, "pods", "pods of node1",
 // "underlay", "all", "other family", or as it is.
 func (r *testLab) block(name string) netip.Prefix {
-	ofFamily := func(list []netip.Prefix) netip.Prefix {
-		for _, p := range list {
-			if p.Addr().Is6() == r.IPv6 {
-				return p
-			}
-		}
-		return netip.Prefix{}
-	}
+	ofFamily := func(list []netip.Prefix) netip.Prefix { return topology.PrefixOfFamily(list, r.IPv6) }
 	name, wider, _ := strings.Cut(name, " wider by ")
 	var out netip.Prefix
 	switch name {
@@ -229,7 +195,7 @@ func (r *testLab) block(name string) netip.Prefix {
 		if e == nil {
 			panic("policytest: no block " + name)
 		}
-		out = netip.PrefixFrom(e.addr, e.addr.BitLen())
+		out = topology.Single(e.addr)
 	}
 	if wider != "" {
 		out = netip.PrefixFrom(out.Addr(), out.Bits()-int(wider[0]-'0')).Masked()

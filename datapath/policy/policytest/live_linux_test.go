@@ -68,7 +68,7 @@ func (r *testLab) liveFlows(from string) []heldFlow {
 	}
 	i := slices.IndexFunc(r.base.Services, func(s *topology.Service) bool { return s.Name == "web" })
 	add(from, r.ends["y/b"].addr, 80)
-	add(from, pick(r.base.Services[i].ClusterIPs, r.IPv6), 8080)
+	add(from, topology.OfFamily(r.base.Services[i].ClusterIPs, r.IPv6), 8080)
 	return list
 }
 
@@ -93,12 +93,13 @@ func TestLiveConnectionsWhenPoliciesChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	for _, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
-		for _, s := range liveSetups(style.Name()) {
-			t.Run(style.Name()+"/"+s.Name, func(t *testing.T) {
+		for _, s := range liveSetups(style.Name) {
+			t.Run(style.Name+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
 				r, lab := enter(t, &s), start(t)
 				before := r.judge(t, &Case{Name: "at first"}, s.planes(0)[:1])

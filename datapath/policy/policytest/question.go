@@ -24,14 +24,14 @@ func (r *testLab) allEnds() map[string]*end {
 	ends := map[string]*end{}
 	for _, p := range r.base.Pods {
 		node := int(p.Node.Name[len(p.Node.Name)-1] - '0')
-		e := &end{name: p.Namespace + "/" + p.Name, netns: p.Netns(), agent: p.AgentName(), node: node, pod: true, addr: pick(p.Addrs, r.IPv6)}
+		e := &end{name: p.Namespace + "/" + p.Name, netns: p.Netns(), agent: p.AgentName(), node: node, pod: true, addr: topology.OfFamily(p.Addrs, r.IPv6)}
 		if p.HostNetwork {
 			e.name, e.pod = p.Node.Name, false
 		}
 		ends[e.name] = e
 	}
 	c := r.base.Clients[0]
-	ends[c.Name] = &end{name: c.Name, netns: c.Netns(), agent: c.Name, addr: pick(c.Addrs, r.IPv6)}
+	ends[c.Name] = &end{name: c.Name, netns: c.Netns(), agent: c.Name, addr: topology.OfFamily(c.Addrs, r.IPv6)}
 	return ends
 }
 
@@ -120,7 +120,7 @@ func (r *testLab) serviceQuestions() []question {
 		return &list[len(list)-1]
 	}
 	i := slices.IndexFunc(r.base.Services, func(s *topology.Service) bool { return s.Name == "web" })
-	ip := pick(r.base.Services[i].ClusterIPs, r.IPv6)
+	ip := topology.OfFamily(r.base.Services[i].ClusterIPs, r.IPv6)
 	for _, from := range order() {
 		switch e := r.ends[from]; {
 		case e.pod:

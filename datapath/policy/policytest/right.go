@@ -43,10 +43,7 @@ func (j *judge) allows(pod *topology.PodSpec, egress bool, other far, w packet) 
 			continue
 		}
 		isolated = true
-		rules := p.Ingress
-		if egress {
-			rules = p.Egress
-		}
+		rules := map[bool][]topology.PolicyRuleSpec{false: p.Ingress, true: p.Egress}[egress]
 		for k := range rules {
 			if j.matches(&rules[k], p.Namespace.Value, egress, other, w) {
 				return true
@@ -75,10 +72,7 @@ func (j *judge) tier(name string, pod *topology.PodSpec, egress bool, other far,
 		if !j.isPeer(&p.Subject, "", far{pod: pod}) {
 			continue
 		}
-		rules := p.Ingress
-		if egress {
-			rules = p.Egress
-		}
+		rules := map[bool][]topology.PolicyRuleSpec{false: p.Ingress, true: p.Egress}[egress]
 		for k := range rules {
 			if j.matches(&rules[k], "", egress, other, w) {
 				return rules[k].Action.Value

@@ -83,8 +83,8 @@ func (r *testLab) report(t testing.TB, j *judged, right, got []flow.Result) {
 func Setups(style string) []Setup {
 	var list []Setup
 	for k, m := range datapath.Modes() {
-		list = append(list, Setup{Name: m.Name(), Full: k == 0, Mode: m.Name(), Deny: "drop", SCTP: true},
-			Setup{Name: m.Name() + ", reject", Mode: m.Name(), Deny: "reject", SCTP: true})
+		list = append(list, Setup{Name: m.Name, Full: k == 0, Mode: m.Name, Deny: "drop", SCTP: true},
+			Setup{Name: m.Name + ", reject", Mode: m.Name, Deny: "reject", SCTP: true})
 	}
 	list = append(list, Setup{Name: "IPv6", Mode: "host-gw", Deny: "drop", IPv6: true, SCTP: true},
 		Setup{Name: "IPv6, reject", Mode: "vxlan", Deny: "reject", IPv6: true, SCTP: true})

@@ -124,13 +124,14 @@ func TestPodsDoNotInheritFromTheirAddress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	t.Parallel()
 	for k, style := range datapath.Styles() {
-		if !style.Facts().Conforms {
+		if !style.Conforms {
 			continue
 		}
-		t.Run(style.Name(), func(t *testing.T) {
+		t.Run(style.Name, func(t *testing.T) {
 			t.Parallel()
-			s := Setup{Style: style.Name(), Mode: []string{"vxlan", "host-gw"}[k%2], Deny: "reject", IPv6: k == 1}
+			s := Setup{Style: style.Name, Mode: []string{"vxlan", "host-gw"}[k%2], Deny: "reject", IPv6: k == 1}
 			h := &churnLab{testLab: enter(t, &s), random: rand.New(rand.NewPCG(11, uint64(k)))}
 			lab, old := start(t), h.snapshot(t, "at first")
 			apply(t, lab, old.plan)

@@ -140,7 +140,7 @@ func TestAPolicyChangesItsOwnChainsOnly(t *testing.T) {
 // inherits nothing.
 func TestAddressesOfRemovedPodsAreNowhere(t *testing.T) {
 	for _, style := range datapath.Styles() {
-		r := enter(t, &Setup{Style: style.Name(), Mode: "vxlan", Deny: "drop"})
+		r := enter(t, &Setup{Style: style.Name, Mode: "vxlan", Deny: "drop"})
 		gone := r.ends["y/b"].addr
 		c := &Case{Say: []statement{policy("x", "", in(namespaces("ns=y")), out(both("ns=y", "pod=b"), ports("web"))), policy("y", "", in(pods("")), out(pods(""))),
 			func(_ *testLab, spec *topology.Spec) {
@@ -151,7 +151,7 @@ func TestAddressesOfRemovedPodsAreNowhere(t *testing.T) {
 			for _, s := range n.Sets {
 				for _, e := range s.Entries {
 					if e.Prefix.Addr() == gone {
-						t.Errorf("%s: %s: set %s still has %s", style.Name(), n.Name, s.Name, gone)
+						t.Errorf("%s: %s: set %s still has %s", style.Name, n.Name, s.Name, gone)
 					}
 				}
 			}
@@ -159,7 +159,7 @@ func TestAddressesOfRemovedPodsAreNowhere(t *testing.T) {
 				for _, chain := range table.Chains {
 					for _, rule := range chain.Rules {
 						if strings.Contains(rule.Restore(chain.Name), netip.PrefixFrom(gone, 32).String()) {
-							t.Errorf("%s: %s: a rule of %s still has %s", style.Name(), n.Name, chain.Name, gone)
+							t.Errorf("%s: %s: a rule of %s still has %s", style.Name, n.Name, chain.Name, gone)
 						}
 					}
 				}

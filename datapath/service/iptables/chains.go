@@ -13,7 +13,7 @@ func (pc *portCompiler) chains() {
 	if pc.firewalled() {
 		pc.firewallChain(iptables.Jump{Chain: pc.names.ext})
 		// It counts what the filter table will drop.
-		pc.nat.add(pc.names.fw, pc.o, nil, iptables.Comment{Text: "other traffic to " + pc.name + " will be dropped by " + proxyFirewall})
+		pc.nat.Add(pc.names.fw, pc.o, nil, iptables.Comment{Text: "other traffic to " + pc.name + " will be dropped by " + proxyFirewall})
 	}
 	if pc.UsesCluster() {
 		pc.balance(pc.names.svc, pc.Cluster)
@@ -36,16 +36,16 @@ func (pc *portCompiler) externalChain() {
 		// service address as its source, so it is masqueraded.
 		fromNode := iptables.AddrType{Src: "LOCAL"}
 		if pc.local.IsValid() {
-			pc.nat.add(ext, pc.o, cluster, comment("pod traffic for"), iptables.Src{Prefix: pc.local})
+			pc.nat.Add(ext, pc.o, cluster, comment("pod traffic for"), iptables.Src{Prefix: pc.local})
 		}
-		pc.nat.add(ext, pc.o, toMarkMasq, comment("masquerade LOCAL traffic for"), fromNode)
-		pc.nat.add(ext, pc.o, cluster, comment("route LOCAL traffic for"), fromNode)
+		pc.nat.Add(ext, pc.o, toMarkMasq, comment("masquerade LOCAL traffic for"), fromNode)
+		pc.nat.Add(ext, pc.o, cluster, comment("route LOCAL traffic for"), fromNode)
 	} else {
 		// The endpoint may be on another node; the reply has to come back here.
-		pc.nat.add(ext, pc.o, toMarkMasq, comment("masquerade traffic for"))
+		pc.nat.Add(ext, pc.o, toMarkMasq, comment("masquerade traffic for"))
 	}
-	if pc.hasExternal() {
-		pc.nat.add(ext, pc.o, iptables.Jump{Chain: pc.externalPolicyChain()})
+	if pc.finds(pc.ExternalLocal()) {
+		pc.nat.Add(ext, pc.o, iptables.Jump{Chain: pc.chain(pc.ExternalLocal())})
 	}
 }
 
@@ -56,14 +56,14 @@ func (pc *portCompiler) firewallChain(to iptables.Target) {
 	comment := iptables.Comment{Text: pc.name + " loadbalancer IP"}
 	fromNode := false
 	for _, r := range pc.SourceRanges {
-		pc.nat.add(pc.names.fw, pc.o, to, comment, iptables.Src{Prefix: r})
+		pc.nat.Add(pc.names.fw, pc.o, to, comment, iptables.Src{Prefix: r})
 		fromNode = fromNode || pc.nodeIP.IsValid() && r.Contains(pc.nodeIP)
 	}
 	if !fromNode {
 		return
 	}
 	for _, a := range pc.VIPs {
-		pc.nat.add(pc.names.fw, pc.o, to, comment, iptables.Src{Prefix: single(a)})
+		pc.nat.Add(pc.names.fw, pc.o, to, comment, iptables.Src{Prefix: topology.Single(a)})
 	}
 }
 
@@ -101,7 +101,7 @@ func (pc *portCompiler) stick(chain string, list []endpoint, comments []iptables
 	}
 	for i, e := range list {
 		lately := iptables.Recent{List: e.chain, Seconds: seconds, Reap: true, IPv6: pc.ipv6}
-		pc.nat.add(chain, pc.o, iptables.Jump{Chain: e.chain}, pc.commented(comments[i], lately)...)
+		pc.nat.Add(chain, pc.o, iptables.Jump{Chain: e.chain}, pc.commented(comments[i], lately)...)
 	}
 }
 
@@ -113,7 +113,7 @@ func (pc *portCompiler) pick(chain string, list []endpoint, comments []iptables.
 		if left := len(list) - i; left > 1 {
 			matches = append(matches, pc.chance(left))
 		}
-		pc.nat.add(chain, pc.o, iptables.Jump{Chain: e.chain}, matches...)
+		pc.nat.Add(chain, pc.o, iptables.Jump{Chain: e.chain}, matches...)
 	}
 }
 
@@ -134,11 +134,11 @@ func (pc *portCompiler) endpoints() {
 	for _, e := range pc.all {
 		// A connection of the endpoint to itself: without another source the reply
 		// would never leave the pod, and would come from the wrong address.
-		pc.nat.add(e.chain, pc.o, toMarkMasq, pc.commented(comment, iptables.Src{Prefix: single(e.Addr.Addr())})...)
+		pc.nat.Add(e.chain, pc.o, toMarkMasq, pc.commented(comment, iptables.Src{Prefix: topology.Single(e.Addr.Addr())})...)
 		matches := pc.commented(comment)
 		if pc.Service.AffinitySeconds != 0 {
 			matches = append(matches, iptables.Recent{List: e.chain, Set: true, IPv6: pc.ipv6})
 		}
-		pc.nat.add(e.chain, pc.o, iptables.DNAT{To: e.Addr}, append(matches, protocol)...)
+		pc.nat.Add(e.chain, pc.o, iptables.DNAT{To: e.Addr}, append(matches, protocol)...)
 	}
 }

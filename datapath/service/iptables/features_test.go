@@ -154,10 +154,7 @@ KUBE-SERVICES
 
 func compiled(t *testing.T, v service.View) plan.Netns {
 	t.Helper()
-	n, err := Backend{}.Compile(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := compile(v)
 	return n
 }
 

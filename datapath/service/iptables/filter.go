@@ -10,12 +10,9 @@ import (
 
 // refuse rejects everything that goes to a port without any endpoint.
 func (pc *portCompiler) refuse() {
-	var target iptables.Reject
-	if pc.ipv6 {
-		target.With = "icmp6-port-unreachable"
-	}
+	target := iptables.Refuse(pc.ipv6)
 	comment := pc.name + " has no endpoints"
-	pc.filter.add(services, pc.o, target, pc.to(comment, pc.ClusterIP)...)
+	pc.filter.Add(services, pc.o, target, pc.to(comment, pc.ClusterIP)...)
 	pc.filterExternal(comment, target)
 }
 
@@ -24,13 +21,13 @@ func (pc *portCompiler) refuse() {
 // use the load balancer's addresses.
 func (pc *portCompiler) dropWithoutLocal() {
 	pc.dropInternal()
-	if !pc.hasExternal() {
+	if !pc.finds(pc.ExternalLocal()) {
 		pc.filterExternal(pc.name+" has no local endpoints", iptables.Drop{})
 	}
 	if pc.firewalled() {
 		comment := pc.name + " traffic not accepted by " + pc.names.fw
 		for _, a := range pc.VIPs {
-			pc.filter.add(proxyFirewall, pc.o, iptables.Drop{}, pc.to(comment, a)...)
+			pc.filter.Add(proxyFirewall, pc.o, iptables.Drop{}, pc.to(comment, a)...)
 		}
 	}
 }
@@ -38,21 +35,21 @@ func (pc *portCompiler) dropWithoutLocal() {
 // dropInternal drops what goes to the cluster IP under policy Local where none is
 // local.
 func (pc *portCompiler) dropInternal() {
-	if !pc.hasInternal() {
-		pc.filter.add(services, pc.o, iptables.Drop{}, pc.to(pc.name+" has no local endpoints", pc.ClusterIP)...)
+	if !pc.finds(pc.InternalLocal()) {
+		pc.filter.Add(services, pc.o, iptables.Drop{}, pc.to(pc.name+" has no local endpoints", pc.ClusterIP)...)
 	}
 }
 
 // filterExternal applies to all external destinations of the port.
 func (pc *portCompiler) filterExternal(comment string, target iptables.Target) {
 	for _, a := range pc.ExternalIPs {
-		pc.filter.add(externalServices, pc.o, target, pc.to(comment, a)...)
+		pc.filter.Add(externalServices, pc.o, target, pc.to(comment, a)...)
 	}
 	for _, a := range pc.VIPs {
-		pc.filter.add(externalServices, pc.o, target, pc.to(comment, a)...)
+		pc.filter.Add(externalServices, pc.o, target, pc.to(comment, a)...)
 	}
 	if pc.sp.NodePort != 0 {
-		pc.filter.add(externalServices, pc.o, target, iptables.Comment{Text: comment}, iptables.AddrType{Dst: "LOCAL"},
+		pc.filter.Add(externalServices, pc.o, target, iptables.Comment{Text: comment}, iptables.AddrType{Dst: "LOCAL"},
 			pc.protocol(), iptables.DPort{Port: pc.sp.NodePort})
 	}
 }
@@ -60,7 +57,7 @@ func (pc *portCompiler) filterExternal(comment string, target iptables.Target) {
 // healthCheck admits health checks of load balancers, with endpoints or without.
 func (pc *portCompiler) healthCheck() {
 	if pc.HealthCheckNodePort != 0 {
-		pc.filter.add(nodePorts, pc.o, iptables.Accept{}, iptables.Comment{Text: pc.name + " health check node port"},
+		pc.filter.Add(nodePorts, pc.o, iptables.Accept{}, iptables.Comment{Text: pc.name + " health check node port"},
 			iptables.Proto{Name: string(topology.TCP)}, iptables.DPort{Port: pc.HealthCheckNodePort})
 	}
 }

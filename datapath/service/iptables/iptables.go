@@ -15,24 +15,17 @@ import (
 const largeCluster = 1000
 
 // Backend is the proxy mode iptables.
-type Backend struct{}
-
-var _ service.Backend = Backend{}
-
-// Name is iptables.
-func (Backend) Name() string { return "iptables" }
-
-// Facts says that rules translate, and that what they cannot translate back is dropped.
-func (Backend) Facts() topology.ProxyFacts {
-	return topology.ProxyFacts{
+func Backend() service.Backend {
+	return service.Backend{Compile: compile, ProxyMode: topology.ProxyMode{
+		Name:       "iptables",
 		About:      "chains of the table nat, a rule per endpoint",
 		Limits:     "the time to program grows with the number of services",
 		Translates: true, LoopbackNodePorts: true, DropsInvalid: true, Layouts: true,
-	}
+	}}
 }
 
-// Compile returns the tables nat, filter and mangle of each IP family.
-func (Backend) Compile(v service.View) (plan.Netns, error) {
+// compile returns the tables nat, filter and mangle of each IP family.
+func compile(v service.View) plan.Netns {
 	var out plan.Netns
 	for _, cidr := range v.Lab.Network.PodCIDRs {
 		c := newCompiler(v, cidr)
@@ -44,10 +37,10 @@ func (Backend) Compile(v service.View) (plan.Netns, error) {
 			}
 		}
 		c.nodePortHook()
-		out.Tables = append(out.Tables, c.nat.table(), c.filter.table(), c.mangle.table())
+		out.Tables = append(out.Tables, c.nat.Table, c.filter.Table, c.mangle.Table)
 		out.Sysctls = append(out.Sysctls, c.sysctls()...)
 	}
-	return out, nil
+	return out
 }
 
 // compiler gathers the rules of one node and one IP family.
@@ -59,7 +52,7 @@ type compiler struct {
 	local               netip.Prefix // sources that are pods; invalid: local traffic is not detected
 	nodeIP              netip.Addr   // the node's address on the underlay; invalid: none of this family
 	proxy               plan.Origin
-	nat, filter, mangle *tableBuilder
+	nat, filter, mangle iptables.Builder
 }
 
 func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
@@ -67,18 +60,14 @@ func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 	c := &compiler{
 		view: v, ipv6: ipv6, legacy: v.Lab.Proxy.Layout == topology.LayoutLegacy,
 		proxy:  plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line},
-		filter: newTable("filter", ipv6, 0),
-		mangle: newTable("mangle", ipv6, 0),
+		filter: iptables.NewBuilder("filter", ipv6, 0),
+		mangle: iptables.NewBuilder("mangle", ipv6, 0),
 	}
 	if v.Lab.Proxy.DetectLocal != topology.DetectNone {
 		c.local = podCIDR
 	}
 	if v.Node != nil {
-		for _, a := range v.Node.Addrs {
-			if a.Is6() == ipv6 && !c.nodeIP.IsValid() {
-				c.nodeIP = a
-			}
-		}
+		c.nodeIP = topology.OfFamily(v.Node.Addrs, ipv6)
 	}
 	known := 0
 	for i := range v.Ports {
@@ -87,7 +76,7 @@ func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 		}
 	}
 	c.large = known > largeCluster
-	c.nat = newTable("nat", ipv6, known+len(v.Ports))
+	c.nat = iptables.NewBuilder("nat", ipv6, known+len(v.Ports))
 	return c
 }
 
@@ -97,7 +86,7 @@ func (c *compiler) localNodePorts() bool {
 	if c.ipv6 || !c.view.Lab.Proxy.LocalNodePorts {
 		return false
 	}
-	cidrs, all := c.nodePortCIDRs()
+	cidrs, all := c.view.NodePortCIDRs(c.ipv6)
 	return all || slices.ContainsFunc(cidrs, loopback4.Overlaps)
 }
 
@@ -107,39 +96,4 @@ func (c *compiler) sysctls() []plan.Sysctl {
 		return nil
 	}
 	return []plan.Sysctl{{Key: "net.ipv4.conf.all.route_localnet", Value: "1"}}
-}
-
-// tableBuilder gathers the chains of a table. Built-in chains are made by hooks.
-type tableBuilder struct {
-	t     iptables.Table
-	index map[string]int
-}
-
-// newTable returns an empty table with room for a number of chains.
-func newTable(name string, ipv6 bool, chains int) *tableBuilder {
-	return &tableBuilder{t: iptables.Table{Name: name, IPv6: ipv6, Chains: make([]iptables.Chain, 0, chains)}, index: make(map[string]int, chains)}
-}
-
-func (b *tableBuilder) table() iptables.Table { return b.t }
-
-// chain makes sure that a user-defined chain is there.
-func (b *tableBuilder) chain(name string) { b.ensure(name, "") }
-
-// builtin makes sure that a built-in chain is there.
-func (b *tableBuilder) builtin(name string) { b.ensure(name, "ACCEPT") }
-
-func (b *tableBuilder) ensure(name, policy string) *iptables.Chain {
-	i, ok := b.index[name]
-	if !ok {
-		i = len(b.t.Chains)
-		b.index[name] = i
-		b.t.Chains = append(b.t.Chains, iptables.Chain{Name: name, Policy: policy})
-	}
-	return &b.t.Chains[i]
-}
-
-// add appends a rule to a chain, making it where it is missing.
-func (b *tableBuilder) add(chain string, o plan.Origin, target iptables.Target, matches ...iptables.Match) {
-	c := b.ensure(chain, "")
-	c.Rules = append(c.Rules, iptables.Rule{Matches: matches, Target: target, Origin: o})
 }

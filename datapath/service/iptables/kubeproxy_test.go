@@ -166,10 +166,7 @@ KUBE-SEP-I77PXRDZVX7PMWMN
 `
 
 func TestRulesAreThoseOfKubeProxy(t *testing.T) {
-	n, err := Backend{}.Compile(testNode(nil, overall()...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := compile(testNode(nil, overall()...))
 	for table, fixture := range map[string]string{"filter": overallFilter, "nat": overallNAT} {
 		want := chainsOf(fixture)
 		got := rendered(n, table, false)

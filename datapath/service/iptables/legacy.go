@@ -32,8 +32,8 @@ var toMarkDrop = iptables.Jump{Chain: markDrop}
 
 // legacyStatic adds the rules that mark for dropping and drop.
 func (c *compiler) legacyStatic() {
-	c.nat.add(markDrop, c.proxy, iptables.OrMark{Bits: dropBit})
-	c.filter.add(firewall, c.proxy, iptables.Drop{}, iptables.Comment{Text: "kubernetes firewall for dropping marked packets"},
+	c.nat.Add(markDrop, c.proxy, iptables.OrMark{Bits: dropBit})
+	c.filter.Add(firewall, c.proxy, iptables.Drop{}, iptables.Comment{Text: "kubernetes firewall for dropping marked packets"},
 		iptables.Mark{Value: dropBit, Mask: dropBit})
 }
 
@@ -48,20 +48,20 @@ func (pc *portCompiler) legacyExternal() iptables.Jump {
 
 // legacyEntries adds the rules of KUBE-SERVICES and KUBE-NODEPORTS.
 func (pc *portCompiler) legacyEntries() {
-	if pc.hasInternal() {
+	if pc.finds(pc.InternalLocal()) {
 		pc.masqueradeInternal(services)
-		pc.nat.add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
+		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.chain(pc.InternalLocal())}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
 	}
 	pc.dropInternal()
 	for _, a := range pc.ExternalIPs {
 		to := pc.to(pc.name+" external IP", a)
 		if !pc.ExternalLocal() {
-			pc.nat.add(services, pc.o, toMarkMasq, to...)
+			pc.nat.Add(services, pc.o, toMarkMasq, to...)
 		}
-		pc.nat.add(services, pc.o, pc.legacyExternal(), to...)
+		pc.nat.Add(services, pc.o, pc.legacyExternal(), to...)
 	}
 	for _, a := range pc.VIPs {
-		pc.nat.add(services, pc.o, iptables.Jump{Chain: pc.names.fw}, pc.to(pc.name+" loadbalancer IP", a)...)
+		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.names.fw}, pc.to(pc.name+" loadbalancer IP", a)...)
 	}
 	if pc.sp.NodePort == 0 {
 		return
@@ -73,9 +73,9 @@ func (pc *portCompiler) legacyEntries() {
 		mark = append(to[:len(to):len(to)], iptables.Src{Prefix: loopback4})
 	}
 	if !pc.ExternalLocal() || !pc.ipv6 {
-		pc.nat.add(nodePorts, pc.o, toMarkMasq, mark...)
+		pc.nat.Add(nodePorts, pc.o, toMarkMasq, mark...)
 	}
-	pc.nat.add(nodePorts, pc.o, pc.legacyExternal(), to...)
+	pc.nat.Add(nodePorts, pc.o, pc.legacyExternal(), to...)
 }
 
 // legacyChains adds what the entries lead to.
@@ -109,27 +109,27 @@ func (pc *portCompiler) legacyComments(list []endpoint, text func(i int) string)
 func (pc *portCompiler) legacyFirewall() {
 	comment := iptables.Comment{Text: pc.name + " loadbalancer IP"}
 	if !pc.ExternalLocal() {
-		pc.nat.add(pc.names.fw, pc.o, toMarkMasq, comment)
+		pc.nat.Add(pc.names.fw, pc.o, toMarkMasq, comment)
 	}
 	if !pc.firewalled() {
-		pc.nat.add(pc.names.fw, pc.o, pc.legacyExternal(), comment)
+		pc.nat.Add(pc.names.fw, pc.o, pc.legacyExternal(), comment)
 	}
 	pc.firewallChain(pc.legacyExternal())
-	pc.nat.add(pc.names.fw, pc.o, toMarkDrop, comment)
+	pc.nat.Add(pc.names.fw, pc.o, toMarkDrop, comment)
 }
 
 // legacyLocal adds KUBE-XLB-….
 func (pc *portCompiler) legacyLocal() {
 	xlb, cluster := pc.names.xlb, iptables.Jump{Chain: pc.names.svc}
 	if pc.local.IsValid() {
-		pc.nat.add(xlb, pc.o, cluster, iptables.Comment{Text: "Redirect pods trying to reach external loadbalancer VIP to clusterIP"},
+		pc.nat.Add(xlb, pc.o, cluster, iptables.Comment{Text: "Redirect pods trying to reach external loadbalancer VIP to clusterIP"},
 			iptables.Src{Prefix: pc.local})
 	}
 	fromNode := iptables.AddrType{Src: "LOCAL"}
-	pc.nat.add(xlb, pc.o, toMarkMasq, iptables.Comment{Text: "masquerade LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
-	pc.nat.add(xlb, pc.o, cluster, iptables.Comment{Text: "route LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
+	pc.nat.Add(xlb, pc.o, toMarkMasq, iptables.Comment{Text: "masquerade LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
+	pc.nat.Add(xlb, pc.o, cluster, iptables.Comment{Text: "route LOCAL traffic for " + pc.name + " LB IP"}, fromNode)
 	if len(pc.Local) == 0 {
-		pc.nat.add(xlb, pc.o, toMarkDrop, iptables.Comment{Text: pc.name + " has no local endpoints"})
+		pc.nat.Add(xlb, pc.o, toMarkDrop, iptables.Comment{Text: pc.name + " has no local endpoints"})
 		return
 	}
 	list := pc.part(pc.Local)

@@ -51,27 +51,12 @@ func (c *compiler) servicePort(p *service.Port) {
 	pc.endpoints()
 }
 
-// hasInternal reports whether internal traffic finds an endpoint.
-func (pc *portCompiler) hasInternal() bool {
-	return pc.Any && (!pc.InternalLocal() || len(pc.Local) > 0)
-}
+// finds reports whether traffic under a policy finds an endpoint, and chain is where it
+// goes: what is not short-circuited, where it is external.
+func (pc *portCompiler) finds(local bool) bool { return pc.Any && (!local || len(pc.Local) > 0) }
 
-// hasExternal reports whether external traffic that is not short-circuited finds one.
-func (pc *portCompiler) hasExternal() bool {
-	return pc.Any && (!pc.ExternalLocal() || len(pc.Local) > 0)
-}
-
-// internalChain is where traffic to the cluster IP goes.
-func (pc *portCompiler) internalChain() string {
-	if pc.InternalLocal() {
-		return pc.names.svl
-	}
-	return pc.names.svc
-}
-
-// externalPolicyChain is where external traffic goes that is not short-circuited.
-func (pc *portCompiler) externalPolicyChain() string {
-	if pc.ExternalLocal() {
+func (pc *portCompiler) chain(local bool) string {
+	if local {
 		return pc.names.svl
 	}
 	return pc.names.svc
@@ -82,7 +67,7 @@ func (pc *portCompiler) firewalled() bool { return len(pc.VIPs) > 0 && len(pc.So
 
 // to matches an address and the port of the service, in kube-proxy's order.
 func (pc *portCompiler) to(comment string, a netip.Addr) []iptables.Match {
-	return []iptables.Match{iptables.Comment{Text: comment}, pc.protocol(), iptables.Dst{Prefix: single(a)}, iptables.DPort{Port: pc.sp.Port}}
+	return []iptables.Match{iptables.Comment{Text: comment}, pc.protocol(), iptables.Dst{Prefix: topology.Single(a)}, iptables.DPort{Port: pc.sp.Port}}
 }
 
 // toNodePort matches the node port.
@@ -94,28 +79,26 @@ func (pc *portCompiler) protocol() iptables.Match {
 	return iptables.Proto{Name: string(pc.sp.Protocol)}
 }
 
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
-
 // entries adds the rules of KUBE-SERVICES and KUBE-NODEPORTS that lead to the
 // port's chains.
 func (pc *portCompiler) entries() {
-	if pc.hasInternal() {
-		pc.nat.add(services, pc.o, iptables.Jump{Chain: pc.internalChain()}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
-		pc.masqueradeInternal(pc.internalChain())
+	if pc.finds(pc.InternalLocal()) {
+		pc.nat.Add(services, pc.o, iptables.Jump{Chain: pc.chain(pc.InternalLocal())}, pc.to(pc.name+" cluster IP", pc.ClusterIP)...)
+		pc.masqueradeInternal(pc.chain(pc.InternalLocal()))
 	}
 	external := iptables.Jump{Chain: pc.names.ext}
 	for _, a := range pc.ExternalIPs {
-		pc.nat.add(services, pc.o, external, pc.to(pc.name+" external IP", a)...)
+		pc.nat.Add(services, pc.o, external, pc.to(pc.name+" external IP", a)...)
 	}
 	for _, a := range pc.VIPs {
 		to := external
 		if pc.firewalled() {
 			to.Chain = pc.names.fw
 		}
-		pc.nat.add(services, pc.o, to, pc.to(pc.name+" loadbalancer IP", a)...)
+		pc.nat.Add(services, pc.o, to, pc.to(pc.name+" loadbalancer IP", a)...)
 	}
 	if pc.sp.NodePort != 0 {
-		pc.nat.add(nodePorts, pc.o, external, pc.toNodePort(pc.name)...)
+		pc.nat.Add(nodePorts, pc.o, external, pc.toNodePort(pc.name)...)
 	}
 }
 
@@ -130,5 +113,5 @@ func (pc *portCompiler) masqueradeInternal(chain string) {
 	default:
 		return
 	}
-	pc.nat.add(chain, pc.o, toMarkMasq, matches...)
+	pc.nat.Add(chain, pc.o, toMarkMasq, matches...)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/topology"
 )
 
 // masqueradeBit marks packets that KUBE-POSTROUTING masquerades: bit 14, as
@@ -24,27 +25,27 @@ var (
 // kube-proxy inserting each at the head.
 func (c *compiler) hooks() {
 	for _, h := range []struct {
-		table   *tableBuilder
+		table   *iptables.Builder
 		from    string
 		to      string
 		comment string
 		onlyNew bool
 	}{
-		{c.filter, "INPUT", firewall, "", false},
-		{c.filter, "INPUT", proxyFirewall, "kubernetes load balancer firewall", true},
-		{c.filter, "INPUT", nodePorts, "kubernetes health check service ports", false},
-		{c.filter, "INPUT", externalServices, "kubernetes externally-visible service portals", true},
-		{c.filter, "FORWARD", firewall, "", false},
-		{c.filter, "FORWARD", proxyFirewall, "kubernetes load balancer firewall", true},
-		{c.filter, "FORWARD", forward, "kubernetes forwarding rules", false},
-		{c.filter, "FORWARD", services, "kubernetes service portals", true},
-		{c.filter, "FORWARD", externalServices, "kubernetes externally-visible service portals", true},
-		{c.filter, "OUTPUT", firewall, "", false},
-		{c.filter, "OUTPUT", proxyFirewall, "kubernetes load balancer firewall", true},
-		{c.filter, "OUTPUT", services, "kubernetes service portals", true},
-		{c.nat, "PREROUTING", services, "kubernetes service portals", false},
-		{c.nat, "OUTPUT", services, "kubernetes service portals", false},
-		{c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules", false},
+		{&c.filter, "INPUT", firewall, "", false},
+		{&c.filter, "INPUT", proxyFirewall, "kubernetes load balancer firewall", true},
+		{&c.filter, "INPUT", nodePorts, "kubernetes health check service ports", false},
+		{&c.filter, "INPUT", externalServices, "kubernetes externally-visible service portals", true},
+		{&c.filter, "FORWARD", firewall, "", false},
+		{&c.filter, "FORWARD", proxyFirewall, "kubernetes load balancer firewall", true},
+		{&c.filter, "FORWARD", forward, "kubernetes forwarding rules", false},
+		{&c.filter, "FORWARD", services, "kubernetes service portals", true},
+		{&c.filter, "FORWARD", externalServices, "kubernetes externally-visible service portals", true},
+		{&c.filter, "OUTPUT", firewall, "", false},
+		{&c.filter, "OUTPUT", proxyFirewall, "kubernetes load balancer firewall", true},
+		{&c.filter, "OUTPUT", services, "kubernetes service portals", true},
+		{&c.nat, "PREROUTING", services, "kubernetes service portals", false},
+		{&c.nat, "OUTPUT", services, "kubernetes service portals", false},
+		{&c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules", false},
 	} {
 		if h.to == proxyFirewall && c.legacy || h.from == "FORWARD" && h.to == firewall && !c.legacy {
 			continue
@@ -56,37 +57,35 @@ func (c *compiler) hooks() {
 		if h.comment != "" {
 			matches = append(matches, iptables.Comment{Text: h.comment})
 		}
-		h.table.builtin(h.from)
-		h.table.chain(h.to)
-		h.table.add(h.from, c.proxy, iptables.Jump{Chain: h.to}, matches...)
+		h.table.Hook(h.from, h.to, c.proxy, matches...)
 	}
-	for _, t := range []*tableBuilder{c.mangle, c.nat, c.filter} {
-		t.chain(canary) // kube-proxy recreates all rules when it is gone
+	for _, t := range []*iptables.Builder{&c.mangle, &c.nat, &c.filter} {
+		t.Ensure(canary, "") // kube-proxy recreates all rules when it is gone
 	}
-	c.nat.chain(nodePorts)
-	c.nat.chain(markMasq)
+	c.nat.Ensure(nodePorts, "")
+	c.nat.Ensure(markMasq, "")
 }
 
 // static adds the rules that serve all services.
 func (c *compiler) static() {
 	o := c.proxy
-	c.nat.add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
+	c.nat.Add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
 	requiringSNAT := iptables.Comment{Text: "kubernetes service traffic requiring SNAT"}
 	if c.legacy {
 		c.legacyStatic()
-		c.nat.add(postrouting, o, iptables.Masquerade{}, requiringSNAT, isMarked)
+		c.nat.Add(postrouting, o, iptables.Masquerade{}, requiringSNAT, isMarked)
 	} else {
-		c.nat.add(postrouting, o, iptables.Return{}, notMarked)
+		c.nat.Add(postrouting, o, iptables.Return{}, notMarked)
 		// Without the mark, a packet that passes here again, as after a tunnel, is not
 		// rewritten twice.
-		c.nat.add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
-		c.nat.add(postrouting, o, iptables.Masquerade{RandomFully: true}, requiringSNAT)
+		c.nat.Add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
+		c.nat.Add(postrouting, o, iptables.Masquerade{RandomFully: true}, requiringSNAT)
 	}
 
 	if c.localNodePorts() {
 		// route_localnet lets a neighbour reach 127.0.0.1 of the node: kubernetes
 		// issue 90259.
-		c.filter.add(firewall, o, iptables.Drop{}, iptables.Comment{Text: "block incoming localnet connections"},
+		c.filter.Add(firewall, o, iptables.Drop{}, iptables.Comment{Text: "block incoming localnet connections"},
 			iptables.Dst{Prefix: loopback4}, iptables.Src{Prefix: loopback4, Not: true},
 			iptables.CTState{States: []string{"RELATED", "ESTABLISHED", "DNAT"}, Not: true})
 	}
@@ -94,9 +93,9 @@ func (c *compiler) static() {
 	// A late packet of a backend that conntrack cannot match would leave with the
 	// backend's own address, and the client would reset the connection: kubernetes
 	// issue 74839.
-	c.filter.add(forward, o, iptables.Drop{}, iptables.CTState{States: []string{"INVALID"}})
-	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
-	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
+	c.filter.Add(forward, o, iptables.Drop{}, iptables.CTState{States: []string{"INVALID"}})
+	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
+	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
 		iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}})
 }
 
@@ -105,14 +104,14 @@ func (c *compiler) static() {
 func (c *compiler) nodePortHook() {
 	comment := iptables.Comment{Text: "kubernetes service nodeports; NOTE: this must be the last rule in this chain"}
 	add := func(matches ...iptables.Match) {
-		c.nat.add(services, c.proxy, iptables.Jump{Chain: nodePorts}, append([]iptables.Match{comment}, matches...)...)
+		c.nat.Add(services, c.proxy, iptables.Jump{Chain: nodePorts}, append([]iptables.Match{comment}, matches...)...)
 	}
 	addrs, all := c.nodePortAddrs()
 	toNode := iptables.AddrType{Dst: "LOCAL"}
 	switch {
 	case !all:
 		for _, a := range addrs {
-			add(iptables.Dst{Prefix: netip.PrefixFrom(a, a.BitLen())})
+			add(iptables.Dst{Prefix: topology.Single(a)})
 		}
 	case c.ipv6:
 		add(toNode, iptables.Dst{Prefix: loopback6, Not: true})
@@ -123,24 +122,9 @@ func (c *compiler) nodePortHook() {
 	}
 }
 
-// nodePortCIDRs returns the prefixes of this family whose addresses node ports
-// answer on, or all: when none is given, or one that holds every address.
-func (c *compiler) nodePortCIDRs() (cidrs []netip.Prefix, all bool) {
-	for _, p := range c.view.Lab.Proxy.NodePortAddresses {
-		if p.Addr().Is6() != c.ipv6 {
-			continue
-		}
-		if p.Bits() == 0 {
-			return nil, true
-		}
-		cidrs = append(cidrs, p)
-	}
-	return cidrs, len(cidrs) == 0
-}
-
 // nodePortAddrs returns the node's addresses on which node ports answer, or all.
 func (c *compiler) nodePortAddrs() (addrs []netip.Addr, all bool) {
-	cidrs, all := c.nodePortCIDRs()
+	cidrs, all := c.view.NodePortCIDRs(c.ipv6)
 	if all {
 		return nil, true
 	}

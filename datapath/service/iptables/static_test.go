@@ -45,7 +45,7 @@ func TestNodePortsAnswerOnTheirAddresses(t *testing.T) {
 			c.static()
 			c.nodePortHook()
 			var got []string
-			for _, chain := range c.nat.table().Chains {
+			for _, chain := range c.nat.Chains {
 				for _, r := range chain.Rules {
 					if chain.Name == services {
 						text := strings.TrimPrefix(r.Restore(services), "-A KUBE-SERVICES "+comment)
@@ -56,7 +56,7 @@ func TestNodePortsAnswerOnTheirAddresses(t *testing.T) {
 			if !slices.Equal(got, row.rules) {
 				t.Errorf("got %q, want %q", got, row.rules)
 			}
-			if _, ok := c.filter.index[firewall]; ok != row.firewall {
+			if ok := c.filter.Has(firewall); ok != row.firewall {
 				t.Errorf("firewall: %v, want %v", ok, row.firewall)
 			}
 			if (len(c.sysctls()) > 0) != row.firewall {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
@@ -15,24 +16,17 @@ import (
 const Device = "kube-ipvs0"
 
 // Backend is the proxy mode ipvs.
-type Backend struct{}
-
-var _ service.Backend = Backend{}
-
-// Name is ipvs.
-func (Backend) Name() string { return "ipvs" }
-
-// Facts says that virtual servers balance.
-func (Backend) Facts() topology.ProxyFacts {
-	return topology.ProxyFacts{
+func Backend() service.Backend {
+	return service.Backend{Compile: compile, ProxyMode: topology.ProxyMode{
+		Name:       "ipvs",
 		About:      "a virtual server of the kernel per address and port",
 		Limits:     "no node ports on 127.0.0.1; needs ip_vs, which most kernels refuse to user namespaces",
 		Translates: true, VirtualServers: true,
-	}
+	}}
 }
 
-// Compile returns the addresses, virtual servers, sets, rules and settings of a node.
-func (Backend) Compile(v service.View) (plan.Netns, error) {
+// compile returns the addresses, virtual servers, sets, rules and settings of a node.
+func compile(v service.View) plan.Netns {
 	out := plan.Netns{Sysctls: sysctls(v.Lab.Proxy.IPVS.StrictARP)}
 	proxy := plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line}
 	if v.Lab.Proxy.IPVS.Addresses != topology.AddressesRoutes {
@@ -48,7 +42,7 @@ func (Backend) Compile(v service.View) (plan.Netns, error) {
 		c.rules()
 		c.addTo(&out)
 	}
-	return out, nil
+	return out
 }
 
 // sysctls are kube-proxy's. It leaves conn_reuse_mode as it is since Linux 5.9
@@ -91,8 +85,8 @@ type compiler struct {
 	bound   map[netip.Addr]plan.Origin // addresses that the node has for services only
 	sets    map[string]map[ipset.Entry]bool
 	barred  []serverKey // load balancer addresses that the node itself may not use
-	nat     *tableBuilder
-	filter  *tableBuilder
+	nat     iptables.Builder
+	filter  iptables.Builder
 }
 
 func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compiler {
@@ -100,15 +94,11 @@ func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compi
 	c := &compiler{
 		view: v, ipv6: ipv6, proxy: proxy,
 		known: map[serverKey]bool{}, bound: map[netip.Addr]plan.Origin{}, sets: map[string]map[ipset.Entry]bool{},
-		nat: newTable("nat", ipv6), filter: newTable("filter", ipv6),
+		nat: iptables.NewBuilder("nat", ipv6, 0), filter: iptables.NewBuilder("filter", ipv6, 0),
+		nodeIP: topology.OfFamily(v.Node.Addrs, ipv6),
 	}
 	if v.Lab.Proxy.DetectLocal != topology.DetectNone {
 		c.local = podCIDR
-	}
-	for _, a := range v.Node.Addrs {
-		if a.Is6() == ipv6 && !c.nodeIP.IsValid() {
-			c.nodeIP = a
-		}
 	}
 	c.hosts = c.nodePortAddrs()
 	return c
@@ -117,15 +107,10 @@ func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compi
 // nodePortAddrs are the node's addresses on which node ports answer: never loopback
 // ones.
 func (c *compiler) nodePortAddrs() []netip.Addr {
-	var cidrs []netip.Prefix
-	for _, p := range c.view.Lab.Proxy.NodePortAddresses {
-		if p.Addr().Is6() == c.ipv6 {
-			cidrs = append(cidrs, p)
-		}
-	}
+	cidrs, all := c.view.NodePortCIDRs(c.ipv6)
 	var out []netip.Addr
 	for _, a := range c.view.Addrs {
-		inside := len(cidrs) == 0 || slices.ContainsFunc(cidrs, func(p netip.Prefix) bool { return p.Contains(a) })
+		inside := all || slices.ContainsFunc(cidrs, func(p netip.Prefix) bool { return p.Contains(a) })
 		if a.Is6() == c.ipv6 && !a.IsLoopback() && inside {
 			out = append(out, a)
 		}
@@ -137,7 +122,7 @@ func (c *compiler) nodePortAddrs() []netip.Addr {
 // addTo adds what was gathered to a node's namespace.
 func (c *compiler) addTo(out *plan.Netns) {
 	for a, o := range c.bound {
-		prefix := single(a)
+		prefix := topology.Single(a)
 		if c.view.Lab.Proxy.IPVS.Addresses == topology.AddressesRoutes {
 			out.Routes = append(out.Routes, plan.Route{To: prefix, Dev: "lo", Local: true, Origin: o})
 		} else {
@@ -148,7 +133,5 @@ func (c *compiler) addTo(out *plan.Netns) {
 	slices.SortFunc(out.Routes, func(a, b plan.Route) int { return a.To.Addr().Compare(b.To.Addr()) })
 	out.Virtual = append(out.Virtual, c.servers...)
 	out.Sets = append(out.Sets, c.planSets()...)
-	out.Tables = append(out.Tables, c.nat.t, c.filter.t)
+	out.Tables = append(out.Tables, c.nat.Table, c.filter.Table)
 }
-
-func single(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

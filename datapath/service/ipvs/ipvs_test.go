@@ -13,9 +13,9 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// compile gives the services of a lab to the node test-hostname, 192.168.0.2, with a
+// compiled gives the services of a lab to the node test-hostname, 192.168.0.2, with a
 // bridge 10.0.1.1.
-func compile(t *testing.T, edit func(*topology.Lab), list ...*topology.Service) plan.Netns {
+func compiled(t *testing.T, edit func(*topology.Lab), list ...*topology.Service) plan.Netns {
 	t.Helper()
 	node := &topology.Node{Name: "test-hostname", Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.2")}}
 	lab := &topology.Lab{Nodes: []*topology.Node{node}, Services: list,
@@ -24,11 +24,7 @@ func compile(t *testing.T, edit func(*topology.Lab), list ...*topology.Service) 
 	if edit != nil {
 		edit(lab)
 	}
-	out, err := Backend{}.Compile(service.NewView(lab, node, []netip.Addr{netip.MustParseAddr("127.0.0.1"), node.Addrs[0], netip.MustParseAddr("10.0.1.1")}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return compile(service.NewView(lab, node, []netip.Addr{netip.MustParseAddr("127.0.0.1"), node.Addrs[0], netip.MustParseAddr("10.0.1.1")}))
 }
 
 // port80 is a service with a TCP port 80 and endpoints on port 80; those that end in
@@ -145,7 +141,7 @@ KUBE-SOURCE-RANGES-FIREWALL
   -m comment --comment "Kubernetes service load balancer ip + port + source cidr for packet filter purpose" -m set --match-set KUBE-LOAD-BALANCER-SOURCE-CIDR dst,dst,src -j RETURN
   -j DROP
 `
-	out := compile(t, nil, everything()...)
+	out := compiled(t, nil, everything()...)
 	p := plan.Plan{Netns: []plan.Netns{out}}
 	p.Sort()
 	for name, want := range map[string]string{"nat": nat, "filter": filter} {
@@ -271,7 +267,7 @@ tcp 192.168.99.1:80 rr 10.180.0.1:80
 		want: "tcp 172.30.0.1:80 wrr 10.180.0.1:80 10.180.0.2:80=3\n",
 	}} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := servers(compile(t, row.lab, row.svc)); got != strings.TrimPrefix(row.want, "\n") {
+			if got := servers(compiled(t, row.lab, row.svc)); got != strings.TrimPrefix(row.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", got, row.want)
 			}
 		})
@@ -280,11 +276,11 @@ tcp 192.168.99.1:80 rr 10.180.0.1:80
 
 func TestAddresses(t *testing.T) {
 	svc := port80("a", "172.30.0.1", external(topology.PolicyCluster, 0, "192.168.0.2", "1.2.3.1"), "10.180.0.1")
-	own := fmt.Sprint(compile(t, nil, svc).Addrs)
+	own := fmt.Sprint(compiled(t, nil, svc).Addrs)
 	if want := "[{kube-ipvs0 1.2.3.1/32 service ns/a} {kube-ipvs0 172.30.0.1/32 service ns/a}]"; own != want {
 		t.Errorf("an address of another link is left there: got %s", own)
 	}
-	out := compile(t, func(l *topology.Lab) { l.Proxy.IPVS.Addresses = topology.AddressesRoutes }, svc)
+	out := compiled(t, func(l *topology.Lab) { l.Proxy.IPVS.Addresses = topology.AddressesRoutes }, svc)
 	if len(out.Links)+len(out.Addrs) != 0 || len(out.Routes) != 2 || !out.Routes[0].Local || out.Routes[0].Dev != "lo" {
 		t.Errorf("local routes: got %+v %+v %+v", out.Links, out.Addrs, out.Routes)
 	}
@@ -292,10 +288,10 @@ func TestAddresses(t *testing.T) {
 
 func TestStrictARP(t *testing.T) {
 	text := func(n plan.Netns) string { return fmt.Sprint(n.Sysctls) }
-	if got := text(compile(t, nil)); strings.Contains(got, "arp") {
+	if got := text(compiled(t, nil)); strings.Contains(got, "arp") {
 		t.Errorf("not asked for: %s", got)
 	}
-	strict := text(compile(t, func(l *topology.Lab) { l.Proxy.IPVS.StrictARP = true }))
+	strict := text(compiled(t, func(l *topology.Lab) { l.Proxy.IPVS.StrictARP = true }))
 	for _, want := range []string{"{net.ipv4.conf.all.arp_ignore 1}", "{net.ipv4.conf.all.arp_announce 2}", "{net.ipv4.vs.conntrack 1}"} {
 		if !strings.Contains(strict, want) {
 			t.Errorf("no %s in %s", want, strict)
@@ -312,7 +308,7 @@ func TestSetsOfIPv6HaveNamesOfTheirOwn(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for name := range setTypes() {
+	for name := range kinds {
 		for _, ipv6 := range []bool{false, true} {
 			if n := nameOfSet(name, ipv6); seen[n] {
 				t.Errorf("%s twice", n)
@@ -324,7 +320,7 @@ func TestSetsOfIPv6HaveNamesOfTheirOwn(t *testing.T) {
 }
 
 func TestSetsHaveWhatRulesMatch(t *testing.T) {
-	out := compile(t, nil, everything()...)
+	out := compiled(t, nil, everything()...)
 	got := map[string]string{}
 	for _, s := range out.Sets {
 		for _, e := range s.Entries {

@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/topology"
 )
 
 // The names of the chains.
@@ -32,28 +32,6 @@ type parts = string
 // both are the address and the port of a destination.
 const both parts = "dst,dst"
 
-// comments of the rules that match a set.
-func comments() map[string]string {
-	return map[string]string{
-		setLoopBack:             "Kubernetes endpoints dst ip:port, source ip for solving hairpin purpose",
-		setClusterIP:            "Kubernetes service cluster ip + port for masquerade purpose",
-		setExternalIP:           "Kubernetes service external ip + port for masquerade and filter purpose",
-		setExternalIPLocal:      "Kubernetes service external ip + port with externalTrafficPolicy=local",
-		setLoadBalancer:         "Kubernetes service lb portal",
-		setLoadBalancerLocal:    "Kubernetes service load balancer ip + port with externalTrafficPolicy=local",
-		setLoadBalancerFW:       "Kubernetes service load balancer ip + port for load balancer with sourceRange",
-		setLoadBalancerSourceIP: "Kubernetes service load balancer ip + port + source IP for packet filter purpose",
-		setLoadBalancerSource:   "Kubernetes service load balancer ip + port + source cidr for packet filter purpose",
-		setNodePortTCP:          "Kubernetes nodeport TCP port for masquerade purpose",
-		setNodePortLocalTCP:     "Kubernetes nodeport TCP port with externalTrafficPolicy=local",
-		setNodePortUDP:          "Kubernetes nodeport UDP port for masquerade purpose",
-		setNodePortLocalUDP:     "Kubernetes nodeport UDP port with externalTrafficPolicy=local",
-		setNodePortSCTP:         "Kubernetes nodeport SCTP port for masquerade purpose with type 'hash ip:port'",
-		setNodePortLocalSCTP:    "Kubernetes nodeport SCTP port with externalTrafficPolicy=local with type 'hash ip:port'",
-		setHealthCheck:          "Kubernetes health check node port",
-	}
-}
-
 var (
 	toMarkMasq = iptables.Jump{Chain: markMasq}
 	isMarked   = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit}
@@ -74,27 +52,25 @@ func (c *compiler) rules() {
 // kube-proxy inserting each at the head.
 func (c *compiler) hooks() {
 	for _, h := range []struct {
-		table             *tableBuilder
+		table             *iptables.Builder
 		from, to, comment string
 	}{
-		{c.nat, "PREROUTING", services, "kubernetes service portals"},
-		{c.nat, "OUTPUT", services, "kubernetes service portals"},
-		{c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules"},
-		{c.filter, "INPUT", ipvsFilter, "kubernetes ipvs access filter"},
-		{c.filter, "INPUT", proxyFirewall, "kube-proxy firewall rules"},
-		{c.filter, "INPUT", nodePorts, "kubernetes health check rules"},
-		{c.filter, "FORWARD", proxyFirewall, "kube-proxy firewall rules"},
-		{c.filter, "FORWARD", forward, "kubernetes forwarding rules"},
-		{c.filter, "OUTPUT", ipvsOutFilter, "kubernetes ipvs access filter"},
+		{&c.nat, "PREROUTING", services, "kubernetes service portals"},
+		{&c.nat, "OUTPUT", services, "kubernetes service portals"},
+		{&c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules"},
+		{&c.filter, "INPUT", ipvsFilter, "kubernetes ipvs access filter"},
+		{&c.filter, "INPUT", proxyFirewall, "kube-proxy firewall rules"},
+		{&c.filter, "INPUT", nodePorts, "kubernetes health check rules"},
+		{&c.filter, "FORWARD", proxyFirewall, "kube-proxy firewall rules"},
+		{&c.filter, "FORWARD", forward, "kubernetes forwarding rules"},
+		{&c.filter, "OUTPUT", ipvsOutFilter, "kubernetes ipvs access filter"},
 	} {
-		h.table.ensure(h.from, "ACCEPT")
-		h.table.ensure(h.to, "")
-		h.table.add(h.from, c.proxy, iptables.Jump{Chain: h.to}, iptables.Comment{Text: h.comment})
+		h.table.Hook(h.from, h.to, c.proxy, iptables.Comment{Text: h.comment})
 	}
 	for _, name := range []string{nodePorts, loadBalancers, markMasq} {
-		c.nat.ensure(name, "")
+		c.nat.Ensure(name, "")
 	}
-	c.filter.ensure(sourceRanges, "")
+	c.filter.Ensure(sourceRanges, "")
 }
 
 // inSet matches a set of this family.
@@ -104,43 +80,40 @@ func (c *compiler) inSet(set string, p parts) iptables.Match {
 
 // commented is the same after the comment of the set.
 func (c *compiler) commented(set string, p parts, more ...iptables.Match) []iptables.Match {
-	return append([]iptables.Match{iptables.Comment{Text: comments()[set]}, c.inSet(set, p)}, more...)
+	return append([]iptables.Match{iptables.Comment{Text: kinds[set].comment}, c.inSet(set, p)}, more...)
 }
 
 // serviceRules adds KUBE-SERVICES, which only decides what is masqueraded.
 func (c *compiler) serviceRules() {
 	add := func(target iptables.Target, matches ...iptables.Match) {
-		c.nat.add(services, c.proxy, target, matches...)
+		c.nat.Add(services, c.proxy, target, matches...)
 	}
 	lo := loopback4
 	if c.ipv6 {
 		lo = loopback6
 	}
 	add(iptables.Return{}, iptables.Src{Prefix: netip.MustParsePrefix(lo)})
-	if c.filled(setLoadBalancer) {
-		add(iptables.Jump{Chain: loadBalancers}, c.commented(setLoadBalancer, both)...)
-	}
-	if c.filled(setClusterIP) {
-		switch {
-		case c.view.Lab.Proxy.MasqueradeAll:
-			add(toMarkMasq, c.commented(setClusterIP, both)...)
-		case c.local.IsValid():
-			add(toMarkMasq, c.commented(setClusterIP, both, iptables.Src{Prefix: c.local, Not: true})...)
-		default:
-			// What the node itself sends to a service has the service's address as its
-			// source, too, so no answer would come back.
-			add(toMarkMasq, c.commented(setClusterIP, "src,dst")...)
-		}
-	}
-	if c.filled(setExternalIP) {
-		add(toMarkMasq, c.commented(setExternalIP, both)...)
-	}
-	for _, set := range []string{setExternalIP, setExternalIPLocal} {
+	about := func(set string, p parts, target iptables.Target, more ...iptables.Match) {
 		if c.filled(set) {
-			// From outside, or to an address of this very node.
-			add(iptables.Accept{}, c.commented(set, both, iptables.PhysdevIsIn{Not: true}, iptables.AddrType{Src: "LOCAL", NotSrc: true})...)
-			add(iptables.Accept{}, c.commented(set, both, iptables.AddrType{Dst: "LOCAL"})...)
+			add(target, c.commented(set, p, more...)...)
 		}
+	}
+	about(setLoadBalancer, both, iptables.Jump{Chain: loadBalancers})
+	switch {
+	case c.view.Lab.Proxy.MasqueradeAll:
+		about(setClusterIP, both, toMarkMasq)
+	case c.local.IsValid():
+		about(setClusterIP, both, toMarkMasq, iptables.Src{Prefix: c.local, Not: true})
+	default:
+		// What the node itself sends to a service has the service's address as its
+		// source, too, so no answer would come back.
+		about(setClusterIP, "src,dst", toMarkMasq)
+	}
+	about(setExternalIP, both, toMarkMasq)
+	for _, set := range []string{setExternalIP, setExternalIPLocal} {
+		// From outside, or to an address of this very node.
+		about(set, both, iptables.Accept{}, iptables.PhysdevIsIn{Not: true}, iptables.AddrType{Src: "LOCAL", NotSrc: true})
+		about(set, both, iptables.Accept{}, iptables.AddrType{Dst: "LOCAL"})
 	}
 	add(iptables.Jump{Chain: nodePorts}, iptables.AddrType{Dst: "LOCAL"})
 	// Other rules in PREROUTING for local addresses, such as host ports, do not apply
@@ -176,9 +149,9 @@ func (c *compiler) setRules() {
 		if r.proto != "" {
 			matches = append([]iptables.Match{iptables.Proto{Name: r.proto}}, matches...)
 		}
-		c.nat.add(r.chain, c.proxy, r.target, matches...)
+		c.nat.Add(r.chain, c.proxy, r.target, matches...)
 	}
-	c.nat.add(loadBalancers, c.proxy, toMarkMasq)
+	c.nat.Add(loadBalancers, c.proxy, toMarkMasq)
 }
 
 // firewallRules drops what source ranges exclude: other sources at INPUT, where a packet
@@ -186,16 +159,16 @@ func (c *compiler) setRules() {
 func (c *compiler) firewallRules() {
 	add := func(chain, set string, p parts, target iptables.Target) {
 		if c.filled(set) {
-			c.filter.add(chain, c.proxy, target, c.commented(set, p)...)
+			c.filter.Add(chain, c.proxy, target, c.commented(set, p)...)
 		}
 	}
 	add(proxyFirewall, setLoadBalancerFW, both, iptables.Jump{Chain: sourceRanges})
 	add(sourceRanges, setLoadBalancerSource, "dst,dst,src", iptables.Return{})
 	add(sourceRanges, setLoadBalancerSourceIP, "dst,dst,src", iptables.Return{})
-	c.filter.add(sourceRanges, c.proxy, iptables.Drop{})
+	c.filter.Add(sourceRanges, c.proxy, iptables.Drop{})
 	slices.SortFunc(c.barred, func(a, b serverKey) int { return cmp.Or(a.addr.Compare(b.addr), cmp.Compare(a.proto, b.proto)) })
 	for _, k := range c.barred {
-		c.filter.add(ipvsOutFilter, c.proxy, iptables.Drop{}, iptables.Src{Prefix: single(k.addr.Addr())},
+		c.filter.Add(ipvsOutFilter, c.proxy, iptables.Drop{}, iptables.Src{Prefix: topology.Single(k.addr.Addr())},
 			iptables.IPVS{Addr: k.addr.Addr(), Proto: k.proto, Port: k.addr.Port()})
 	}
 }
@@ -203,51 +176,23 @@ func (c *compiler) firewallRules() {
 // static adds the rules that exist without any service.
 func (c *compiler) static() {
 	o := c.proxy
-	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
-	c.filter.add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
+	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
+	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
 		iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}})
-	c.filter.add(nodePorts, o, iptables.Accept{}, c.commented(setHealthCheck, "dst")...)
+	c.filter.Add(nodePorts, o, iptables.Accept{}, c.commented(setHealthCheck, "dst")...)
 
 	// Service addresses are the node's own, but its sockets do not serve them: kubernetes
 	// issue 72236.
 	for _, set := range []string{setLoadBalancer, setClusterIP, setExternalIP, setExternalIPLocal} {
-		c.filter.add(ipvsFilter, o, iptables.Return{}, c.inSet(set, both))
+		c.filter.Add(ipvsFilter, o, iptables.Return{}, c.inSet(set, both))
 	}
-	c.filter.add(ipvsFilter, o, iptables.Return{}, c.inSet(setHealthCheck, "dst"))
-	var reject iptables.Reject
-	if c.ipv6 {
-		reject.With = "icmp6-port-unreachable"
-	}
-	c.filter.add(ipvsFilter, o, reject, iptables.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
+	c.filter.Add(ipvsFilter, o, iptables.Return{}, c.inSet(setHealthCheck, "dst"))
+	c.filter.Add(ipvsFilter, o, iptables.Refuse(c.ipv6), iptables.CTState{States: []string{"NEW"}}, c.inSet(setIPVSIPs, "dst"))
 
-	c.nat.add(postrouting, o, iptables.Return{}, notMarked)
+	c.nat.Add(postrouting, o, iptables.Return{}, notMarked)
 	// Without the mark a packet that passes here again, as after a tunnel, is not
 	// rewritten twice.
-	c.nat.add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
-	c.nat.add(postrouting, o, iptables.Masquerade{RandomFully: true}, iptables.Comment{Text: "kubernetes service traffic requiring SNAT"})
-	c.nat.add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
-}
-
-// tableBuilder gathers the chains of a table.
-type tableBuilder struct{ t iptables.Table }
-
-func newTable(name string, ipv6 bool) *tableBuilder {
-	return &tableBuilder{iptables.Table{Name: name, IPv6: ipv6}}
-}
-
-// ensure returns a chain, creating it if it is missing.
-func (b *tableBuilder) ensure(name, policy string) *iptables.Chain {
-	for i := range b.t.Chains {
-		if b.t.Chains[i].Name == name {
-			return &b.t.Chains[i]
-		}
-	}
-	b.t.Chains = append(b.t.Chains, iptables.Chain{Name: name, Policy: policy})
-	return &b.t.Chains[len(b.t.Chains)-1]
-}
-
-// add appends a rule to a chain.
-func (b *tableBuilder) add(chain string, o plan.Origin, target iptables.Target, matches ...iptables.Match) {
-	c := b.ensure(chain, "")
-	c.Rules = append(c.Rules, iptables.Rule{Matches: matches, Target: target, Origin: o})
+	c.nat.Add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
+	c.nat.Add(postrouting, o, iptables.Masquerade{RandomFully: true}, iptables.Comment{Text: "kubernetes service traffic requiring SNAT"})
+	c.nat.Add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
 }

@@ -33,18 +33,29 @@ const (
 	setIPVSIPs              = "KUBE-IPVS-IPS"
 )
 
-// setTypes are all sets; each exists even when it is empty.
-func setTypes() map[string]ipset.Type {
-	return map[string]ipset.Type{
-		setLoopBack: ipset.HashIPPortIP, setClusterIP: ipset.HashIPPort,
-		setExternalIP: ipset.HashIPPort, setExternalIPLocal: ipset.HashIPPort,
-		setLoadBalancer: ipset.HashIPPort, setLoadBalancerLocal: ipset.HashIPPort, setLoadBalancerFW: ipset.HashIPPort,
-		setLoadBalancerSourceIP: ipset.HashIPPortIP, setLoadBalancerSource: ipset.HashIPPortNet,
-		setNodePortTCP: ipset.BitmapPort, setNodePortLocalTCP: ipset.BitmapPort,
-		setNodePortUDP: ipset.BitmapPort, setNodePortLocalUDP: ipset.BitmapPort,
-		setNodePortSCTP: ipset.HashIPPort, setNodePortLocalSCTP: ipset.HashIPPort,
-		setHealthCheck: ipset.BitmapPort, setIPVSIPs: ipset.HashIP,
-	}
+// kinds are all sets, with the comment of the rules that match them; each set exists even
+// when it is empty.
+var kinds = map[string]struct {
+	ipset.Type
+	comment string
+}{
+	setLoopBack:             {ipset.HashIPPortIP, "Kubernetes endpoints dst ip:port, source ip for solving hairpin purpose"},
+	setClusterIP:            {ipset.HashIPPort, "Kubernetes service cluster ip + port for masquerade purpose"},
+	setExternalIP:           {ipset.HashIPPort, "Kubernetes service external ip + port for masquerade and filter purpose"},
+	setExternalIPLocal:      {ipset.HashIPPort, "Kubernetes service external ip + port with externalTrafficPolicy=local"},
+	setLoadBalancer:         {ipset.HashIPPort, "Kubernetes service lb portal"},
+	setLoadBalancerLocal:    {ipset.HashIPPort, "Kubernetes service load balancer ip + port with externalTrafficPolicy=local"},
+	setLoadBalancerFW:       {ipset.HashIPPort, "Kubernetes service load balancer ip + port for load balancer with sourceRange"},
+	setLoadBalancerSourceIP: {ipset.HashIPPortIP, "Kubernetes service load balancer ip + port + source IP for packet filter purpose"},
+	setLoadBalancerSource:   {ipset.HashIPPortNet, "Kubernetes service load balancer ip + port + source cidr for packet filter purpose"},
+	setNodePortTCP:          {ipset.BitmapPort, "Kubernetes nodeport TCP port for masquerade purpose"},
+	setNodePortLocalTCP:     {ipset.BitmapPort, "Kubernetes nodeport TCP port with externalTrafficPolicy=local"},
+	setNodePortUDP:          {ipset.BitmapPort, "Kubernetes nodeport UDP port for masquerade purpose"},
+	setNodePortLocalUDP:     {ipset.BitmapPort, "Kubernetes nodeport UDP port with externalTrafficPolicy=local"},
+	setNodePortSCTP:         {ipset.HashIPPort, "Kubernetes nodeport SCTP port for masquerade purpose with type 'hash ip:port'"},
+	setNodePortLocalSCTP:    {ipset.HashIPPort, "Kubernetes nodeport SCTP port with externalTrafficPolicy=local with type 'hash ip:port'"},
+	setHealthCheck:          {ipset.BitmapPort, "Kubernetes health check node port"},
+	setIPVSIPs:              {ipset.HashIP, ""},
 }
 
 // nameOfSet is the name in an IP family. The kernel takes 31 bytes.
@@ -68,7 +79,7 @@ func (c *compiler) filled(set string) bool { return len(c.sets[set]) > 0 }
 
 // entry is an address with the port of a service.
 func (c *compiler) entry(p *service.Port, a netip.Addr) ipset.Entry {
-	return ipset.Entry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: p.Port.Port}
+	return ipset.Entry{Prefix: topology.Single(a), Proto: string(p.Port.Protocol), Port: p.Port.Port}
 }
 
 // loopBack records the endpoints on this node, in any state: what one of them sends
@@ -76,7 +87,7 @@ func (c *compiler) entry(p *service.Port, a netip.Addr) ipset.Entry {
 func (c *compiler) loopBack(p *service.Port) {
 	for _, e := range p.Port.Endpoints {
 		if a := e.Addr.Addr(); a.Is6() == c.ipv6 && e.Node == c.view.Node.Name {
-			c.add(setLoopBack, ipset.Entry{Prefix: single(a), Proto: string(p.Port.Protocol), Port: e.Addr.Port(), Second: single(a)})
+			c.add(setLoopBack, ipset.Entry{Prefix: topology.Single(a), Proto: string(p.Port.Protocol), Port: e.Addr.Port(), Second: topology.Single(a)})
 		}
 	}
 }
@@ -108,7 +119,7 @@ func (c *compiler) loadBalancer(p *service.Port, a netip.Addr) {
 	}
 	// The node has the address itself, and sends to it from it.
 	own := entry
-	own.Second = single(a)
+	own.Second = topology.Single(a)
 	c.add(setLoadBalancerSourceIP, own)
 }
 
@@ -126,7 +137,7 @@ func (c *compiler) nodePort(p *service.Port) {
 	if p.Port.Protocol == topology.SCTP {
 		entries = nil
 		for _, a := range c.hosts {
-			entries = append(entries, ipset.Entry{Prefix: single(a), Proto: string(topology.SCTP), Port: p.Port.NodePort})
+			entries = append(entries, ipset.Entry{Prefix: topology.Single(a), Proto: string(topology.SCTP), Port: p.Port.NodePort})
 		}
 	}
 	for _, e := range entries {
@@ -140,12 +151,11 @@ func (c *compiler) nodePort(p *service.Port) {
 // planSets are all sets with their members in order.
 func (c *compiler) planSets() []ipset.Set {
 	for a := range c.bound {
-		c.add(setIPVSIPs, ipset.Entry{Prefix: single(a)})
+		c.add(setIPVSIPs, ipset.Entry{Prefix: topology.Single(a)})
 	}
-	types := setTypes()
 	var out []ipset.Set
-	for _, name := range slices.Sorted(maps.Keys(types)) {
-		s := ipset.Set{Name: nameOfSet(name, c.ipv6), Type: types[name], IPv6: c.ipv6 && types[name] != ipset.BitmapPort, Origin: c.proxy}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		s := ipset.Set{Name: nameOfSet(name, c.ipv6), Type: kinds[name].Type, IPv6: c.ipv6 && kinds[name].Type != ipset.BitmapPort, Origin: c.proxy}
 		for e := range c.sets[name] {
 			s.Entries = append(s.Entries, e)
 		}

@@ -24,6 +24,6 @@ func TestBackendsInNamespaces(t *testing.T) {
 		return flow.TimeScale() == 1 || setup == 0 || question%3 == setup%3
 	}
 	for _, b := range datapath.Backends() {
-		t.Run(b.Name(), func(t *testing.T) { servicetest.Run(t, b.Name(), servicetest.Kernel, asked) })
+		t.Run(b.Name, func(t *testing.T) { servicetest.Run(t, b.Name, servicetest.Kernel, asked) })
 	}
 }

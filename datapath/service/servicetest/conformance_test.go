@@ -9,6 +9,6 @@ import (
 
 func TestBackendsOnPaper(t *testing.T) {
 	for _, b := range datapath.Backends() {
-		t.Run(b.Name(), func(t *testing.T) { servicetest.Run(t, b.Name(), servicetest.Paper, nil) })
+		t.Run(b.Name, func(t *testing.T) { servicetest.Run(t, b.Name, servicetest.Paper, nil) })
 	}
 }

@@ -2,7 +2,6 @@ package servicetest
 
 import (
 	"net/netip"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -183,13 +182,14 @@ func open(t testing.TB, s *Setup) *testLab {
 	t.Helper()
 	spec := s.spec()
 	lab, problems := resolve.Lab(&spec, datapath.Catalogue())
-	for _, p := range problems {
-		if !p.Warning {
-			t.Fatalf("%s: %s", p.Summary, p.Detail)
-		}
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
 	}
 	for _, svc := range lab.Services {
-		s.routeCluster(lab, svc)
+		for _, ip := range svc.ClusterIPs { // which the client sends to node1
+			via := topology.OfFamily(lab.Nodes[0].Addrs, ip.Is6())
+			lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: topology.Single(ip), Via: via})
+		}
 	}
 	p, err := datapath.Compile(lab)
 	if err != nil {
@@ -198,48 +198,24 @@ func open(t testing.TB, s *Setup) *testLab {
 	return &testLab{s, lab, p}
 }
 
-// routeCluster makes the client send cluster IPs to node1.
-func (s *Setup) routeCluster(lab *topology.Lab, svc *topology.Service) {
-	for _, ip := range svc.ClusterIPs {
-		to := netip.PrefixFrom(ip, ip.BitLen())
-		via := pick(lab.Nodes[0].Addrs, ip.Is6())
-		lab.Clients[0].Routes = append(lab.Clients[0].Routes, topology.Route{To: to, Via: via})
-	}
-}
-
-// pick returns the address of a family.
-func pick(list []netip.Addr, ipv6 bool) netip.Addr {
-	i := slices.IndexFunc(list, func(a netip.Addr) bool { return a.Is6() == ipv6 })
-	if i < 0 {
-		return netip.Addr{}
-	}
-	return list[i]
-}
-
 // svc returns a service of the lab.
 func (r *testLab) svc(name string) *topology.Service {
-	i := slices.IndexFunc(r.lab.Services, func(s *topology.Service) bool { return s.Name == name })
-	return r.lab.Services[i]
+	return topology.First(r.lab.Services, func(s *topology.Service) bool { return s.Name == name })
 }
 
 // pod returns a pod's address.
 func (r *testLab) pod(name string) netip.Addr {
-	i := slices.IndexFunc(r.lab.Pods, func(p *topology.Pod) bool { return p.Name == name })
-	return pick(r.lab.Pods[i].Addrs, r.IPv6)
+	p := topology.First(r.lab.Pods, func(p *topology.Pod) bool { return p.Name == name })
+	return topology.OfFamily(p.Addrs, r.IPv6)
 }
 
 // node returns the address of a node on the underlay.
-func (r *testLab) node(n int) netip.Addr { return pick(r.lab.Nodes[n-1].Addrs, r.IPv6) }
+func (r *testLab) node(n int) netip.Addr { return topology.OfFamily(r.lab.Nodes[n-1].Addrs, r.IPv6) }
 
 // egress is the address of node n towards pods of another: the first of the outgoing
 // link, which masquerade uses.
 func (r *testLab) egress(n, to int) netip.Addr {
-	var pods netip.Addr
-	for _, cidr := range r.lab.Nodes[n-1].PodCIDRs {
-		if cidr.Addr().Is6() == r.IPv6 {
-			pods = cidr.Masked().Addr()
-		}
-	}
+	pods := topology.PrefixOfFamily(r.lab.Nodes[n-1].PodCIDRs, r.IPv6).Masked().Addr()
 	switch {
 	case n == to:
 		return pods.Next() // the bridge

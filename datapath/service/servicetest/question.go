@@ -32,10 +32,6 @@ type target struct {
 	node int // of a node port
 }
 
-func targets() []target {
-	return []target{{name: clusterIP}, {name: nodePort, node: 1}, {name: nodePort, node: 3}, {name: loadBalancer}, {name: externalIP}}
-}
-
 // The kinds of addresses.
 const (
 	clusterIP    = "cluster IP"
@@ -69,7 +65,7 @@ func questions() []question {
 	var list []question
 	for _, st := range states() {
 		for _, so := range sorts() {
-			for _, to := range targets() {
+			for _, to := range []target{{name: clusterIP}, {name: nodePort, node: 1}, {name: nodePort, node: 3}, {name: loadBalancer}, {name: externalIP}} {
 				for _, from := range places() {
 					for _, protocol := range []flow.Protocol{flow.TCP, flow.UDP} {
 						if q := (question{from, to, so, st, protocol}); q.sensible() {
@@ -113,13 +109,13 @@ func (q question) flow(r *testLab, service string) flow.Flow {
 	var a netip.Addr
 	switch q.to.name {
 	case clusterIP:
-		a = pick(svc.ClusterIPs, r.IPv6)
+		a = topology.OfFamily(svc.ClusterIPs, r.IPv6)
 	case nodePort:
 		a, number = r.node(q.to.node), port.NodePort
 	case loadBalancer:
-		a = pick(vips(svc), r.IPv6)
+		a = topology.OfFamily(vips(svc), r.IPv6)
 	case externalIP:
-		a = pick(svc.ExternalIPs, r.IPv6)
+		a = topology.OfFamily(svc.ExternalIPs, r.IPv6)
 	}
 	return flow.Flow{From: q.from.netns, To: netip.AddrPortFrom(a, number), Protocol: q.protocol}
 }

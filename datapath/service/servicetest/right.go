@@ -35,7 +35,7 @@ func (r *testLab) client(q question) client {
 	here := q.translator() == q.from.node
 	switch {
 	case q.from.kind == "outside":
-		return client{addr: pick(r.lab.Clients[0].Addrs, r.IPv6)}
+		return client{addr: topology.OfFamily(r.lab.Clients[0].Addrs, r.IPv6)}
 	case q.from.kind == "node":
 		return client{addr: r.node(q.from.node), self: here}
 	case here || r.KeepSource:

@@ -38,7 +38,7 @@ type Prober func(t testing.TB, p *plan.Plan, cases []Case) []Result
 func Setups(backend string) []Setup {
 	var list []Setup
 	for _, m := range datapath.Modes() {
-		list = append(list, Setup{Name: m.Name(), Mode: m.Name()})
+		list = append(list, Setup{Name: m.Name, Mode: m.Name})
 	}
 	list = append(list, []Setup{
 		{Name: "IPv6", Mode: "host-gw", IPv6: true},
