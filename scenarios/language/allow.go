@@ -3,6 +3,7 @@ package language
 import (
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/datapath/flow"
@@ -13,16 +14,16 @@ import (
 // allow reads a truth table: allow lists the pairs that connect, [from, to], where
 // each of the two may be a list; denied says how all others end. A pod always
 // reaches itself, listed or not.
-func (l *loader) allow(e *expect.Reach, c *blocks.Content, from []dialer, namespaces []string, sc blocks.Scope) *expect.Allow {
-	a, denied := c.Attr("allow"), c.Attr("denied")
+func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces []string, sc blocks.Scope) *expect.Allow {
+	a, denied := c.allow, c.denied
 	if a == nil || l.IsNull(a, sc) {
 		if denied != nil {
 			l.Errorf(denied.NameRange, "Denied without allow", "denied is about the pairs that allow does not list. Add allow = [[pod.a, pod.b]], or write outcome.")
 		}
 		return nil
 	}
-	for _, name := range []string{"outcome", "sometimes", "answer", "source", "sticky", "ttl", "mtu"} {
-		if b := c.Attr(name); b != nil && !l.IsNull(b, sc) {
+	for _, b := range []*hcl.Attribute{c.outcome, c.sometimes, c.answer, c.source, c.sticky, c.ttl, c.mtu} {
+		if b != nil && !l.IsNull(b, sc) {
 			l.Errorf(b.NameRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", b.Name)
 		}
 	}

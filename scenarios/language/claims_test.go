@@ -14,7 +14,7 @@ var dialing = []string{"from", "to", "port", "protocol", "count", "within", "ret
 
 // An attribute that no check judges would hold whatever its value is.
 func TestEveryClaimOfAnExpectationIsJudged(t *testing.T) {
-	s := expectTable()
+	s := new(expectBody).table()
 	var written []string
 	for _, a := range s.Attrs {
 		if a.At != nil { // not planned

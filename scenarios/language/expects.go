@@ -27,38 +27,40 @@ const (
 func (l *loader) evalExpects() {
 	l.places = names.New(l.lab())
 	for b := range l.BlocksOf("expect") {
-		if e := l.evalExpect(b, l.Read(b, expectTable())); e != nil {
+		c := &expectBody{}
+		c.Content = l.Read(b, c.table())
+		if e := l.evalExpect(b, c); e != nil {
 			l.expects = append(l.expects, e)
 		}
 	}
 }
 
 // evalExpect resolves one expect block, or returns nil if anything in it is wrong.
-func (l *loader) evalExpect(b *blocks.Block, c *blocks.Content) *expect.Reach {
+func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 	e := &expect.Reach{
 		Name: b.Label, Origin: b.Origin(),
-		Within: l.Duration(c.Attr("within"), defaultWithin, false, b.Scope),
-		Retry:  l.Duration(c.Attr("retry"), defaultRetry, true, b.Scope),
+		Within: l.Duration(c.within, defaultWithin, false, b.Scope),
+		Retry:  l.Duration(c.retry, defaultRetry, true, b.Scope),
 	}
 	l.outcome(e, c, b.Scope)
 	if b.Label == "" {
 		l.Errorf(b.LabelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
 	}
-	e.Count = l.between(c.Attr("count"), b.Scope, "count", 1, maxCount)
-	for _, a := range expectTable().Attrs {
+	e.Count = l.between(c.count, b.Scope, "count", 1, maxCount)
+	for _, a := range c.table().Attrs {
 		if a.Required && c.Attr(a.Name) == nil {
 			l.Errorf(b.LabelRange, "Missing attribute", "The expectation %q has no %s. Add %s = …", b.Label, a.Name, a.Name)
 		}
 	}
-	from, fromOK := l.dialers(c.Attr("from"), b.Scope)
+	from, fromOK := l.dialers(c.from, b.Scope)
 	toOK := l.targets(e, c, namespacesOf(from), b.Scope)
-	table := c.Attr("allow") != nil
-	for _, a := range []*hcl.Attribute{c.Attr("answer"), c.Attr("source"), c.Attr("sticky"), c.Attr("ttl")} {
+	table := c.allow != nil
+	for _, a := range []*hcl.Attribute{c.answer, c.source, c.sticky, c.ttl} {
 		if a != nil && !table && e.Outcome != flow.Connected && !l.IsNull(a, b.Scope) {
 			l.Errorf(a.NameRange, "No answer expected", "With outcome %q there is no answer, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, a.Name, a.Name)
 		}
 	}
-	e.Answers = l.answers(c.Attr("answer"), b.Scope)
+	e.Answers = l.answers(c.answer, b.Scope)
 	if !fromOK || !toOK {
 		return nil
 	}
@@ -70,22 +72,22 @@ func (l *loader) evalExpect(b *blocks.Block, c *blocks.Content) *expect.Reach {
 		return nil
 	}
 	e.Allow = l.allow(e, c, from, namespacesOf(from), b.Scope)
-	e.Sticky = l.Boolean(c.Attr("sticky"), b.Scope).Value
+	e.Sticky = l.Boolean(c.sticky, b.Scope).Value
 	if sb := c.Named("spread"); e.Sticky && len(sb) > 0 {
 		l.Errorf(sb[0].KindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")
 	}
 	if e.Sticky && (e.Mix != nil || e.Sometimes) {
-		l.Errorf(c.Attr("sticky").NameRange, "Sticky, but not always", "A client that always gets the same answer always gets one. Remove sticky, or claim one outcome for all connections.")
+		l.Errorf(c.sticky.NameRange, "Sticky, but not always", "A client that always gets the same answer always gets one. Remove sticky, or claim one outcome for all connections.")
 	}
 	if sb := c.Named("spread"); e.Mix != nil && len(sb) > 0 {
 		l.Errorf(sb[0].KindRange, "Two sets of weights", "The weights of outcome and of a spread cannot be claimed together. Remove one, or write another expectation.")
 	}
-	e.Sources = l.sourcePrefixes(c.Attr("source"), from, b.Scope)
-	if sb := l.Option(c, "spread"); sb != nil {
+	e.Sources = l.sourcePrefixes(c.source, from, b.Scope)
+	if sb := l.Option(c.Content, "spread"); sb != nil {
 		e.Spread = l.spread(sb, e, b.Scope)
 	}
 	const largest = 255 // RFC 791, RFC 8200
-	a := c.Attr("ttl")
+	a := c.ttl
 	if e.TTL = l.between(a, b.Scope, "TTL", 1, largest); a != nil && e.Protocol == flow.SCTP && l.Number(a, b.Scope).Set {
 		l.Errorf(a.NameRange, "TTL over SCTP", "Servers cannot read the TTL of SCTP packets. Remove ttl, or claim it over tcp or udp.")
 	}
@@ -199,9 +201,10 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope
 
 // spread reads how answers are balanced.
 func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expect.Spread {
-	c := l.Read(b, spreadTable())
+	c := &spreadBody{}
+	l.Read(b, c.table())
 	out := &expect.Spread{}
-	tolerance := c.Attr("tolerance")
+	tolerance := c.tolerance
 	v, ok := l.Value(tolerance, sc)
 	if tolerance == nil {
 		l.Errorf(b.KindRange, "Spread without tolerance", "A spread needs the deviation that is allowed. Add tolerance = 0.3.")
@@ -219,7 +222,7 @@ func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expe
 	if len(e.Answers) == 0 {
 		l.Errorf(b.KindRange, "Spread without answers", "A spread needs the agents that answer. Add answer = pod.NAME.")
 	}
-	w := c.Attr("weights")
+	w := c.weights
 	if v, ok := l.Value(w, sc); ok {
 		if out.Weights = l.weights(w, v, "one of answer", e.Answers, "a map of numbers", `{ web-0 = 2, web-1 = 1 }`); out.Weights == nil {
 			return nil
@@ -229,8 +232,8 @@ func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expe
 }
 
 // http reads what an HTTP request must return; nil where the expectation makes none.
-func (l *loader) http(c *blocks.Content, protocol topology.Protocol, sc blocks.Scope) *expect.HTTP {
-	b := l.Option(c, "http")
+func (l *loader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope) *expect.HTTP {
+	b := l.Option(c.Content, "http")
 	if b == nil && protocol != "http" {
 		return nil
 	}

@@ -140,9 +140,9 @@ func (l *loader) evalClients() {
 
 // later reads an attribute that may refer to everything whose address is known.
 func (l *loader) later(to any) blocks.Value {
-	return func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+	return blocks.Value{Type: blocks.Attribute{At: to}.Type(), Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
 		l.late = append(l.late, func() { l.Store(to, a, sc) })
-	}
+	}}
 }
 
 func (l *loader) evalNamespaces() {

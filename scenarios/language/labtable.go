@@ -3,6 +3,8 @@ package language
 import (
 	"strconv"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/resolve"
@@ -19,21 +21,26 @@ func (l *loader) netlabTable(name, required *topology.Opt[string]) blocks.Schema
 	}}
 }
 
-// variableTable is a value that is set from outside.
-func variableTable() blocks.Schema {
+// variableBody is a value that is set from outside.
+type variableBody struct {
+	*blocks.Content
+	typ, def *hcl.Attribute
+}
+
+func (b *variableBody) table() blocks.Schema {
 	return blocks.Schema{Kind: "variable", Blocks: blocks.Named(false, "validation"), Attrs: []blocks.Attribute{
-		{At: blocks.Raw, Name: "type", Means: "The type that values are converted to."},
-		{At: blocks.Raw, Name: "default", Means: "The value if none is set."},
-		{At: blocks.Raw, Name: "description", Means: "What the variable is for."},
+		{At: blocks.AsWritten(&b.typ, "type"), Name: "type", Means: "The type that values are converted to."},
+		{At: blocks.AsWritten(&b.def, "any value"), Name: "default", Means: "The value if none is set."},
+		{At: blocks.Raw("string"), Name: "description", Means: "What the variable is for."},
 		{At: new(topology.Opt[bool]), Name: "sensitive", Default: `false`, Means: "Whether the value is a secret; no diagnostic shows any value."},
 	}}
 }
 
 // validationTable is a condition that a variable must meet.
-func validationTable() blocks.Schema {
+func validationTable(condition, message **hcl.Attribute) blocks.Schema {
 	return blocks.Schema{Kind: "validation block", Attrs: []blocks.Attribute{
-		{At: blocks.Raw, Name: "condition", Required: true, Means: "What must be true of the value."},
-		{At: blocks.Raw, Name: "error_message", Required: true, Means: "The message if it is not."},
+		{At: blocks.AsWritten(condition, "expression"), Name: "condition", Required: true, Means: "What must be true of the value."},
+		{At: blocks.AsWritten(message, "string"), Name: "error_message", Required: true, Means: "The message if it is not."},
 	}}
 }
 
@@ -45,7 +52,7 @@ func (l *loader) networkTable(n *topology.NetworkSpec) blocks.Schema {
 		{At: &n.ServiceCIDRs, Name: "service_cidr", Default: `"10.96.0.0/16"`, Means: "The cluster IPs of services."},
 		{At: &n.NodeCIDRs, Name: "node_cidr", Default: `"192.168.0.0/24"`, Means: "The addresses of nodes and clients."},
 		{At: &n.LoadBalancerCIDRs, Name: "load_balancer_cidr", Default: `"203.0.113.0/24"`, Means: "The addresses that services of type LoadBalancer get."},
-		{At: blocks.Value(l.nodePrefix), Name: "node_prefix", Default: `24`, Means: "The prefix length of the part of pod_cidr that each node gets, or a list of two for both IP families; for IPv6 the default is 64."},
+		{At: blocks.Value{Type: "number, or list of two", Read: l.nodePrefix}, Name: "node_prefix", Default: `24`, Means: "The prefix length of the part of pod_cidr that each node gets, or a list of two for both IP families; for IPv6 the default is 64."},
 		{At: &n.MTU, Name: "mtu", Default: `1500`, Means: "The MTU between the nodes, in bytes."},
 		{At: &n.MasqueradeNodeTraffic, Name: "masquerade_node_traffic", Default: `true`, Means: "Whether connections from pods to other nodes are masqueraded."},
 	}}
@@ -53,7 +60,7 @@ func (l *loader) networkTable(n *topology.NetworkSpec) blocks.Schema {
 
 // matrixTable is the variations in which netlab test runs a scenario.
 func (l *loader) matrixTable() blocks.Schema {
-	axis := blocks.Value(l.axis)
+	axis := blocks.Value{Type: "list of strings", Read: l.axis}
 	return blocks.Schema{Kind: "matrix block", Attrs: []blocks.Attribute{
 		{At: axis, Name: "network", Means: "Pod-network modes."},
 		{At: axis, Name: "proxy", Means: "Proxy modes."},
@@ -81,7 +88,7 @@ func (l *loader) proxyTable(p *topology.ProxySpec) blocks.Schema {
 		{At: &p.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Proxies[0].Name), Means: "What forwards connections to services."},
 		{At: &p.MasqueradeAll, Name: "masquerade_all", Default: `false`, Means: "Whether all connections to cluster IPs are masqueraded."},
 		{At: &p.DetectLocal, Name: "detect_local", Default: `"cluster_cidr"`, Means: "How connections of pods are told from others: cluster_cidr or none."},
-		{At: blocks.Value(l.nodePortRange), Name: "node_port_range", Default: `"30000-32767"`, Means: "The range of node ports."},
+		{At: blocks.Value{Type: "range of ports", Read: l.nodePortRange}, Name: "node_port_range", Default: `"30000-32767"`, Means: "The range of node ports."},
 		{At: &p.NodePortAddresses, Name: "node_port_addresses", Means: "The node addresses that serve node ports, all if none is given."},
 		{At: &p.LocalNodePorts, Name: "local_node_ports", Default: `true`, Means: "Whether node ports answer on 127.0.0.1."},
 	}}

@@ -16,19 +16,19 @@ import (
 var outcomes = []string{string(flow.Connected), string(flow.Refused), string(flow.Timeout), string(flow.Unreachable), string(flow.Reset), string(flow.DNS)}
 
 // outcome reads how connections end: all alike, by weights, or some of them.
-func (l *loader) outcome(e *expect.Reach, c *blocks.Content, sc blocks.Scope) {
-	e.Outcome, e.Sometimes = flow.Connected, l.Boolean(c.Attr("sometimes"), sc).Value
-	v, ok := l.Value(c.Attr("outcome"), sc)
+func (l *loader) outcome(e *expect.Reach, c *expectBody, sc blocks.Scope) {
+	e.Outcome, e.Sometimes = flow.Connected, l.Boolean(c.sometimes, sc).Value
+	v, ok := l.Value(c.outcome, sc)
 	if !ok {
 		return
 	}
 	if v.Type() == cty.String {
-		e.Outcome = flow.Outcome(l.Word(c.Attr("outcome"), "outcome", sc, string(flow.Connected), outcomes, nil))
+		e.Outcome = flow.Outcome(l.Word(c.outcome, "outcome", sc, string(flow.Connected), outcomes, nil))
 		return
 	}
 	// A name resolves always or never.
 	mixed := slices.DeleteFunc(slices.Clone(outcomes), func(o string) bool { return o == string(flow.DNS) })
-	weights := l.weights(c.Attr("outcome"), v, topology.OneOf(mixed), mixed, "a string or a map of numbers", `"timeout" or outcome = { connected = 1, timeout = 1 }`)
+	weights := l.weights(c.outcome, v, topology.OneOf(mixed), mixed, "a string or a map of numbers", `"timeout" or outcome = { connected = 1, timeout = 1 }`)
 	if weights == nil {
 		return
 	}
@@ -40,10 +40,10 @@ func (l *loader) outcome(e *expect.Reach, c *blocks.Content, sc blocks.Scope) {
 		e.Outcome = names[0] // no answer is expected
 	}
 	if v.LengthInt() == 1 {
-		l.Errorf(c.Attr("outcome").Expr.Range(), "One outcome", "Weights need at least two outcomes. Write outcome = %q.", e.Outcome)
+		l.Errorf(c.outcome.Expr.Range(), "One outcome", "Weights need at least two outcomes. Write outcome = %q.", e.Outcome)
 	}
 	if e.Sometimes {
-		l.Errorf(c.Attr("sometimes").NameRange, "Sometimes with weights", "Weights already say how many connections end how. Remove sometimes, or the weights.")
+		l.Errorf(c.sometimes.NameRange, "Sometimes with weights", "Weights already say how many connections end how. Remove sometimes, or the weights.")
 	}
 }
 

@@ -96,12 +96,12 @@ func (l *loader) evalInstance(b *blocks.Block, key string, index int) {
 // command reads the command of a pod. Until its arguments are known, all that matters is
 // that there is a command.
 func (l *loader) command(s *topology.PodSpec) blocks.Value {
-	return func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+	return blocks.Value{Type: "list of strings", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
 		s.Command = []string{""}
 		l.late = append(l.late, func() {
 			if s.Command = l.Strings(a, sc); len(s.Command) > 0 && s.Command[0] == "" {
 				l.Errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
 			}
 		})
-	}
+	}}
 }

@@ -73,8 +73,8 @@ func (l *loader) policyPeer(b *blocks.Block) topology.PeerSpec {
 		return out
 	}
 	out.Block.Origin = bb.Origin()
-	bc := l.Read(bb, ipBlockTable(&out))
-	a := bc.Attr("cidr")
+	var a *hcl.Attribute
+	bc := l.Read(bb, ipBlockTable(&out, &a))
 	if a == nil {
 		l.Errorf(bb.KindRange, "Block without cidr", "An ip_block needs its addresses. Add cidr = \"10.0.0.0/8\".")
 		return out

@@ -3,6 +3,8 @@ package language
 import (
 	"strconv"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/topology"
 )
@@ -23,7 +25,7 @@ func (l *loader) policiesTable(s *topology.PoliciesSpec) blocks.Schema {
 func policyTable(s *topology.PolicySpec) blocks.Schema {
 	return blocks.Schema{Kind: "policy", Blocks: blocks.Named(false, "pod_selector", "ingress", "egress"), Attrs: []blocks.Attribute{
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the policy and of the pods that it selects."},
-		{At: blocks.Raw, Name: "pod_selector", Means: "The pods that the policy applies to, all of its namespace if it is empty."},
+		{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods that the policy applies to, all of its namespace if it is empty."},
 		{At: &s.PolicyTypes, Name: "policy_types", Means: "The directions that the policy applies to: Ingress, Egress or both."},
 	}}
 }
@@ -38,12 +40,12 @@ func clusterPolicyTable(s *topology.ClusterPolicySpec) blocks.Schema {
 
 // peerTable is a from, to or subject block. A subject has selectors only.
 func peerTable(s *topology.PeerSpec, kind string) blocks.Schema {
-	pods := blocks.Attribute{At: blocks.Raw, Name: "pod_selector", Means: "The pods, all if it is empty."}
-	namespaces := blocks.Attribute{At: blocks.Raw, Name: "namespace_selector", Means: "The namespaces of the pods."}
+	pods := blocks.Attribute{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods, all if it is empty."}
+	namespaces := blocks.Attribute{At: blocks.Raw("label selector"), Name: "namespace_selector", Means: "The namespaces of the pods."}
 	if kind == "subject" {
 		return blocks.Schema{Kind: "subject block", Attrs: []blocks.Attribute{namespaces, pods}, Blocks: blocks.Named(false, "namespace_selector", "pod_selector")}
 	}
-	networks := blocks.Attribute{At: blocks.As(&s.Networks, networks), Name: "networks", Means: "The addresses, in an egress rule of a cluster policy."}
+	networks := blocks.Attribute{At: blocks.As(&s.Networks, "list of CIDRs", networks), Name: "networks", Means: "The addresses, in an egress rule of a cluster policy."}
 	return blocks.Schema{Kind: kind + " block", Attrs: []blocks.Attribute{networks, pods, namespaces}, Blocks: blocks.Named(false, "pod_selector", "namespace_selector", "ip_block")}
 }
 
@@ -60,17 +62,17 @@ func ruleTable(s *topology.PolicyRuleSpec, peers string, cluster bool) blocks.Sc
 }
 
 // ipBlockTable is addresses that are peers.
-func ipBlockTable(s *topology.PeerSpec) blocks.Schema {
+func ipBlockTable(s *topology.PeerSpec, cidr **hcl.Attribute) blocks.Schema {
 	return blocks.Schema{Kind: "ip_block", Attrs: []blocks.Attribute{
-		{At: blocks.Raw, Name: "cidr", Required: true, Means: "The addresses."},
-		{At: blocks.As(&s.Except, cidrs), Name: "except", Means: "The addresses of cidr that are excluded."},
+		{At: blocks.AsWritten(cidr, "CIDR"), Name: "cidr", Required: true, Means: "The addresses."},
+		{At: blocks.As(&s.Except, "list of CIDRs", cidrs), Name: "except", Means: "The addresses of cidr that are excluded."},
 	}}
 }
 
 // policyPortTable is a port of a rule.
 func policyPortTable(s *topology.PolicyPortSpec) blocks.Schema {
 	return blocks.Schema{Kind: "port", Attrs: []blocks.Attribute{
-		{At: blocks.Reported(&s.Port, (*blocks.Reader).TargetPort), Name: "port", Means: "The port, all if none is given."},
+		{At: blocks.Reported(&s.Port, "port number or name", (*blocks.Reader).TargetPort), Name: "port", Means: "The port, all if none is given."},
 		{At: &s.EndPort, Name: "end_port", Means: "The last port of a range that begins with port."},
 		{At: &s.Protocol, Name: "protocol", Default: `"tcp"`, Means: "The protocol: tcp, udp or sctp."},
 	}}
@@ -86,8 +88,8 @@ func selectorTable(s *topology.SelectorSpec) blocks.Schema {
 // expressionTable is a condition on labels.
 func expressionTable(s *topology.ExpressionSpec) blocks.Schema {
 	return blocks.Schema{Kind: "match expression", Attrs: []blocks.Attribute{
-		{At: blocks.Reported(&s.Key, (*blocks.Reader).Text), Name: "key", Required: true, Means: "The label to compare."},
-		{At: blocks.Reported(&s.Operator, (*blocks.Reader).Text), Name: "operator", Required: true, Means: "What must hold: In, NotIn, Exists or DoesNotExist."},
-		{At: blocks.Reported(&s.Values, (*blocks.Reader).Texts), Name: "values", Means: "The values of In and NotIn."},
+		{At: blocks.Reported(&s.Key, "string", (*blocks.Reader).Text), Name: "key", Required: true, Means: "The label to compare."},
+		{At: blocks.Reported(&s.Operator, "string", (*blocks.Reader).Text), Name: "operator", Required: true, Means: "What must hold: In, NotIn, Exists or DoesNotExist."},
+		{At: blocks.Reported(&s.Values, "list of strings", (*blocks.Reader).Texts), Name: "values", Means: "The values of In and NotIn."},
 	}}
 }

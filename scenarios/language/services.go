@@ -1,6 +1,8 @@
 package language
 
 import (
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
@@ -59,8 +61,8 @@ func (l *loader) loadBalancer(s *topology.ServiceSpec, c *blocks.Content) {
 	if b == nil {
 		return
 	}
-	bc := l.Read(b, loadBalancerTable(s))
-	ip, ips := bc.Attr("ip"), bc.Attr("ips")
+	var ip, ips *hcl.Attribute
+	bc := l.Read(b, loadBalancerTable(s, &ip, &ips))
 	l.OneOfTwo(ip, ips)
 	if ip == nil {
 		ip = ips

@@ -1,6 +1,8 @@
 package language
 
 import (
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/topology"
 )
@@ -32,11 +34,11 @@ func serviceTable(s *topology.ServiceSpec) blocks.Schema {
 }
 
 // loadBalancerTable is the load balancer of a service.
-func loadBalancerTable(s *topology.ServiceSpec) blocks.Schema {
+func loadBalancerTable(s *topology.ServiceSpec, ip, ips **hcl.Attribute) blocks.Schema {
 	return blocks.Schema{Kind: "load_balancer block", Attrs: []blocks.Attribute{
 		{At: blocks.NamesOf("node", &s.LoadBalancerVia), Name: "via", Means: "The nodes that the load balancer forwards to, all if none is given."},
-		{At: blocks.Raw, Name: "ip", Means: "The address of the load balancer."},
-		{At: blocks.Raw, Name: "ips", Means: "The addresses of the load balancer, one per IP family."},
+		{At: blocks.AsWritten(ip, "IP address"), Name: "ip", Means: "The address of the load balancer."},
+		{At: blocks.AsWritten(ips, "list of IP addresses"), Name: "ips", Means: "The addresses of the load balancer, one per IP family."},
 		{At: &s.LoadBalancerMode, Name: "ip_mode", Default: `"VIP"`, Means: "Whether nodes handle the address themselves (VIP) or leave it to the load balancer (Proxy)."},
 	}}
 }
@@ -44,15 +46,15 @@ func loadBalancerTable(s *topology.ServiceSpec) blocks.Schema {
 // sessionAffinityTable is the options of session affinity.
 func sessionAffinityTable(s *topology.ServiceSpec) blocks.Schema {
 	return blocks.Schema{Kind: "session_affinity block", Attrs: []blocks.Attribute{
-		{At: blocks.As(&s.AffinitySeconds, (*blocks.Reader).Seconds), Name: "timeout", Default: `10800`, Means: "How long a client without connections is remembered."},
+		{At: blocks.As(&s.AffinitySeconds, "seconds, or duration", (*blocks.Reader).Seconds), Name: "timeout", Default: `10800`, Means: "How long a client without connections is remembered."},
 	}}
 }
 
 // endpointTable is an endpoint of a service without selector.
 func endpointTable(s *topology.EndpointSpec) blocks.Schema {
 	return blocks.Schema{Kind: "endpoint", Blocks: blocks.Named(false, "hints"), Attrs: []blocks.Attribute{
-		{At: blocks.Noted(&s.Address, (*blocks.Reader).Address), Name: "address", Means: "The address of the endpoint."},
-		{At: blocks.Noted(&s.Pod, (*blocks.Reader).PodName), Name: "pod", Means: "The pod that is the endpoint, instead of an address."},
+		{At: blocks.Noted(&s.Address, "IP address", (*blocks.Reader).Address), Name: "address", Means: "The address of the endpoint."},
+		{At: blocks.Noted(&s.Pod, "pod", (*blocks.Reader).PodName), Name: "pod", Means: "The pod that is the endpoint, instead of an address."},
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node of an address that is not a pod's."},
 		{At: &s.Port, Name: "port", Means: "The port; by default the target port of the service."},
 		{At: &s.PortName, Name: "port_name", Means: "The port of the service that it serves, all if none is given."},
@@ -82,7 +84,7 @@ func serviceSelectorTable(s *topology.ServiceSpec) blocks.Schema {
 func servicePortTable(s *topology.ServicePortSpec) blocks.Schema {
 	return blocks.Schema{Kind: "service port", Attrs: []blocks.Attribute{
 		{At: &s.Port, Name: "port", Means: "The port of the service."},
-		{At: blocks.As(&s.TargetPort, (*blocks.Reader).TargetPort), Name: "target_port", Means: "The port of the endpoints; by default the same."},
+		{At: blocks.As(&s.TargetPort, "port number or name", (*blocks.Reader).TargetPort), Name: "target_port", Means: "The port of the endpoints; by default the same."},
 		{At: &s.NodePort, Name: "node_port", Means: "The port of the nodes; netlab chooses one if it is not set."},
 		{At: &s.Protocol, Name: "protocol", Default: `"tcp"`, Means: "The protocol: tcp, udp or sctp."},
 		{Name: "app_protocol"},

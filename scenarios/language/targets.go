@@ -19,13 +19,13 @@ import (
 
 // targets reads to, port and protocol of an expectation. A plain name is resolved in
 // the namespaces of the dialers.
-func (l *loader) targets(e *expect.Reach, c *blocks.Content, namespaces []string, sc blocks.Scope) bool {
-	protocol := topology.Protocol(l.Word(c.Attr("protocol"), "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
+func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc blocks.Scope) bool {
+	protocol := topology.Protocol(l.Word(c.protocol, "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
 	e.HTTP = l.http(c, protocol, sc)
 	if e.HTTP != nil {
 		protocol = topology.TCP
 	}
-	a := c.Attr("to")
+	a := c.to
 	v, ok := l.Value(a, sc)
 	if !ok {
 		return false
@@ -60,9 +60,9 @@ func (l *loader) targets(e *expect.Reach, c *blocks.Content, namespaces []string
 }
 
 // targetReader prepares to read targets from an attribute.
-func (l *loader) targetReader(e *expect.Reach, c *blocks.Content, a *hcl.Attribute, namespaces []string, sc blocks.Scope) *targetReader {
+func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, namespaces []string, sc blocks.Scope) *targetReader {
 	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, namespaces: namespaces}
-	if p := c.Attr("port"); p != nil {
+	if p := c.port; p != nil {
 		r.port, r.portAt = l.TargetPort(p, sc).Value, p.Expr.Range()
 	}
 	return r

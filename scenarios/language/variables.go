@@ -43,16 +43,17 @@ func (l *loader) evalVariables(opts Options) {
 }
 
 func (l *loader) evalVariable(b *blocks.Block, g *given) (cty.Value, bool) {
-	c := l.Read(b, variableTable())
+	c := &variableBody{}
+	c.Content = l.Read(b, c.table())
 	typ, defaults, ok := cty.DynamicPseudoType, (*typeexpr.Defaults)(nil), true
-	if a := c.Attr("type"); a != nil {
+	if a := c.typ; a != nil {
 		var diags hcl.Diagnostics
 		typ, defaults, diags = typeexpr.TypeConstraintWithDefaults(a.Expr)
 		l.HCL(diags)
 		ok = !diags.HasErrors()
 	}
 	value := cty.NilVal
-	if a := c.Attr("default"); a != nil {
+	if a := c.def; a != nil {
 		v, diags := a.Expr.Value(nil)
 		l.HCL(diags)
 		if diags.HasErrors() {
@@ -123,11 +124,11 @@ func (l *loader) convertTo(v cty.Value, typ cty.Type, defaults *typeexpr.Default
 	return out, true
 }
 
-func (l *loader) validate(b *blocks.Block, c *blocks.Content, v cty.Value) bool {
+func (l *loader) validate(b *blocks.Block, c *variableBody, v cty.Value) bool {
 	ok := true
 	for _, vb := range c.Named("validation") {
-		vc := l.Read(vb, validationTable())
-		cond, message := vc.Attr("condition"), vc.Attr("error_message")
+		var cond, message *hcl.Attribute
+		l.Read(vb, validationTable(&cond, &message))
 		if cond == nil || message == nil {
 			l.Errorf(vb.KindRange, "Incomplete validation", "A validation needs condition and error_message. Add what is missing.")
 			continue

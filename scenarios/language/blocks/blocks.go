@@ -59,7 +59,7 @@ func (l *Reader) Check(b *Block, s Schema) {
 	s.Attrs = slices.Clone(s.Attrs)
 	for i := range s.Attrs {
 		if s.Attrs[i].At != nil {
-			s.Attrs[i].At = Raw
+			s.Attrs[i].At = Raw("")
 		}
 	}
 	l.Read(b, s)

@@ -20,7 +20,7 @@ type Schema struct {
 }
 
 // Attribute describes one attribute of a block. The schema is the only place that has its
-// name, unless it is Raw.
+// name, except where code asks whether it is written.
 type Attribute struct {
 	// At is where the value goes: a pointer, whose type says what the value must be (see
 	// Store), or a Value. Nil: planned, that is, answered with "not supported yet".
@@ -31,56 +31,98 @@ type Attribute struct {
 	Means    string // in one sentence
 }
 
-// Value reads an attribute whose type is not that of a variable.
-type Value func(l *Reader, a *hcl.Attribute, sc Scope)
+// Value reads an attribute where the type of a variable does not say all.
+type Value struct {
+	Type string // what the value must be, in words
+	Read func(l *Reader, a *hcl.Attribute, sc Scope)
+}
 
-// Raw is the place of an attribute that is not stored: whoever reads the block evaluates it,
-// if anyone does.
-var Raw = Value(func(*Reader, *hcl.Attribute, Scope) {})
+// AsWritten keeps an attribute as it is written: whoever reads the block evaluates it.
+func AsWritten(to **hcl.Attribute, kind string) Value {
+	return Value{kind, func(_ *Reader, a *hcl.Attribute, _ Scope) { *to = a }}
+}
+
+// Raw is the place of an attribute that others read by its name, or nobody does.
+func Raw(kind string) Value { return Value{kind, func(*Reader, *hcl.Attribute, Scope) {}} }
+
+// Type is what the value must be, in words; "" where the attribute is planned.
+func (a Attribute) Type() string {
+	switch at := a.At.(type) {
+	case nil:
+		return ""
+	case Value:
+		return at.Type
+	case *string, *topology.Opt[string]:
+		return "string"
+	case *topology.Opt[int]:
+		return "number"
+	case *topology.Opt[bool]:
+		return "bool"
+	case *topology.Opt[time.Duration]:
+		return "duration"
+	case *topology.Opt[netip.Addr]:
+		return "IP address"
+	case *topology.Opt[[]netip.Addr]:
+		return "IP address, or list of them"
+	case *topology.Opt[[]netip.Prefix]:
+		return "CIDR, or list of them"
+	case *topology.Opt[[]string], *[]string:
+		return "list of strings"
+	case *topology.Opt[float64]:
+		return "share"
+	case *topology.Opt[uint64]:
+		return "bit rate"
+	case *map[string]string:
+		return "map of strings"
+	case *[]topology.RouteSpec:
+		return "list of routes"
+	}
+	panic("no attribute has this type")
+}
 
 // NameOf is the name of an object: text, or a reference to one of the kind.
 func NameOf(kind string, to *topology.Opt[string]) Value {
-	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) {
 		*to = convertTo(l, a, sc, nameOf(kind), l.wrong(a, "a "+kind, kind+".NAME"))
-	}
+	}}
 }
 
 // NamesOf is a list of objects of a kind, or one.
 func NamesOf(kind string, to *topology.Opt[[]string]) Value {
-	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+	return Value{"list of " + kind + "s", func(l *Reader, a *hcl.Attribute, sc Scope) {
 		*to = eachObject(l, a, sc, nameOf(kind), l.wrong(a, "a list of "+kind+"s", "["+kind+".NAME]"))
-	}
+	}}
 }
 
 // As reads a value in a way of its own.
-func As[T any](to *T, read func(*Reader, *hcl.Attribute, Scope) T) Value {
-	return func(l *Reader, a *hcl.Attribute, sc Scope) { *to = read(l, a, sc) }
+func As[T any](to *T, kind string, read func(*Reader, *hcl.Attribute, Scope) T) Value {
+	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) { *to = read(l, a, sc) }}
 }
 
 // Noted keeps the place of a value that is missing or unusable, so that nothing else is
 // reported about it.
-func Noted[T any](to *topology.Opt[T], read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
-	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+func Noted[T any](to *topology.Opt[T], kind string, read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
+	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) {
 		if *to = read(l, a, sc); !to.Set {
 			to.Origin = originOf(a)
 		}
-	}
+	}}
 }
 
 // Reported is Noted, except that null counts as not written.
-func Reported[T any](to *topology.Opt[T], read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
-	return func(l *Reader, a *hcl.Attribute, sc Scope) {
+func Reported[T any](to *topology.Opt[T], kind string, read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
+	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) {
 		if !l.IsNull(a, sc) {
-			Noted(to, read)(l, a, sc)
+			Noted(to, kind, read).Read(l, a, sc)
 		}
-	}
+	}}
 }
 
 // Store reads an attribute into what its schema names.
 func (l *Reader) Store(at any, a *hcl.Attribute, sc Scope) {
 	switch to := at.(type) {
 	case Value:
-		to(l, a, sc)
+		to.Read(l, a, sc)
 	case *string:
 		*to = l.Text(a, sc).Value
 	case *topology.Opt[string]:
