@@ -65,6 +65,9 @@ func entries() []entry {
 
 // folderOf is the folder of a function: its name is that of its package, a dot, its own.
 func folderOf(f any) string {
+	if reflect.ValueOf(f).IsNil() {
+		panic("an entry of datapath/catalogue.go has no Compile: give it one in its folder")
+	}
 	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
 	return strings.TrimPrefix(name[:strings.LastIndex(name, ".")], module+"datapath/")
 }

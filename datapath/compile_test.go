@@ -78,19 +78,26 @@ func TestChangingAPolicyChangesItsChainsOnly(t *testing.T) {
 
 func TestMTULeavesRoomForTheTunnel(t *testing.T) {
 	dual := labs[3].spec.Network
-	for _, row := range []struct {
+	type mtuRow struct {
 		name    string
 		network topology.NetworkSpec
 		pod     int
 		tunnel  int // 0: none
-	}{
+	}
+	rows := []mtuRow{
 		{"vxlan", topology.NetworkSpec{}, 1450, 1450},
 		{"vxlan on jumbo frames", topology.NetworkSpec{MTU: set(9000)}, 8950, 8950},
 		{"vxlan with direct routing", topology.NetworkSpec{VXLAN: topology.VXLANSpec{DirectRouting: set(true)}}, 1450, 1450},
 		{"vxlan over both families", dual, 1430, 1450},
 		{"host-gw", topology.NetworkSpec{Mode: set("host-gw")}, 1500, 0},
 		{"none", topology.NetworkSpec{Mode: set("none")}, 1500, 0},
-	} {
+	}
+	for _, m := range datapath.Catalogue().Networks {
+		if !slices.ContainsFunc(rows, func(r mtuRow) bool { return r.name == m.Name }) {
+			t.Errorf("%s: which MTU do pods and tunnels have? Add a row to this test", m.Name)
+		}
+	}
+	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			p := compile(t, topology.Spec{Network: row.network, Nodes: nodes("node1", "node2"), Pods: []topology.PodSpec{pod("web", 0, "node1")}})
 			underlay := row.network.MTU.Or(1500)
@@ -140,7 +147,8 @@ func TestEntriesGrowWithNodesNotPods(t *testing.T) {
 		}
 		for _, pods := range []int{1, 100} {
 			if r, n, f := count(m.Name, others+1, pods); r != routes || n != entries || f != entries {
-				t.Errorf("%s, %d pods: %d routes, %d neighbours, %d FDB entries", m.Name, pods, r, n, f)
+				t.Errorf("%s, %d pods: %d routes, %d neighbours, %d FDB entries, but by its facts (routed %v, tunnel %q) %d, %d and %d",
+					m.Name, pods, r, n, f, m.Routed, m.Tunnel, routes, entries, entries)
 			}
 		}
 	}

@@ -24,6 +24,9 @@ func kernelCommands(u ui) []*cobra.Command {
 	var list []*cobra.Command
 	for _, v := range kernelVerbs {
 		c := commands[v.name]
+		if c == nil {
+			panic("no command for the verb " + v.name + " of kernel.go: make it in kernel_linux.go or labs/labs_linux.go")
+		}
 		c.Short = v.short
 		list = append(list, c)
 	}

@@ -16,8 +16,14 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
+// unscripted are the verbs without a session in testdata/script, and why.
+var unscripted = map[string]string{
+	"bench": "takes minutes", "fmt": "tested with the files of testdata", "shell": "needs a terminal", "version": "prints what the build says",
+	"vm": "needs a virtual machine",
+}
+
 // A verb has a file, a line in main.go or in kernel.go and kernel_linux.go, a place in
-// README.md, and says what it is for.
+// README.md, a session in testdata/script, and says what it is for.
 func TestEveryVerbIsWhereItMustBe(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*.go", "labs/*.go", "proof/*.go"} {
@@ -56,12 +62,32 @@ func TestEveryVerbIsWhereItMustBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var table, sessions string
+	for line := range strings.Lines(string(readme)) {
+		if strings.HasPrefix(line, "| ") {
+			table += line
+		}
+	}
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range scripts {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions += string(text)
+	}
 	for _, c := range root.Commands() {
 		if c.Short == "" {
 			t.Errorf("%s: no Short: for verbs that need Linux it stands in kernel.go", c.Name())
 		}
-		if c.Name() != "version" && !strings.Contains(string(readme), "`"+c.Name()+"`") && !strings.Contains(string(readme), "`"+c.Name()+" ") {
+		if c.Name() != "version" && !strings.Contains(table, "`"+c.Name()+"`") && !strings.Contains(table, "`"+c.Name()+" ") {
 			t.Errorf("%s: the table of verbs in README.md lacks it", c.Name())
+		}
+		if unscripted[c.Name()] == "" && !strings.Contains(sessions, "netlab "+c.Name()) {
+			t.Errorf("%s: no session in testdata/script uses it", c.Name())
 		}
 	}
 	for _, verb := range made {

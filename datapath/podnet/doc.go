@@ -7,6 +7,6 @@
 // its pods (bridge.go), masquerade and forwarding (masquerade.go).
 //
 // The package knows neither services nor the kernel. To add a mode: a folder with
-// an essay, a Compile and a golden test, and a line in the catalogue of package
-// datapath.
+// an essay, facts and a Compile, a line in the catalogue of package datapath, a lab in its
+// labs_test.go, and a scenario.
 package podnet

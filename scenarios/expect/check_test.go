@@ -1,9 +1,11 @@
 package expect
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"testing"
@@ -50,6 +52,9 @@ func TestEveryCheckJudgesPacketsAndPaper(t *testing.T) {
 				if r.To == nil {
 					r.To = twin(80)
 				}
+				if len(c.wanted(&r, -1)) == 0 {
+					t.Errorf("%+v: the claim has no words (wanted)", r)
+				}
 				if v := r.Try(nil).Judge(asPredicted(&r, world)); v.OK != ok {
 					t.Errorf("packets: %v, want %v: %s", v.OK, ok, v.Pairs[0].Observed)
 				}
@@ -68,6 +73,49 @@ func TestEveryCheckJudgesPacketsAndPaper(t *testing.T) {
 	for name := range claims {
 		if !slices.ContainsFunc(checks, func(c check) bool { return c.name == name }) {
 			t.Errorf("%q is not in the list of checks (check.go)", name)
+		}
+	}
+}
+
+func TestMain(m *testing.M) {
+	for _, c := range checks {
+		if c.wanted == nil || len(c.attributes) == 0 || c.each == nil && c.all == nil && c.measure == nil {
+			fmt.Printf("the check %q needs wanted, attributes, and each, all or measure\n", c.name)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// What a check judges of a result is its part: results that it judges differently have
+// different parts, or too few connections would be made to see both.
+func TestPartsTellResultsApart(t *testing.T) {
+	world := twins()
+	for _, c := range checks {
+		if c.each == nil {
+			continue
+		}
+		r := claims[c.name].right
+		r.From = []Place{{Name: "a", Netns: "client.a"}}
+		if r.To == nil {
+			r.To = twin(80)
+		}
+		p, differ := r.pairs()[0], 0
+		for _, b := range world.Walk(p.flow(Dial{})).Branches {
+			for i := range reflect.TypeFor[flow.Result]().NumField() {
+				changed := b.Result
+				reflect.ValueOf(&changed).Elem().Field(i).SetZero()
+				_, before := c.each(&p, b.Result)
+				if _, after := c.each(&p, changed); before == after {
+					continue
+				}
+				if differ++; c.part == nil || c.part(b.Result) == c.part(changed) {
+					t.Errorf("%s judges %s, but it is not its part", c.name, reflect.TypeFor[flow.Result]().Field(i).Name)
+				}
+			}
+		}
+		if differ == 0 {
+			t.Errorf("%s judges nothing of a result", c.name)
 		}
 	}
 }

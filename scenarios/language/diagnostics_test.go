@@ -47,7 +47,7 @@ func TestDiagnostics(t *testing.T) {
 				return
 			}
 			if got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+				t.Errorf("make golden rewrites it; got:\n%s\nwant:\n%s", got, want)
 			}
 		})
 	}
