@@ -52,13 +52,15 @@ func startJanitor(name string) (*janitor, error) {
 // engage tells the janitor to remove the folder once it is unlocked.
 func (j *janitor) engage() { _, _ = j.line.Write([]byte{janitorEngaged}) }
 
-// dismiss ends the janitor. The folder must be gone, or another lab's.
+// dismiss ends the janitor. The folder must be gone, or another lab's, or unlocked: then
+// the janitor may be about to remove it.
 func (j *janitor) dismiss() {
 	_, _ = j.line.Write([]byte{janitorDismissed})
 	j.line.Close()
 	// It may be waiting for the lock of a newer lab with the same name.
-	_ = j.cmd.Process.Kill()
+	kill := time.AfterFunc(gracePatience, func() { _ = j.cmd.Process.Kill() })
 	_ = j.cmd.Wait()
+	kill.Stop()
 }
 
 // runJanitor waits until the lab's folder is unlocked, and removes it if it still
