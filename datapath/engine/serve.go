@@ -197,7 +197,7 @@ func (e *engine) read(ctx context.Context) (reply, error) {
 func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return reply{Observations: probe.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
+	return reply{Observations: e.inside.server.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
 }
 
 // underlay is the namespace to which all nodes and clients have a link.

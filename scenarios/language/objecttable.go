@@ -35,7 +35,7 @@ func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
 
 // podTable is a pod, or several of them.
 func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
-	return blocks.Schema{Kind: "pod", Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "link")...), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "pod", Blocks: append(blocks.Named(true, "port", "file"), blocks.Named(false, "link", "ready")...), Attrs: append([]blocks.Attribute{
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node that the pod runs on; the nodes take turns if it is not set."},
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the pod."},
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
@@ -45,11 +45,9 @@ func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
 		{At: &s.HostNetwork, Name: "host_network", Default: `false`, Means: "Whether the pod uses the network namespace of its node."},
 		{At: &s.Ready, Name: "ready", Default: `true`, Means: "Whether the pod is ready for connections to services."},
 		{At: &s.Terminating, Name: "terminating", Default: `false`, Means: "Whether the pod is being deleted."},
-		{At: l.command(s), Name: "command", Means: "A program that runs in the pod, instead of the agent that answers on its ports."},
-		{At: l.later(&s.Env), Name: "env", Means: "Environment variables of the command."},
 		{Name: "host_port"},
 		{Name: "dns"},
-	}}
+	}, l.programAttributes(s)...)}
 }
 
 // portTable is a port on which a pod or client answers.

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/scenarios/language/blocks"
@@ -87,21 +86,9 @@ func (l *loader) evalInstance(b *blocks.Block, key string, index int) {
 	s := topology.PodSpec{Block: b.Label, Key: key, Index: index, Origin: b.Origin()}
 	c := l.Read(b, l.podTable(&s))
 	s.Ports, s.Link = l.ports(c), l.link(c)
+	l.program(c, &s.Program)
 	l.pods[b.Label].keys = append(l.pods[b.Label].keys, key)
 	l.spec.Pods = append(l.spec.Pods, s)
 	i := len(l.spec.Pods) - 1
 	l.late = append(l.late, func() { l.spec.Pods[i] = s })
-}
-
-// command reads the command of a pod. Until its arguments are known, all that matters is
-// that there is a command.
-func (l *loader) command(s *topology.PodSpec) blocks.Value {
-	return blocks.Value{Type: "list of strings", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
-		s.Command = []string{""}
-		l.late = append(l.late, func() {
-			if s.Command = l.Strings(a, sc); len(s.Command) > 0 && s.Command[0] == "" {
-				l.Errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
-			}
-		})
-	}}
 }

@@ -30,7 +30,7 @@ func tables() map[string]blocks.Schema {
 		"netlab": l.netlabTable(new(topology.Opt[string]), new(topology.Opt[string])), "variable": new(variableBody).table(), "validation": validationTable(new(*hcl.Attribute), new(*hcl.Attribute)),
 		"matrix": l.matrixTable(), "network": l.networkTable(new(topology.NetworkSpec)), "proxy": l.proxyTable(new(topology.ProxySpec)),
 		"node": l.nodeTable(new(topology.NodeSpec)), "client": l.clientTable(new(topology.ClientSpec)), "namespace": namespaceTable(new(topology.NamespaceSpec)),
-		"pod": l.podTable(new(topology.PodSpec)), "port": portTable(new(topology.PortSpec)), "link": linkTable(new(topology.LinkSpec)),
+		"pod": l.podTable(new(topology.PodSpec)), "file": l.fileTable(new(topology.FileSpec)), "ready": l.readyTable(new(topology.ReadySpec)), "port": portTable(new(topology.PortSpec)), "link": linkTable(new(topology.LinkSpec)),
 		"service": serviceTable(service), "load_balancer": loadBalancerTable(service, new(*hcl.Attribute), new(*hcl.Attribute)), "session_affinity": sessionAffinityTable(service),
 		"endpoint": endpointTable(new(topology.EndpointSpec)), "hints": hintsTable(new(topology.EndpointSpec)),
 		"service selector": serviceSelectorTable(service), "service port": servicePortTable(new(topology.ServicePortSpec)),
@@ -173,6 +173,18 @@ pod "a" {
   port "http" {
     port = 80
     #[port]
+  }
+}
+pod "program" {
+  command = ["sleep", "inf"]
+  #[pod]
+  file "/etc/app.conf" {
+    content = "x"
+    #[file]
+  }
+  ready {
+    exec = ["true"]
+    #[ready]
   }
 }
 pod "b" {
