@@ -60,9 +60,12 @@ func await(ctx ginkgo.SpecContext, ready <-chan struct{}) {
 // reason to skip.
 func settle(err error, at types.CodeLocation) {
 	var lacks *engine.UnsupportedError
+	reason := notInstalled(err)
 	switch {
 	case errors.As(err, &lacks):
 		ginkgo.Skip(err.Error())
+	case reason != "":
+		ginkgo.Skip(reason)
 	case err != nil:
 		fail(err.Error(), at)
 	}
