@@ -129,10 +129,13 @@ func (p *program) note(cmd *exec.Cmd, err error) bool {
 	ended := p.ended
 	p.mu.Unlock()
 	if !ended {
-		fmt.Fprintf(&p.output, "netlab: %s\n", p.state)
+		fmt.Fprintf(&p.output, "%s%s\n", noted, p.state)
 	}
 	return !ended
 }
+
+// noted begins what netlab adds to the output of a program.
+const noted = "netlab: "
 
 // howItEnded says it in words: exited 3.
 func howItEnded(cmd *exec.Cmd, err error) string {

@@ -58,7 +58,9 @@ func (p *program) awaitReady(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-p.over:
-			return p.failure(p.status().State + " before it was ready")
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.failure(p.state + " before it was ready")
 		case <-time.After(pause):
 		}
 		if time.Now().After(deadline) {
@@ -76,8 +78,10 @@ func (p *program) awaitReady(ctx context.Context) error {
 	}
 }
 
+// failure is called with the lock held.
 func (p *program) failure(why string) error {
-	return &ProgramError{Pod: p.Name, File: p.Origin.File, Line: p.Origin.Line, Why: why, Output: p.output.last(lastLines)}
+	said := slices.DeleteFunc(p.output.last(lastLines), func(line string) bool { return line == noted+p.state })
+	return &ProgramError{Pod: p.Name, File: p.Origin.File, Line: p.Origin.Line, Why: why, Output: said}
 }
 
 // isReady tries once.

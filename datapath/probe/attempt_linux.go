@@ -139,12 +139,13 @@ func (r *run) send(at int) error {
 	if a.mark == 0 && r.server != nil {
 		a.mark = r.server.await()
 	}
-	words, field := question, ""
+	words, option := question, ""
 	if a.mark != 0 {
-		words, field = strings.TrimSuffix(question, "\n")+" "+markOf(a.mark)+"\n", "User-Agent: "+markOf(a.mark)+"\r\n"
+		// A proxy does not pass on a connection option (RFC 9110, 7.6.1).
+		words, option = strings.TrimSuffix(question, "\n")+" "+markOf(a.mark)+"\n", ", "+markOf(a.mark)
 	}
 	if f.Path != "" {
-		words = "GET " + f.Path + " HTTP/1.1\r\nHost: " + f.To.String() + "\r\n" + field + "Connection: close\r\n\r\n"
+		words = "GET " + f.Path + " HTTP/1.1\r\nHost: " + f.To.String() + "\r\nConnection: close" + option + "\r\n\r\n"
 	}
 	_, err := unix.SendmsgN(a.fd, []byte(words), nil, nil, unix.MSG_NOSIGNAL)
 	if f.Protocol == flow.UDP && errors.Is(err, unix.EPERM) {

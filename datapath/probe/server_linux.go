@@ -49,10 +49,10 @@ type Server struct {
 	closed  bool
 	err     error // why the loop failed
 	agents  map[agentKey][]*listener
-	marks   uint64             // numbers given to connections
-	awaited map[uint64]*Answer // of connections being dialed: what a program saw
-	slots   []slot             // by descriptor
-	young   list.List          // connections, the one idle for longest first
+	marks   uint64               // numbers given to connections
+	awaited map[uint64]*sighting // of connections being dialed: what a program saw
+	slots   []slot               // by descriptor
+	young   list.List            // connections, the one idle for longest first
 	idle    list.List
 	scratch [64 << 10]byte
 	syn     [maxHeaders]byte
@@ -84,7 +84,7 @@ func NewServer() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start agents: %w", err)
 	}
-	s := &Server{poller: poller, done: make(chan struct{}), agents: map[agentKey][]*listener{}, awaited: map[uint64]*Answer{}}
+	s := &Server{poller: poller, done: make(chan struct{}), agents: map[agentKey][]*listener{}, awaited: map[uint64]*sighting{}}
 	go s.loop()
 	return s, nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -86,10 +88,12 @@ func (s *Server) openRaw(l *listener, protocol flow.Protocol, ports []uint16) (e
 	if err := unix.SetsockoptSockFprog(l.fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program); err != nil {
 		return os.NewSyscallError("setsockopt", err)
 	}
+	options := [][3]int{{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1}}
 	if l.ipv6 {
-		if err := setOptions(l.fd, [3]int{unix.SOL_IPV6, unix.IPV6_RECVHOPLIMIT, 1}); err != nil {
-			return err
-		}
+		options = append(options, [3]int{unix.SOL_IPV6, unix.IPV6_RECVHOPLIMIT, 1})
+	}
+	if err := setOptions(l.fd, options...); err != nil {
+		return err
 	}
 	return s.poller.watch(unix.EPOLL_CTL_ADD, l.fd, unix.EPOLLIN, l.fd)
 }
@@ -116,9 +120,16 @@ func toPorts(ipv6 bool, ports []uint16) []unix.SockFilter {
 	return append(code, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K}, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 4096})
 }
 
-// lookOut notes the awaited marks among the packets that wait on a raw socket.
+// sighting is a program that a mark has reached, and when.
+type sighting struct {
+	Answer
+	at time.Duration
+}
+
+// lookOut notes the awaited marks among the packets that wait on a raw socket. A proxy may
+// pass a mark on: the first program that it reaches is the one that was dialed.
 func (s *Server) lookOut(l *listener) {
-	var oob [64]byte
+	var oob [128]byte
 	for range datagramsPerTurn {
 		n, oobn, _, from, err := unix.Recvmsg(l.fd, s.scratch[:], oob[:], 0)
 		if err != nil {
@@ -126,10 +137,11 @@ func (s *Server) lookOut(l *listener) {
 		}
 		packet := s.scratch[:n]
 		number := markIn(packet)
-		if _, awaited := s.awaited[number]; !awaited {
+		earlier, awaited := s.awaited[number]
+		a, head := sighting{l.answer, arrivedAt(oob[:oobn])}, 0
+		if !awaited || earlier != nil && earlier.at <= a.at {
 			continue
 		}
-		a, head := l.answer, 0
 		if l.ipv6 {
 			a.TTL = int(arrivalOf(oob[:oobn]).ttl)
 		} else {
@@ -138,6 +150,18 @@ func (s *Server) lookOut(l *listener) {
 		a.Peer = netip.AddrPortFrom(addrPort(from).Addr(), binary.BigEndian.Uint16(packet[head:]))
 		s.awaited[number] = &a
 	}
+}
+
+// arrivedAt is when a packet arrived, by its control messages.
+func arrivedAt(oob []byte) time.Duration {
+	messages, _ := unix.ParseSocketControlMessage(oob)
+	for _, m := range messages {
+		if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= int(unsafe.Sizeof(unix.Timespec{})) {
+			t := (*unix.Timespec)(unsafe.Pointer(&m.Data[0]))
+			return time.Duration(t.Nano())
+		}
+	}
+	return 0
 }
 
 // await begins to look out for a new mark; 0: no program is watched.
@@ -163,12 +187,15 @@ func (s *Server) witnessed(number uint64) *Answer {
 	}
 	for _, list := range s.agents {
 		for _, l := range list {
-			if l.raw && s.awaited[number] == nil {
+			if l.raw {
 				s.lookOut(l)
 			}
 		}
 	}
-	return s.awaited[number]
+	if seen := s.awaited[number]; seen != nil {
+		return &seen.Answer
+	}
+	return nil
 }
 
 // forget ends the search for a mark.
