@@ -78,7 +78,7 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 		if err := in.server.Watch(here, name, watched); err != nil {
 			return err
 		}
-		o.programs[x.Name] = newProgram(x, in.hostsNow, in.news.tell)
+		o.programs[x.Name] = newProgram(name, x, in.hostsNow, in.news.tell)
 	}
 	return nil
 }

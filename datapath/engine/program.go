@@ -29,6 +29,7 @@ const (
 // once the whole lab is. One goroutine, run, starts it and waits for it, until it is over.
 type program struct {
 	plan.Exec
+	netns  string
 	ns     *netns.NS
 	hosts  func() []byte
 	output output
@@ -48,8 +49,8 @@ type program struct {
 	over chan struct{} // closed when it does not run and will not be started again
 }
 
-func newProgram(x plan.Exec, hosts func() []byte, tell func()) *program {
-	return &program{Exec: x, hosts: hosts, output: output{tell: tell}, stop: make(chan struct{}), over: make(chan struct{})}
+func newProgram(netns string, x plan.Exec, hosts func() []byte, tell func()) *program {
+	return &program{Exec: x, netns: netns, hosts: hosts, output: output{tell: tell}, stop: make(chan struct{}), over: make(chan struct{})}
 }
 
 // begin starts the program in its namespace; false: it has begun before.
@@ -228,7 +229,7 @@ type Program struct {
 func (p *program) status() Program {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := Program{Name: p.Name, State: p.state, Running: p.pid != 0, Restarts: p.restarts, Since: p.since}
+	s := Program{Name: p.Name, Netns: p.netns, State: p.state, Running: p.pid != 0, Restarts: p.restarts, Since: p.since}
 	switch {
 	case p.pid != 0 && p.ready:
 		s.State = "running"

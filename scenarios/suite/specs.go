@@ -104,6 +104,9 @@ func Explain(r reports.Result) string {
 		for _, rule := range row.Rules {
 			fmt.Fprintf(&b, "    %s\n", rule)
 		}
+		for _, p := range row.Programs {
+			fmt.Fprintf(&b, "  the program of %s: %s\n    %s\n", p.Name, p.State, strings.Join(p.Lines, "\n    "))
+		}
 	}
 	return b.String()
 }
