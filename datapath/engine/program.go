@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -45,12 +46,13 @@ type program struct {
 	ready    bool
 	lastTry  string // why it was not ready
 
+	once chan struct{} // closed when it is ready for the first time
 	stop chan struct{} // closed by end
 	over chan struct{} // closed when it does not run and will not be started again
 }
 
 func newProgram(netns string, x plan.Exec, hosts func() []byte, tell func()) *program {
-	return &program{Exec: x, netns: netns, hosts: hosts, output: output{tell: tell}, stop: make(chan struct{}), over: make(chan struct{})}
+	return &program{Exec: x, netns: netns, hosts: hosts, output: output{tell: tell}, once: make(chan struct{}), stop: make(chan struct{}), over: make(chan struct{})}
 }
 
 // begin starts the program in its namespace; false: it has begun before.
@@ -71,7 +73,15 @@ func (p *program) run() {
 		began := time.Now()
 		cmd, written, err := p.start()
 		if err == nil {
+			alive, died := context.WithCancel(context.Background())
+			tried := make(chan struct{})
+			go func() {
+				defer close(tried)
+				p.becomeReady(alive)
+			}()
 			err = cmd.Wait()
+			died()
+			<-tried
 			select {
 			case <-written: // nothing is missing from its last lines
 			case <-time.After(100 * time.Millisecond): // a child of it lives on

@@ -49,31 +49,36 @@ func allReady(ctx context.Context, list []*program) error {
 
 func (p *program) awaitReady(ctx context.Context) error {
 	within := time.Duration(float64(p.Ready.Within) * flow.TimeScale())
-	deadline := time.Now().Add(within)
-	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		if p.isReady(ctx) {
-			return nil
-		}
+	select {
+	case <-p.once:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.over:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.failure(p.state + " before it was ready")
+	case <-time.After(within):
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	why := fmt.Sprintf("is not ready after %v: it does not %s", within, p.Awaits())
+	if p.lastTry != "" {
+		why += " (" + p.lastTry + ")"
+	}
+	if p.restarts > 0 {
+		why += fmt.Sprintf("; it was started %d times", p.restarts+1)
+	}
+	return p.failure(why)
+}
+
+// becomeReady tries until the program is ready, or ctx ends with it.
+func (p *program) becomeReady(ctx context.Context) {
+	for pause := 2 * time.Millisecond; !p.isReady(ctx); pause = min(2*pause, 100*time.Millisecond) {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-p.over:
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.failure(p.state + " before it was ready")
+			return
 		case <-time.After(pause):
-		}
-		if time.Now().After(deadline) {
-			why := fmt.Sprintf("is not ready after %v: it does not %s", within, p.Awaits())
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if p.lastTry != "" {
-				why += " (" + p.lastTry + ")"
-			}
-			if p.restarts > 0 {
-				why += fmt.Sprintf("; it was started %d times", p.restarts+1)
-			}
-			return p.failure(why)
 		}
 	}
 }
@@ -88,11 +93,7 @@ func (p *program) failure(why string) error {
 func (p *program) isReady(ctx context.Context) bool {
 	p.mu.Lock()
 	ran := time.Since(p.since)
-	runs := p.pid != 0
 	p.mu.Unlock()
-	if !runs {
-		return false
-	}
 	var err error
 	switch r := p.Ready; {
 	case r.TCP != 0:
@@ -111,9 +112,16 @@ func (p *program) isReady(ctx context.Context) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ready, p.lastTry = err == nil && p.pid != 0, ""
+	p.ready, p.lastTry = err == nil && ctx.Err() == nil, ""
 	if err != nil {
 		p.lastTry = strings.TrimSpace(err.Error())
+	}
+	if p.ready {
+		select {
+		case <-p.once:
+		default:
+			close(p.once)
+		}
 	}
 	return p.ready
 }

@@ -13,7 +13,11 @@ func (l *loader) command(s *topology.PodSpec) blocks.Value {
 	return blocks.Value{Type: "list of strings", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
 		s.Command = []string{""}
 		l.late = append(l.late, func() {
-			if s.Command = l.Strings(a, sc); len(s.Command) > 0 && s.Command[0] == "" {
+			list := l.Strings(a, sc)
+			if list == nil && !l.IsNull(a, sc) {
+				return // reported, and nothing else that the pod says of its command
+			}
+			if s.Command = list; len(list) > 0 && list[0] == "" {
 				l.Errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
 			}
 		})
