@@ -142,7 +142,10 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 		if _, back := e.kernel.Apply(context.Background(), before); back != nil {
 			err = errors.Join(err, fmt.Errorf("restore the lab: %w", back))
 		}
-		e.inside.begin(e.meta.Load().Hosts, e.kernel.Namespace)
+		// Interrupted, the user does not wait for what ran before.
+		if again := e.inside.begin(e.meta.Load().Hosts, e.kernel.Namespace); ctx.Err() == nil {
+			err = errors.Join(err, allReady(ctx, again))
+		}
 	}
 	return err
 }

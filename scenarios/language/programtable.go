@@ -16,6 +16,14 @@ func (l *loader) programAttributes(s *topology.PodSpec) []blocks.Attribute {
 	}
 }
 
+// programBlocks are the blocks about that program.
+func (l *loader) programBlocks() []blocks.Nested {
+	return []blocks.Nested{
+		blocks.Labeled("file", "A file in the private file system of the pod, with its path as label.", func() blocks.Schema { return l.fileTable(new(topology.FileSpec)) }),
+		blocks.Plain("ready", "When the command counts as ready; by default when it listens on all ports of the pod.", func() blocks.Schema { return l.readyTable(new(topology.ReadySpec)) }),
+	}
+}
+
 // fileTable is a file in the private file system of a pod.
 func (l *loader) fileTable(s *topology.FileSpec) blocks.Schema {
 	return blocks.Schema{Kind: "file", Attrs: []blocks.Attribute{

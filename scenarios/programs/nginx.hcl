@@ -1,11 +1,12 @@
 # What you will see: real software as pods. Two nginx answer behind a service, a third forwards requests to that
 # service, and a policy lets nothing else reach them: netlab knows which of them a connection
-# reaches, and whom it sees, although nginx does not say so.
+# reaches, and whom it sees, although nginx does not say so. Each has its files to itself, and
+# those of the machine are not touched. It needs nginx and curl.
 #
-# Try: netlab up nginx.hcl; netlab exec laptop -- curl -s http://node1:30080; netlab logs -f. Change the text of a
-# page here and run netlab up again: only those pods restart.
+# What to try: netlab up nginx.hcl; netlab exec laptop -- curl -s http://node1:30080; netlab logs -f. Change
+# the text of a page here and run netlab up again: only those pods restart.
 #
-# Needs nginx and curl. Each nginx has its files to itself: those of the machine are not touched.
+# The proof: "a page comes through both", and "nobody else reaches the web servers".
 
 locals {
   # One process, so that nginx needs no other user; what it writes goes to its own /run.

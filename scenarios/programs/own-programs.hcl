@@ -2,9 +2,9 @@
 # server that needs it ends until it is there, and is started again; a name server answers only
 # questions that it understands.
 #
-# Try: netlab up own-programs.hcl; netlab logs; netlab inspect; netlab exec dns -- curl -s api:8080/greeting
+# What to try: netlab up own-programs.hcl; netlab logs; netlab inspect; netlab exec dns -- curl -s api:8080/greeting
 #
-# A claim is about the path, whatever a program answers: over TCP the program accepts the connection, over UDP the
+# The proof: "it answers from the database". A claim is about the path, whatever a program answers: over TCP the program accepts the connection, over UDP the
 # datagram reaches it. Who answered, and whom it saw, is observed beside the program.
 
 node "node1" {}
