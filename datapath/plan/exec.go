@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -78,13 +79,30 @@ func (x *Exec) Awaits() string {
 
 func (x Exec) words() string {
 	text := x.Name + ": " + shellWords(slices.Concat(x.Env, x.Argv))
+	if x.Dir != "" {
+		text += ", in " + quoteShell(x.Dir)
+	}
 	if len(x.Listen) > 0 {
-		text += " (" + listenWords(x.Listen) + ")"
+		text += ", listens on " + listenWords(x.Listen)
+	}
+	if x.Stdin != "" {
+		text += ", reads " + sumOf(x.Stdin)
 	}
 	for _, f := range x.Files {
-		text += fmt.Sprintf(", file %s (%d bytes)", quoteShell(f.Path), len(f.Content))
+		text += fmt.Sprintf(", file %s mode %04o %s", quoteShell(f.Path), f.Mode, sumOf(f.Content))
+	}
+	if !x.Ready.same(Ready{Within: x.Ready.Within}) {
+		text += ", ready when it can " + x.Awaits()
+	}
+	if x.Restart {
+		text += ", restarts"
 	}
 	return text
+}
+
+// sumOf identifies a text.
+func sumOf(text string) string {
+	return fmt.Sprintf("sha256:%.4x (%d bytes)", sha256.Sum256([]byte(text)), len(text))
 }
 
 // shellWords are words as one would type them.
