@@ -326,8 +326,11 @@ func (r *run) program(t *talk, f *fate, x *plan.Exec) Branch {
 		}
 	}
 	b.Answer, b.Node, b.Source, b.TTL = x.Name, x.Node, seen.Addr(), ttl
-	if b.Assumed = t.flow.Path != "" || t.flow.Upload > 0; b.Assumed {
-		b.Why = fmt.Sprintf("what the program of %s answers is not in the plan", x.Name)
+	if t.flow.Path != "" {
+		b.Status = flow.AnyStatus
+	}
+	if b.Assumed = t.flow.Upload > 0; b.Assumed {
+		b.Why = fmt.Sprintf("what the program of %s does with an upload is not in the plan", x.Name)
 	}
 	return b
 }
