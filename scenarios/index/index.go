@@ -4,6 +4,8 @@ package index
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -53,8 +55,18 @@ column; where it is missing, ` + "`netlab vm test FILE`" + ` has it.
 
 // needsOf are the features that any variation of a lab needs.
 func needsOf(lab scenarios.Lab) ([]plan.Feature, error) {
+	// In a folder, since a lab may read its own file.
+	dir, err := os.MkdirTemp("", "netlab-index")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, filepath.Base(lab.Path))
+	if err := os.WriteFile(file, lab.Text, 0o600); err != nil {
+		return nil, err
+	}
 	load := func(v language.Variation) (*language.Scenario, error) {
-		s, diags := language.Load("-", language.Options{Catalogue: datapath.Catalogue(), Stdin: strings.NewReader(string(lab.Text)), Variation: v})
+		s, diags := language.Load(file, language.Options{Catalogue: datapath.Catalogue(), Variation: v})
 		if diags.HasErrors() {
 			return nil, fmt.Errorf("%s: %s", lab.Path, diags.JSON())
 		}
