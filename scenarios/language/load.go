@@ -111,7 +111,6 @@ type loader struct {
 	spec     *topology.Spec
 	resolved *topology.Lab // of spec; nil when spec has changed since
 	problems topology.Problems
-	pods     map[string]*podBlock
 	late     []func()
 	places   *names.Places
 	expects  []*expect.Reach
@@ -122,7 +121,7 @@ type loader struct {
 func newLoader(in *source.Input, c *source.Collector, catalogue topology.Catalogue) *loader {
 	l := &loader{
 		in: in, catalogue: catalogue, files: functions.Files{Dir: in.Dir, Read: map[string]bool{}}, variables: map[string]cty.Value{},
-		spec: &topology.Spec{Name: in.Name}, pods: map[string]*podBlock{},
+		spec: &topology.Spec{Name: in.Name},
 	}
 	l.Reader = blocks.New(c, fileSchema(), functions.New(l.files), l.valueOf)
 	return l
@@ -174,6 +173,16 @@ func (l *loader) evaluate(opts Options) {
 	if l.Silent && !slices.ContainsFunc(l.List, func(d source.Diagnostic) bool { return d.Severity == source.Error }) {
 		l.Errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
 	}
+}
+
+// then is done in the stage for what may refer to everything whose address is known.
+func (l *loader) then(f func()) {
+	of := l.Instance
+	l.late = append(l.late, func() {
+		l.Instance = of
+		f()
+		l.Instance = ""
+	})
 }
 
 func (l *loader) evalLate() {

@@ -23,19 +23,19 @@ func (l *loader) policiesTable(s *topology.PoliciesSpec) blocks.Schema {
 
 // policyTable is a NetworkPolicy.
 func policyTable(s *topology.PolicySpec) blocks.Schema {
-	return blocks.Schema{Kind: "policy", Blocks: blocks.Named(false, "pod_selector", "ingress", "egress"), Attrs: []blocks.Attribute{
-		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the policy and of the pods that it selects."},
-		{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods that the policy applies to, all of its namespace if it is empty."},
-		{At: &s.PolicyTypes, Name: "policy_types", Means: "The directions that the policy applies to: Ingress, Egress or both."},
-	}}
+	return blocks.Schema{Kind: "policy", Blocks: blocks.Named(false, "pod_selector", "ingress", "egress"), Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named),
+		blocks.Attribute{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the policy and of the pods that it selects."},
+		blocks.Attribute{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods that the policy applies to, all of its namespace if it is empty."},
+		blocks.Attribute{At: &s.PolicyTypes, Name: "policy_types", Means: "The directions that the policy applies to: Ingress, Egress or both."},
+	)}
 }
 
 // clusterPolicyTable is a ClusterNetworkPolicy.
 func clusterPolicyTable(s *topology.ClusterPolicySpec) blocks.Schema {
-	return blocks.Schema{Kind: "cluster policy", Blocks: blocks.Named(false, "subject", "ingress", "egress"), Attrs: []blocks.Attribute{
-		{At: &s.Tier, Name: "tier", Means: "When it is evaluated: Admin before network policies, Baseline after them."},
-		{At: &s.Priority, Name: "priority", Means: "Its place in the tier; lower numbers come first."},
-	}}
+	return blocks.Schema{Kind: "cluster policy", Blocks: blocks.Named(false, "subject", "ingress", "egress"), Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named),
+		blocks.Attribute{At: &s.Tier, Name: "tier", Means: "When it is evaluated: Admin before network policies, Baseline after them."},
+		blocks.Attribute{At: &s.Priority, Name: "priority", Means: "Its place in the tier; lower numbers come first."},
+	)}
 }
 
 // peerTable is a from, to or subject block. A subject has selectors only.

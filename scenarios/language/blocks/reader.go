@@ -22,8 +22,9 @@ type Reader struct {
 
 	raw      map[string]hcl.Blocks
 	stage    Stage
-	Declared map[string]map[string]hcl.Range // kind to names
-	Poisoned map[string]bool                 // kind.name whose declaration failed
+	Declared map[string]map[string]hcl.Range  // kind to names
+	Poisoned map[string]bool                  // kind.name whose declaration failed
+	Made     map[string]map[string]*Instances // kind and label to what the block made
 	locals   map[string]*local
 	calling  []string             // locals under evaluation
 	Roots    map[string]cty.Value // cached objects of a stage
@@ -35,7 +36,7 @@ type Reader struct {
 func New(c *source.Collector, top Schema, functions map[string]function.Function, valueOf func(kind string) cty.Value) *Reader {
 	return &Reader{
 		Collector: c, top: top, Functions: functions, valueOf: valueOf, raw: map[string]hcl.Blocks{},
-		Declared: map[string]map[string]hcl.Range{}, Poisoned: map[string]bool{}, locals: map[string]*local{}, Roots: map[string]cty.Value{},
+		Declared: map[string]map[string]hcl.Range{}, Poisoned: map[string]bool{}, Made: map[string]map[string]*Instances{}, locals: map[string]*local{}, Roots: map[string]cty.Value{},
 	}
 }
 

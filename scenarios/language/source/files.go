@@ -31,7 +31,7 @@ const (
 // NewCollector collects diagnostics about files of a folder, which they name by their base
 // name.
 func NewCollector(dir string, sources map[string][]byte) *Collector {
-	return &Collector{Sources: sources, Path: func(file string) string { return Path(dir, file) }}
+	return &Collector{Sources: sources, Siblings: map[string]int{}, Path: func(file string) string { return Path(dir, file) }}
 }
 
 // Path opens a file that is named as in ranges, by its base name if it is in the folder.
