@@ -22,6 +22,8 @@ func (o Origin) SeenFrom(here Origin) string {
 	switch {
 	case o.Line == 0:
 		return "by default"
+	case o == here:
+		return "by another instance of the block"
 	case o.File != here.File:
 		return fmt.Sprintf("at %s:%d", o.File, o.Line)
 	default:

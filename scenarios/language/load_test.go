@@ -39,7 +39,7 @@ func TestShippedScenariosLoadWithoutDiagnostics(t *testing.T) {
 				t.Errorf("name %q, %d expectations", s.Name, len(s.Expects))
 			}
 			for _, e := range s.Expects {
-				if e.Origin.File != name || !strings.Contains(source.SourceLine(s.Sources[name], e.Origin.Line), e.Name) {
+				if e.Origin.File != name || !strings.HasPrefix(source.SourceLine(s.Sources[name], e.Origin.Line), `expect "`) {
 					t.Errorf("the origin of %q is %v", e.Name, e.Origin)
 				}
 			}

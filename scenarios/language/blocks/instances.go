@@ -80,11 +80,12 @@ func (l *Reader) Objects(kind string, table Schema) iter.Seq[*Block] {
 // is unknown which there are.
 func (l *Reader) instances(b *Block, table Schema) (out []*Block, attr string, ok bool) {
 	var count, each *hcl.Attribute
+	countable := false
 	for _, a := range table.Attrs {
 		v, _ := a.At.(Value)
 		switch {
 		case v.repeats && a.Name == "count":
-			count = b.Peek(a.Name)
+			count, countable = b.Peek(a.Name), true
 		case v.repeats:
 			each = b.Peek(a.Name)
 		}
@@ -110,7 +111,11 @@ func (l *Reader) instances(b *Block, table Schema) (out []*Block, attr string, o
 		}
 		for i, e := range list {
 			if e.key.Type() == cty.Number {
-				l.Errorf(each.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not a list. Use toset([…]) or count.")
+				or := ""
+				if countable {
+					or = " or count"
+				}
+				l.Errorf(each.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not a list. Use toset([…])%s.", or)
 				return nil, "", false
 			}
 			out = append(out, b.within(e.name, i, Scope{"each": cty.ObjectVal(map[string]cty.Value{"key": e.key, "value": e.value})}))

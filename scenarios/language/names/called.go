@@ -88,7 +88,11 @@ func Lookup(name string, all []Called) (Called, error) {
 	}
 	var full []string
 	for _, c := range found {
-		full = append(full, c.Kind+"/"+c.Display())
+		text := c.Kind + "/" + c.Display()
+		if slices.ContainsFunc(found, func(o Called) bool { return o.Kind == c.Kind && o.Namespace != c.Namespace }) {
+			text = c.Kind + "/" + c.Namespace + "/" + c.Name
+		}
+		full = append(full, text)
 	}
 	return Called{}, &NameError{fmt.Sprintf("%q is ambiguous", name), "write one of: " + strings.Join(full, ", ")}
 }

@@ -23,7 +23,10 @@ func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
 func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expect.Target, topology.Protocol, error) {
 	host, port, hasPort := CutPort(name)
 	if !hasPort {
-		host = strings.Trim(name, "[]")
+		host = name
+		if strings.HasPrefix(name, "[") {
+			host = strings.Trim(name, "[]")
+		}
 	}
 	addr, err := netip.ParseAddr(host)
 	at := Answer{Addrs: []netip.Addr{addr}}

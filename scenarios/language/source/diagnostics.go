@@ -87,7 +87,11 @@ func (d Diagnostics) WriteText(w io.Writer, color bool) error {
 			fmt.Fprintf(&b, "  %s\n", printable(strings.TrimRight(line, "\n")))
 		}
 		if len(x.Instances) > 0 {
-			fmt.Fprintf(&b, "  This is %s.\n", printable(someOf(x.Instances)))
+			are := "This is"
+			if len(x.Instances) > 1 {
+				are = "These are"
+			}
+			fmt.Fprintf(&b, "  %s %s.\n", are, printable(someOf(x.Instances)))
 		}
 	}
 	_, err := w.Write(b.Bytes())
