@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/coder"
 	"github.com/netlab/netlab/datapath/plan/ipset"
@@ -74,11 +75,12 @@ func Decode(r io.Reader) (*Plan, error) {
 	if size > maxRules {
 		return nil, fmt.Errorf("decode plan: %w", coder.ErrBroken)
 	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(in, b); err != nil {
+	var b strings.Builder
+	b.Grow(int(size))
+	if _, err := io.CopyN(&b, in, int64(size)); err != nil {
 		return nil, fmt.Errorf("decode plan: %w", err)
 	}
-	c := coder.Reader(b)
+	c := coder.Reader(b.String())
 	for i := range p.Netns {
 		codeFilters(c, &p.Netns[i])
 	}

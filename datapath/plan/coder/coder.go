@@ -21,8 +21,9 @@ var ErrBroken = errors.New("broken encoding")
 // are preceded by their length. After an error, reading yields zero values.
 type Coder struct {
 	reading bool
-	b       []byte // what has been written, or remains to be read
-	all     string // the whole input: texts are slices of it, without copying
+	b       []byte // what has been written
+	in      string // the whole input: texts are slices of it, without copying
+	at      int    // in the input: a position costs less to keep than a slice
 	text    string // the previous Text
 	last    origin.Ref
 	err     error
@@ -32,10 +33,13 @@ type Coder struct {
 func Writer(size int) *Coder { return &Coder{b: make([]byte, 0, size)} }
 
 // Reader returns a Coder that reads what another one wrote.
-func Reader(b []byte) *Coder { return &Coder{reading: true, b: b, all: string(b)} }
+func Reader(in string) *Coder { return &Coder{reading: true, in: in} }
 
-// Bytes returns what has been written, or remains to be read.
+// Bytes returns what has been written.
 func (c *Coder) Bytes() []byte { return c.b }
+
+// Left is the number of bytes that remain to be read.
+func (c *Coder) Left() int { return len(c.in) - c.at }
 
 // Err returns the first error.
 func (c *Coder) Err() error { return c.err }
@@ -47,27 +51,38 @@ func (c *Coder) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
-	if c.reading {
-		c.b = nil
-	}
+	c.at = len(c.in)
 }
 
-func (c *Coder) put(v uint64) { c.b = binary.AppendUvarint(c.b, v) }
+func (c *Coder) put(v uint64) {
+	for ; v >= 0x80; v >>= 7 {
+		c.b = append(c.b, byte(v)|0x80)
+	}
+	c.b = append(c.b, byte(v))
+}
 
 func (c *Coder) take() uint64 {
-	v, n := binary.Uvarint(c.b)
+	if c.at < len(c.in) && c.in[c.at] < 0x80 { // most numbers are small
+		c.at++
+		return uint64(c.in[c.at-1])
+	}
+	return c.takeLong()
+}
+
+func (c *Coder) takeLong() uint64 {
+	v, n := binary.Uvarint([]byte(c.in[c.at:min(c.at+binary.MaxVarintLen64, len(c.in))]))
 	if n <= 0 {
 		c.fail(ErrBroken)
 		return 0
 	}
-	c.b = c.b[n:]
+	c.at += n
 	return v
 }
 
 // size reads the length of a list whose elements take at least a byte each.
 func (c *Coder) size() int {
 	n := c.take()
-	if n > uint64(len(c.b)) {
+	if n > uint64(c.Left()) {
 		c.fail(ErrBroken)
 		return 0
 	}
@@ -76,9 +91,8 @@ func (c *Coder) size() int {
 
 // part reads n bytes as a text.
 func (c *Coder) part(n int) string {
-	start := len(c.all) - len(c.b)
-	c.b = c.b[n:]
-	return c.all[start : start+n]
+	c.at += n
+	return c.in[c.at-n : c.at]
 }
 
 // Bool codes a truth value.
@@ -113,7 +127,7 @@ func (c *Coder) Text(s *string) {
 		c.put(uint64(len(*s)) + 1)
 		c.b = append(c.b, *s...)
 	default:
-		if n := c.take(); n > uint64(len(c.b))+1 {
+		if n := c.take(); n > uint64(c.Left())+1 {
 			c.fail(ErrBroken)
 		} else if n > 0 {
 			c.text = c.part(int(n) - 1)
@@ -146,9 +160,7 @@ func (c *Coder) Addr(a *netip.Addr) {
 		c.b = append(append(c.b, byte(len(s))), s...)
 		return
 	}
-	n := c.size()
-	*a, _ = netip.AddrFromSlice(c.b[:n])
-	c.b = c.b[n:]
+	*a, _ = netip.AddrFromSlice([]byte(c.part(c.size())))
 }
 
 // AddrPort codes an address and a port.

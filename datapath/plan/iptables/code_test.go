@@ -17,10 +17,10 @@ func TestRulesSurviveEncoding(t *testing.T) {
 	w := coder.Writer(0)
 	coder.List(w, &want, Code)
 	var got []Table
-	r := coder.Reader(w.Bytes())
+	r := coder.Reader(string(w.Bytes()))
 	coder.List(r, &got, Code)
-	if w.Err() != nil || r.Err() != nil || len(r.Bytes()) > 0 || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, %v, %d bytes left: got\n%+v\nwant\n%+v", w.Err(), r.Err(), len(r.Bytes()), got, want)
+	if w.Err() != nil || r.Err() != nil || r.Left() > 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v, %d bytes left: got\n%+v\nwant\n%+v", w.Err(), r.Err(), r.Left(), got, want)
 	}
 }
 
@@ -41,7 +41,7 @@ func roundTrip(t *testing.T, want *Rule) {
 	w := coder.Writer(0)
 	codeRule(w, want)
 	var got Rule
-	codeRule(coder.Reader(w.Bytes()), &got)
+	codeRule(coder.Reader(string(w.Bytes())), &got)
 	if !reflect.DeepEqual(&got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", &got, want)
 	}
