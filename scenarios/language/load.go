@@ -28,6 +28,9 @@ type Options struct {
 	Environ  []string          // KEY=value; only NLAB_VAR_x is read
 	Stdin    io.Reader         // read when the path is "-"
 	Version  string            // of this program, for required_version; empty: not checked
+	// Shared says that the variables are meant for several scenarios: one that this
+	// scenario does not have is no mistake.
+	Shared bool
 	// Variation replaces what the file says, for one combination of a matrix.
 	Variation Variation
 }
@@ -43,6 +46,8 @@ type Scenario struct {
 	Reads   []string          // paths of the files that its expressions read, sorted
 	Sources map[string][]byte // file, as origins name it, to its text
 	Matrix  []Axis            // of the matrix block, if there is one
+	// Variables are the names of those that it declares, sorted.
+	Variables []string
 	// Variation is what was loaded instead of what the file says.
 	Variation Variation
 }
@@ -58,8 +63,8 @@ func (s *Scenario) Title() string {
 // Path returns the path that opens a file of an origin.
 func (s *Scenario) Path(file string) string { return source.Path(s.Dir, file) }
 
-// Load reads a scenario: a file, a folder of files, or standard input for "-". It
-// reports all problems together; with errors, the scenario is as complete as possible
+// Load reads a scenario: a file, a folder whose files are its parts, or standard input for
+// "-"; source.Find says what a folder is to a user. It reports all problems together; with errors, the scenario is as complete as possible
 // and must not be run. It is never nil.
 //
 // Origins name files by their base name, so that the same scenario resolves to the
@@ -88,6 +93,7 @@ func load(in *source.Input, c *source.Collector, opts Options) (*Scenario, sourc
 		return s, c.Sorted()
 	}
 	l.evaluate(opts)
+	s.Variables = slices.Sorted(maps.Keys(l.Declared["variable"]))
 	s.Name = l.spec.Name
 	s.Lab, s.Expects, s.Matrix = l.lab(), l.expects, l.matrix
 	s.Reads = slices.Sorted(maps.Keys(l.files.Read))

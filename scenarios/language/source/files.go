@@ -205,7 +205,8 @@ func autoFiles(dir string) []string {
 // ScenarioName is the name of a scenario that does not give itself one: that of its file or
 // folder.
 func ScenarioName(path string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".json"), ".hcl")
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".json"), ".hcl")
+	return strings.TrimSuffix(name, labSuffix)
 }
 
 // Absolute is the absolute path, or the path as it is where there is none.
