@@ -28,7 +28,7 @@ const (
 func (l *loader) evalExpects() {
 	l.places = names.New(l.lab())
 	seen := map[string]topology.Origin{}
-	for b := range l.Objects("expect", new(expectBody).table()) {
+	for b := range l.Objects("expect") {
 		c := &expectBody{}
 		c.Content = l.Read(b, c.table())
 		e := l.evalExpect(b, c)

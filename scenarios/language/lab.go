@@ -118,7 +118,7 @@ func (l *loader) nodePortRange(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Sco
 }
 
 func (l *loader) evalNodes() {
-	for b := range l.Objects("node", l.nodeTable(new(topology.NodeSpec))) {
+	for b := range l.Objects("node") {
 		s := topology.NodeSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		s.Link = l.link(l.Read(b, l.nodeTable(&s)))
 		l.spec.Nodes = append(l.spec.Nodes, s)
@@ -128,7 +128,7 @@ func (l *loader) evalNodes() {
 }
 
 func (l *loader) evalClients() {
-	for b := range l.Objects("client", l.clientTable(new(topology.ClientSpec))) {
+	for b := range l.Objects("client") {
 		s := topology.ClientSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		c := l.Read(b, l.clientTable(&s))
 		s.Ports, s.Link = l.ports(c), l.link(c)
@@ -146,7 +146,7 @@ func (l *loader) later(to any) blocks.Value {
 }
 
 func (l *loader) evalNamespaces() {
-	for b := range l.Objects("namespace", namespaceTable(new(topology.NamespaceSpec))) {
+	for b := range l.Objects("namespace") {
 		s := topology.NamespaceSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		l.Read(b, namespaceTable(&s))
 		l.spec.Namespaces = append(l.spec.Namespaces, s)

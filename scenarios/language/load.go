@@ -129,7 +129,7 @@ func newLoader(in *source.Input, c *source.Collector, catalogue topology.Catalog
 		in: in, catalogue: catalogue, files: functions.Files{Dir: in.Dir, Read: map[string]bool{}}, variables: map[string]cty.Value{},
 		spec: &topology.Spec{Name: in.Name},
 	}
-	l.Reader = blocks.New(c, fileSchema(), functions.New(l.files), l.valueOf)
+	l.Reader = blocks.New(c, l.fileSchema(), functions.New(l.files), l.valueOf)
 	return l
 }
 

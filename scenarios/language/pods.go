@@ -8,7 +8,7 @@ import (
 )
 
 func (l *loader) evalPods() {
-	for b := range l.Objects("pod", l.podTable(new(topology.PodSpec))) {
+	for b := range l.Objects("pod") {
 		s := topology.PodSpec{Block: b.Label, Key: b.Key, Index: b.Index, Origin: b.Origin()}
 		c := l.Read(b, l.podTable(&s))
 		s.Ports, s.Link = l.ports(c), l.link(c)

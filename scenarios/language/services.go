@@ -9,7 +9,7 @@ import (
 )
 
 func (l *loader) evalServices() {
-	for b := range l.Objects("service", serviceTable(new(topology.ServiceSpec))) {
+	for b := range l.Objects("service") {
 		s := topology.ServiceSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		c := l.Read(b, serviceTable(&s))
 		l.serviceSelector(&s, c)

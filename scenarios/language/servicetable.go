@@ -11,26 +11,32 @@ import (
 
 // serviceTable is a Kubernetes service.
 func serviceTable(s *topology.ServiceSpec) blocks.Schema {
-	return blocks.Schema{Kind: "service", Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "selector", "load_balancer", "session_affinity", "endpoint")...), Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named),
-		blocks.Attribute{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the service."},
-		blocks.Attribute{At: &s.Type, Name: "type", Default: `"ClusterIP"`, Means: "The type: ClusterIP, NodePort, LoadBalancer or ExternalName."},
-		blocks.Attribute{At: &s.Selector, Name: "selector", Means: "The labels of the pods that are its endpoints."},
-		blocks.Attribute{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
-		blocks.Attribute{At: &s.ClusterIP, Name: "cluster_ip", Means: "The cluster IP, or None for a headless service; netlab chooses one if it is not set."},
-		blocks.Attribute{At: &s.ClusterIPs, Name: "cluster_ips", Means: "The cluster IPs, one per IP family."},
-		blocks.Attribute{At: &s.IPFamilies, Name: "ip_families", Means: "The IP families of the service; a single-stack service uses the first."},
-		blocks.Attribute{At: &s.IPFamilyPolicy, Name: "ip_family_policy", Means: "How many IP families the service has: SingleStack, PreferDualStack or RequireDualStack."},
-		blocks.Attribute{At: &s.ExternalIPs, Name: "external_ips", Means: "Addresses on which nodes accept connections to the service."},
-		blocks.Attribute{At: &s.LoadBalancerIPs, Name: "load_balancer_ip", Means: "The address of its load balancer; netlab chooses one if it is not set."},
-		blocks.Attribute{At: &s.SourceRanges, Name: "load_balancer_source_ranges", Means: "The clients that the load balancer serves, all if none is given."},
-		blocks.Attribute{At: &s.HealthCheckNodePort, Name: "health_check_node_port", Means: "The port on which nodes tell the load balancer whether they have an endpoint."},
-		blocks.Attribute{At: &s.ExternalName, Name: "external_name", Means: "The name that a service of type ExternalName stands for."},
-		blocks.Attribute{At: &s.ExternalTrafficPolicy, Name: "external_traffic_policy", Default: `"Cluster"`, Means: "Whether nodes send connections from outside to endpoints of all nodes (Cluster) or of their own (Local)."},
-		blocks.Attribute{At: &s.InternalTrafficPolicy, Name: "internal_traffic_policy", Default: `"Cluster"`, Means: "The same for connections from inside the cluster."},
-		blocks.Attribute{At: &s.SessionAffinity, Name: "session_affinity", Default: `"None"`, Means: "Whether a client stays with one endpoint: None or ClientIP."},
-		blocks.Attribute{At: &s.TrafficDistribution, Name: "traffic_distribution", Means: "Which endpoints are preferred: PreferSameZone, PreferSameNode or PreferClose."},
-		blocks.Attribute{At: &s.PublishNotReadyAddresses, Name: "publish_not_ready_addresses", Default: `false`, Means: "Whether endpoints that are not ready count as ready."},
-	)}
+	return blocks.Schema{Kind: "service", Blocks: []blocks.Nested{
+		blocks.Labeled("port", "A port of the service.", func() blocks.Schema { return servicePortTable(new(topology.ServicePortSpec)) }),
+		blocks.Plain("selector", "The pods that are its endpoints.", func() blocks.Schema { return serviceSelectorTable(s) }),
+		blocks.Plain("load_balancer", "The load balancer of a service of type LoadBalancer.", func() blocks.Schema { return loadBalancerTable(s, new(*hcl.Attribute), new(*hcl.Attribute)) }),
+		blocks.Plain("session_affinity", "Connections of a client go to one endpoint.", func() blocks.Schema { return sessionAffinityTable(s) }),
+		blocks.Plain("endpoint", "An endpoint that is written out, of a service without selector.", func() blocks.Schema { return endpointTable(new(topology.EndpointSpec)) }),
+	}, Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named), []blocks.Attribute{
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the service."},
+		{At: &s.Type, Name: "type", Default: `"ClusterIP"`, Means: "The type: ClusterIP, NodePort, LoadBalancer or ExternalName."},
+		{At: &s.Selector, Name: "selector", Means: "The labels of the pods that are its endpoints."},
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: &s.ClusterIP, Name: "cluster_ip", Means: "The cluster IP, or None for a headless service; netlab chooses one if it is not set."},
+		{At: &s.ClusterIPs, Name: "cluster_ips", Means: "The cluster IPs, one per IP family."},
+		{At: &s.IPFamilies, Name: "ip_families", Means: "The IP families of the service; a single-stack service uses the first."},
+		{At: &s.IPFamilyPolicy, Name: "ip_family_policy", Means: "How many IP families the service has: SingleStack, PreferDualStack or RequireDualStack."},
+		{At: &s.ExternalIPs, Name: "external_ips", Means: "Addresses on which nodes accept connections to the service."},
+		{At: &s.LoadBalancerIPs, Name: "load_balancer_ip", Means: "The address of its load balancer; netlab chooses one if it is not set."},
+		{At: &s.SourceRanges, Name: "load_balancer_source_ranges", Means: "The clients that the load balancer serves, all if none is given."},
+		{At: &s.HealthCheckNodePort, Name: "health_check_node_port", Means: "The port on which nodes tell the load balancer whether they have an endpoint."},
+		{At: &s.ExternalName, Name: "external_name", Means: "The name that a service of type ExternalName stands for."},
+		{At: &s.ExternalTrafficPolicy, Name: "external_traffic_policy", Default: `"Cluster"`, Means: "Whether nodes send connections from outside to endpoints of all nodes (Cluster) or of their own (Local)."},
+		{At: &s.InternalTrafficPolicy, Name: "internal_traffic_policy", Default: `"Cluster"`, Means: "The same for connections from inside the cluster."},
+		{At: &s.SessionAffinity, Name: "session_affinity", Default: `"None"`, Means: "Whether a client stays with one endpoint: None or ClientIP."},
+		{At: &s.TrafficDistribution, Name: "traffic_distribution", Means: "Which endpoints are preferred: PreferSameZone, PreferSameNode or PreferClose."},
+		{At: &s.PublishNotReadyAddresses, Name: "publish_not_ready_addresses", Default: `false`, Means: "Whether endpoints that are not ready count as ready."},
+	})}
 }
 
 // loadBalancerTable is the load balancer of a service.
@@ -52,7 +58,9 @@ func sessionAffinityTable(s *topology.ServiceSpec) blocks.Schema {
 
 // endpointTable is an endpoint of a service without selector.
 func endpointTable(s *topology.EndpointSpec) blocks.Schema {
-	return blocks.Schema{Kind: "endpoint", Blocks: blocks.Named(false, "hints"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "endpoint", Blocks: []blocks.Nested{
+		blocks.Plain("hints", "Who should use the endpoint.", func() blocks.Schema { return hintsTable(s) }),
+	}, Attrs: []blocks.Attribute{
 		{At: blocks.Noted(&s.Address, "IP address", (*blocks.Reader).Address), Name: "address", Means: "The address of the endpoint."},
 		{At: blocks.Noted(&s.Pod, "pod", (*blocks.Reader).PodName), Name: "pod", Means: "The pod that is the endpoint, instead of an address."},
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node of an address that is not a pod's."},

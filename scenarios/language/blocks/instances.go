@@ -38,9 +38,9 @@ func (in *Instances) Value(of func(key string) cty.Value) cty.Value {
 }
 
 // Objects are the blocks of a kind, each with count or for_each once per instance, with
-// its count.index, or each.key and each.value. The table is that of the kind: what is wrong
-// in a block whose instances are unknown is reported all the same.
-func (l *Reader) Objects(kind string, table Schema) iter.Seq[*Block] {
+// its count.index, or each.key and each.value.
+func (l *Reader) Objects(kind string) iter.Seq[*Block] {
+	table := topology.First(l.top.Blocks, func(n Nested) bool { return n.Name == kind }).Table()
 	blocks := l.BlocksOf
 	if slices.Contains(ObjectKinds, kind) {
 		blocks = l.Distinct
@@ -77,7 +77,7 @@ func (l *Reader) Objects(kind string, table Schema) iter.Seq[*Block] {
 }
 
 // instances are a block once per instance, and the attribute that makes them; false where it
-// is unknown which there are.
+// is unknown which there are. What is wrong with the block itself is then reported all the same.
 func (l *Reader) instances(b *Block, table Schema) (out []*Block, attr string, ok bool) {
 	var count, each *hcl.Attribute
 	countable := false
