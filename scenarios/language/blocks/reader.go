@@ -48,7 +48,7 @@ func (l *Reader) Enter(s Stage) {
 	l.Roots = map[string]cty.Value{}
 }
 
-// HCL adds HCL's own diagnostics, and those of functions in our words.
+// HCL adds HCL's own diagnostics and those of functions, in our words.
 func (l *Reader) HCL(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		switch {
@@ -59,7 +59,7 @@ func (l *Reader) HCL(diags hcl.Diagnostics) {
 			l.spent = true
 			d.Summary, d.Detail = "Too much to evaluate", "The expressions of this scenario do too much. Loop over less, or build less text."
 		case strings.Contains(d.Detail, strings.TrimPrefix(functions.InstancesFunc, "\x00")):
-			d.Detail = "This value cannot be used with a splat. Use it without [*]."
+			d.Summary, d.Detail = "Splat of one value", "This value cannot be used with a splat. Use it without [*]."
 		}
 		l.Collector.HCL(hcl.Diagnostics{d})
 	}

@@ -280,25 +280,14 @@ func OriginOf(r hcl.Range) topology.Origin {
 	return topology.Origin{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column, EndLine: r.End.Line, EndColumn: r.End.Column}
 }
 
-// HCL adds HCL's own diagnostics.
+// HCL adds HCL's own diagnostics, in our words.
 func (c *Collector) HCL(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		r := hcl.Range{}
 		if d.Subject != nil {
 			r = *d.Subject
 		}
-		c.add(severity(d.Severity == hcl.DiagWarning), plain(d.Summary), d.Detail, r)
+		summary, detail := Worded(d)
+		c.add(severity(d.Severity == hcl.DiagWarning), summary, detail, r)
 	}
-}
-
-// plain is the summary of an HCL diagnostic, in short.
-func plain(summary string) string {
-	switch summary {
-	case "Error in function call", "Invalid function argument":
-		return "Wrong function argument"
-	case "Unsupported attribute":
-		return "Unknown reference"
-	}
-	fields := strings.Fields(summary)
-	return strings.Join(fields[:min(6, len(fields))], " ")
 }

@@ -239,7 +239,7 @@ func Parse(c *Collector, src []byte, name string) hcl.Body {
 			return nil
 		}
 		f, diags := hcljson.Parse(src, name)
-		c.HCL(diags)
+		c.HCL(diags[:min(1, len(diags))]) // the others follow from the first
 		if diags.HasErrors() || f == nil {
 			return nil
 		}
@@ -256,7 +256,7 @@ func parseNative(c *Collector, src []byte, name string) *hcl.File {
 		return nil
 	}
 	f, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	c.HCL(diags)
+	c.HCL(slices.CompactFunc(slices.Clone(diags), func(a, b *hcl.Diagnostic) bool { return a.Subject.Start == b.Subject.Start })) // the second follows from the first
 	if diags.HasErrors() || f == nil {
 		return nil
 	}
