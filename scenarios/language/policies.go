@@ -17,15 +17,15 @@ import (
 // evalPolicies reads everything about network policies. Nothing depends on them, so
 // that they may refer to any object.
 func (l *loader) evalPolicies() {
-	for b := range l.BlocksOf("policy") {
-		s := topology.PolicySpec{Name: b.Label, Origin: b.Origin()}
+	for b := range l.Objects("policy") {
+		s := topology.PolicySpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		c := l.Read(b, policyTable(&s))
 		s.PodSelector = l.selector(c, "pod_selector")
 		s.Ingress, s.Egress = l.policyRules(c, "ingress", "from", false), l.policyRules(c, "egress", "to", false)
 		l.spec.Policies = append(l.spec.Policies, s)
 	}
-	for b := range l.BlocksOf("cluster_policy") {
-		s := topology.ClusterPolicySpec{Name: b.Label, Origin: b.Origin()}
+	for b := range l.Objects("cluster_policy") {
+		s := topology.ClusterPolicySpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		c := l.Read(b, clusterPolicyTable(&s))
 		s.Ingress, s.Egress = l.policyRules(c, "ingress", "from", true), l.policyRules(c, "egress", "to", true)
 		if sb := l.Option(c, "subject"); sb != nil {
