@@ -12,7 +12,7 @@ import (
 func (l *loader) command(s *topology.PodSpec) blocks.Value {
 	return blocks.Value{Type: "list of strings", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
 		s.Command = []string{""}
-		l.late = append(l.late, func() {
+		l.then(func() {
 			list := l.Strings(a, sc)
 			if list == nil && !l.IsNull(a, sc) {
 				return // reported, and nothing else that the pod says of its command
@@ -41,7 +41,7 @@ func (l *loader) program(c *blocks.Content, s *topology.ProgramSpec) {
 // fileSource reads the file that a source names.
 func (l *loader) fileSource(s *topology.FileSpec) blocks.Value {
 	return blocks.Value{Type: "path", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
-		l.late = append(l.late, func() {
+		l.then(func() {
 			s.Source = l.Text(a, sc)
 			s.Source.Origin = blocks.Written("", a).Origin
 			if !s.Source.Set {

@@ -29,7 +29,9 @@ what the difference does not touch is not disturbed.
 
 What has drifted from the plan is repaired, too. In a large lab, namespaces that the change
 does not touch are repaired after up returns; other commands wait for it, and status reports
-it.`,
+it.
+
+` + command.Folders,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := command.TheScenario(args)

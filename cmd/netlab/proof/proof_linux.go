@@ -15,7 +15,7 @@ import (
 
 // testForReal builds labs and proves expectations with packets.
 func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
-	list, err := Labs(u.UI, args, o)
+	list, invalid, err := Labs(u.UI, args, o)
 	if err != nil {
 		return err
 	}
@@ -35,6 +35,7 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	passed := runner.Run(ctx)
 	done()
 	report := runner.Report()
+	report.Results = append(report.Results, invalid...)
 	warnAboutSilence(list, &report)
 	if err := u.printReport(report, o); err != nil {
 		return err
@@ -45,6 +46,8 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	case didNotRun(report):
 		u.Say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
 		return command.Told(command.ExitBroken)
+	case len(invalid) > 0:
+		return command.Told(command.ExitInvalid)
 	case report.Count(reports.Failed)+report.Count(reports.Disagreed) > 0 || !passed:
 		return command.Told(command.ExitFailed)
 	case o.noSkip && report.Count(reports.Skipped) > 0:
