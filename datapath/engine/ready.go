@@ -57,6 +57,9 @@ func (p *program) awaitReady(ctx context.Context) error {
 	case <-p.over:
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if strings.HasPrefix(p.state, notStarted) {
+			return p.failure(p.state)
+		}
 		return p.failure(p.state + " before it was ready")
 	case <-time.After(within):
 	}
