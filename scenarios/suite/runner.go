@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
@@ -187,6 +189,24 @@ func notRun(result *reports.Result, err error, failure string) {
 	if errors.As(err, &lacks) {
 		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
 	}
+	if reason := notInstalled(err); reason != "" {
+		result.Status, result.Failure, result.Reason = reports.Skipped, "", reason
+	}
+}
+
+// notInstalled says which package a lab lacks; empty: none, or the program is in no package
+// that is known here, and probably misspelt.
+func notInstalled(err error) string {
+	var program *engine.ProgramError
+	if !errors.As(err, &program) {
+		return ""
+	}
+	name := filepath.Base(program.Missing)
+	pkg := debian.Package(name)
+	if pkg == "" {
+		return ""
+	}
+	return fmt.Sprintf("this machine lacks %s (apt-get install %s)", name, pkg)
 }
 
 func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
