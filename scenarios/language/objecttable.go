@@ -44,7 +44,7 @@ func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
 
 // podTable is a pod, or several of them.
 func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
-	return blocks.Schema{Kind: "pod", Blocks: append(l.programBlocks(), portBlock("pod"), linkBlock("pod")), Attrs: object(blocks.Noted(&s.Named, "string", (*blocks.Reader).Text), append([]blocks.Attribute{
+	return blocks.Schema{Kind: "pod", Blocks: append(l.programBlocks(), portBlock("pod"), linkBlock("pod")), Attrs: append(object(blocks.Noted(&s.Named, "string", (*blocks.Reader).Text), []blocks.Attribute{
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node that the pod runs on; the nodes take turns if it is not set."},
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the pod."},
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
@@ -54,7 +54,7 @@ func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
 		{At: &s.Terminating, Name: "terminating", Default: `false`, Means: "Whether the pod is being deleted."},
 		{Name: "host_port"},
 		{Name: "dns"},
-	}, l.programAttributes(s)...))}
+	}), l.programAttributes(s)...)}
 }
 
 func portBlock(of string) blocks.Nested {

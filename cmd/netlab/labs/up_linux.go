@@ -104,7 +104,7 @@ func (u ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engi
 // apply applies a plan and shows the progress if it takes long.
 func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
 	building := fmt.Sprintf("building %s: %s, %s", meta.Name, command.Plural(meta.Nodes, "node"), command.Plural(meta.Pods, "pod"))
-	done := u.WorkingOn(func() string { return Waiting(ctx, lab, building) })
+	done := u.WorkingOn(func() string { return Waiting(ctx, building, lab) })
 	defer done()
 	applied, err := lab.Apply(ctx, p, meta, u.Verbose)
 	if err == nil {
@@ -115,18 +115,17 @@ func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta en
 	return applied, err
 }
 
-// Waiting says what a lab that is being changed waits for: programs; else what it does.
-func Waiting(ctx context.Context, lab *engine.Client, does string) string {
+// Waiting says for which programs labs wait that are being changed; else, what a command does.
+func Waiting(ctx context.Context, does string, labs ...*engine.Client) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	info, err := lab.Info(ctx)
-	if err != nil {
-		return does
-	}
 	var list []string
-	for _, p := range info.Programs {
-		if p.Waiting != "" {
-			list = append(list, fmt.Sprintf("%s to %s", p.Name, p.Waiting))
+	for _, lab := range labs {
+		info, _ := lab.Info(ctx) // one that is going away waits for nothing
+		for _, p := range info.Programs {
+			if p.Waiting != "" {
+				list = append(list, fmt.Sprintf("%s to %s", p.Name, p.Waiting))
+			}
 		}
 	}
 	if len(list) == 0 {
