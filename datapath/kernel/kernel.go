@@ -24,7 +24,7 @@ type Hooks struct {
 	// agents and programs to start and those to stop.
 	Enter func(here netns.Here, name string, add, remove plan.Netns) error
 	// Leave is called before the namespace is removed.
-	Leave func(name string)
+	Leave func(name string, ns *netns.NS)
 	// Running adds the agents and programs that run in a namespace to what was read.
 	Running func(name string, read *plan.Netns)
 }
@@ -160,7 +160,7 @@ func (k *Kernel) hangUp() {
 func (k *Kernel) Close(last string) {
 	for name, s := range k.spaces {
 		if k.hooks.Leave != nil {
-			k.hooks.Leave(name)
+			k.hooks.Leave(name, s.ns)
 		}
 		if name != last {
 			s.ns.Close()

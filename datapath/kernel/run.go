@@ -257,7 +257,7 @@ func (k *Kernel) remove(name string) {
 		return
 	}
 	if k.hooks.Leave != nil {
-		k.hooks.Leave(name)
+		k.hooks.Leave(name, s.ns)
 	}
 	if s.sock != nil {
 		s.sock.Close()
