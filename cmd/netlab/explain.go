@@ -12,6 +12,7 @@ import (
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language/names"
+	"github.com/netlab/netlab/scenarios/suite"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -30,6 +31,9 @@ probability.
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.from, o.to = args[0], args[1]
+			if err := o.flags.Vary(o.matrix); err != nil {
+				return err
+			}
 			return u.explain(o)
 		},
 	}
@@ -38,6 +42,7 @@ probability.
 	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (default: the one in this folder)")
 	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (default: that of the port)")
 	f.BoolVar(&o.udp, "udp", false, "the same as --protocol udp")
+	f.StringArrayVar(&o.matrix, "matrix", nil, "follow it in one combination of a matrix: `AXIS=VALUE` (repeatable)")
 	f.BoolVar(&o.all, "all", false, "show every step, including those that change nothing")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.mermaid, "mermaid", false, "print a Mermaid sequence diagram")
@@ -48,6 +53,7 @@ type explainOptions struct {
 	flags          command.ScenarioFlags
 	file, from, to string
 	protocol       string
+	matrix         []string
 	udp, all       bool
 	json, mermaid  bool
 }
@@ -85,7 +91,9 @@ func (u ui) explain(o explainOptions) error {
 	if err := u.printPrediction(prediction, o); err != nil || o.json || o.mermaid {
 		return err
 	}
-	u.printPolicies(s.Lab, prediction)
+	for _, text := range suite.Decisions(s.Lab, prediction) {
+		u.Print("\n%s", text)
+	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/suite"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/meaning"
 )
@@ -195,7 +196,7 @@ func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes 
 				for _, end := range prediction.Results() {
 					c.Predicted = with(c.Predicted, end.Value.Outcome)
 				}
-				c.Because = deniedBecause(lab, prediction)
+				c.Because = strings.Join(suite.DeniedBy(lab, prediction), "; ")
 				row = append(row, c)
 			}
 			t.Cells = append(t.Cells, row)

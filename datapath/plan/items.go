@@ -180,7 +180,7 @@ func (q *Qdisc) write(w *textWriter, s *Step) {
 func (list Sysctls) write(w *textWriter, s *Step) {
 	var words strings.Builder
 	for _, x := range list {
-		fmt.Fprintf(&words, " %s=%s", x.Key, quoteShell(x.Value))
+		fmt.Fprintf(&words, " %s=%s", x.Key, QuoteShell(x.Value))
 	}
 	w.linef("ip netns exec %s sysctl -qw%s", s.Netns, words.String())
 }
@@ -274,7 +274,7 @@ func (a Agent) words() string {
 func (x Exec) words() string {
 	var words []string
 	for _, s := range append(append([]string{}, x.Env...), x.Argv...) {
-		words = append(words, quoteShell(s))
+		words = append(words, QuoteShell(s))
 	}
 	return x.Name + ": " + strings.Join(words, " ")
 }

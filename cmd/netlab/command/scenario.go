@@ -42,6 +42,41 @@ func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
 	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Environ: os.Environ(), Stdin: u.In, Variation: f.Variation}, nil
 }
 
+// Arguments name a scenario, with what the flags say, on the command line of another verb;
+// "" for standard input, which is read only once.
+func (f ScenarioFlags) Arguments(path string) string {
+	if path == "-" {
+		return ""
+	}
+	words := []string{"-f", plan.QuoteShell(path)}
+	for _, v := range f.vars {
+		words = append(words, "--var", plan.QuoteShell(v))
+	}
+	for _, file := range f.VarFiles {
+		words = append(words, "--var-file", plan.QuoteShell(file))
+	}
+	for _, s := range f.Variation {
+		words = append(words, "--matrix", s.Axis+"="+s.Value)
+	}
+	return strings.Join(words, " ")
+}
+
+// Vary loads the one combination of a matrix that texts such as proxy=ipvs name.
+func (f *ScenarioFlags) Vary(texts []string) error {
+	catalogue := datapath.Catalogue()
+	for _, text := range texts {
+		axis, err := language.ParseAxis(text, &catalogue)
+		if err == nil && len(axis.Values) > 1 {
+			err = fmt.Errorf("%q has several values", text)
+		}
+		if err != nil {
+			return Usage(fmt.Errorf("--matrix: %w", err), "write one value, for example --matrix proxy=ipvs")
+		}
+		f.Variation = append(f.Variation, language.Setting{Axis: axis.Name, Value: axis.Values[0]})
+	}
+	return nil
+}
+
 // Load reads one scenario and prints its diagnostics. If any is an error, it returns
 // an error that prints nothing more.
 func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
