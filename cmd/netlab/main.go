@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
+	if c, _, err := root.Find(args); err == nil && c.Flags().Lookup("json") != nil {
+		u.AsJSON = slices.Contains(args, "--json")
+	}
 	err := root.ExecuteContext(ctx)
 	if err != nil && ctx.Err() != nil && !errors.As(err, new(*command.TimeoutError)) && !command.IsTold(err) {
 		err = command.ErrInterrupted
@@ -54,7 +58,10 @@ network namespaces, and proves with real packets what the file claims.
   netlab up scenarios/local-policy.hcl     build it
   netlab exec laptop -- curl node1:31380   look around
   netlab test scenarios/                   prove every expectation
-  netlab down                              leave nothing behind`,
+  netlab down                              leave nothing behind
+
+With --json an error is an object, too, in place of the answer:
+{"error": {"message", "hint", "exit", "diagnostics": […]}}.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(c *cobra.Command, args []string) error {

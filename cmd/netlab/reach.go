@@ -37,14 +37,13 @@ does so for one connection.`,
 	}
 	o.flags.Register(c)
 	c.Flags().StringSliceVar(&o.ports, "port", nil, "only these: `PORT` or PORT/PROTOCOL (repeatable)")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	u.JSONFlag(c, "the tables")
 	return c
 }
 
 type reachOptions struct {
 	flags command.ScenarioFlags
 	ports []string
-	json  bool
 }
 
 // plane is a port of a protocol, and what listens there.
@@ -56,7 +55,7 @@ type plane struct {
 }
 
 func (u ui) reach(ctx context.Context, args []string, o reachOptions) error {
-	path, running, err := u.reachable(ctx, args)
+	path, running, err := u.reachable(ctx, args, &o.flags)
 	if err != nil {
 		return err
 	}
@@ -81,10 +80,10 @@ func (u ui) reach(ctx context.Context, args []string, o reachOptions) error {
 			return command.Broken(err, "see: netlab status")
 		}
 	}
-	return u.printReach(tables, o.json)
+	return u.printReach(tables)
 }
 
-func (u ui) printReach(tables []reports.Reachability, asJSON bool) error {
+func (u ui) printReach(tables []reports.Reachability) error {
 	for i := range tables {
 		for _, row := range tables[i].Cells {
 			for k := range row {
@@ -93,7 +92,7 @@ func (u ui) printReach(tables []reports.Reachability, asJSON bool) error {
 		}
 	}
 	text, differences := reports.ReachTables(tables, command.Colour(u.Out))
-	if asJSON {
+	if u.AsJSON {
 		data, err := reports.ReachJSON(tables)
 		if err != nil {
 			return err

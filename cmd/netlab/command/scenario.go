@@ -30,6 +30,21 @@ func (f *ScenarioFlags) Register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.VarFiles, "var-file", nil, "read variables from a `FILE` (repeatable)")
 }
 
+// Given are the variables that the flags set, and the files with more, as absolute paths.
+func (f ScenarioFlags) Given() (vars, files []string) {
+	for _, file := range f.VarFiles {
+		files = append(files, source.Absolute(file))
+	}
+	return f.vars, files
+}
+
+// Default sets variables unless flags do.
+func (f *ScenarioFlags) Default(vars, files []string) {
+	if len(f.vars)+len(f.VarFiles) == 0 {
+		f.vars, f.VarFiles = vars, files
+	}
+}
+
 func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
 	vars := map[string]string{}
 	for _, v := range f.vars {
@@ -85,7 +100,9 @@ func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
 		return nil, err
 	}
 	s, diags := language.Load(path, options)
-	if len(diags) > 0 {
+	if u.AsJSON && diags.HasErrors() {
+		*u.diags = append(*u.diags, diags...)
+	} else if len(diags) > 0 {
 		_ = diags.WriteText(u.Errs, Colour(u.Errs))
 	}
 	if diags.HasErrors() {

@@ -54,7 +54,7 @@ reported before it boots. Reports are written to the files that the flags name.`
 			return u.inMachine(c.Context(), f, w.job, w.boot)
 		},
 	}
-	o.Register(c)
+	o.Register(u.UI, c)
 	return c
 }
 
@@ -148,8 +148,9 @@ func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*comma
 	}
 	// The machine repeats the warnings; here, only mistakes are reported.
 	var said bytes.Buffer
-	quiet := command.New(bytes.NewReader(w.job.Stdin), io.Discard, &said)
-	if err := check(quiet); err != nil {
+	quiet := *u.UI
+	quiet.In, quiet.Out, quiet.Errs = bytes.NewReader(w.job.Stdin), io.Discard, &said
+	if err := check(&quiet); err != nil {
 		_, _ = said.WriteTo(u.Errs)
 		return w, err
 	}
@@ -158,7 +159,7 @@ func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*comma
 		return w, command.Usage(err, "name a scenario file")
 	}
 	for _, path := range found {
-		options, err := flags.Options(quiet)
+		options, err := flags.Options(&quiet)
 		if err != nil {
 			return w, err
 		}
