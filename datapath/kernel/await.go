@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -62,4 +63,65 @@ func devices() (bridges []string, veths int, err error) {
 		}
 	}
 	return bridges, veths, err
+}
+
+// upPatience bounds the wait for links: the kernel brings them up under the same lock
+// under which it destroys namespaces, so that other labs on the machine can delay it.
+const upPatience = 30 * time.Second
+
+// awaitUp waits until new veths carry packets, and the bridges that they are attached
+// to. Of two ends, the one that is raised first has no carrier yet: it drops what it
+// should send, and its bridge port is disabled, until a worker of the kernel has seen
+// that the other end is up (net/core/link_watch.c).
+func (r *runner) awaitUp() error {
+	deadline := time.Now().Add(upPatience)
+	for s, links := range r.raised {
+		for {
+			down, err := s.notUp(links)
+			if err != nil {
+				return err
+			}
+			if down == "" {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("link %q did not come up within %v", down, upPatience)
+			}
+			select {
+			case <-r.ctx.Done():
+				return r.ctx.Err()
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+// notUp returns the first of the links that is not up yet, or whose bridge is not; ""
+// if none.
+func (s *space) notUp(names map[string]bool) (down string, err error) {
+	err = s.ns.Do(func() error {
+		handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		defer handle.Close()
+		links, err := handle.LinkList()
+		if err != nil {
+			return err
+		}
+		up := make(map[int]bool, len(links))
+		for _, l := range links {
+			up[l.Attrs().Index] = l.Attrs().OperState == netlink.OperUp
+		}
+		for _, l := range links {
+			a := l.Attrs()
+			if names[a.Name] && (!up[a.Index] || a.MasterIndex != 0 && !up[a.MasterIndex]) {
+				down = a.Name
+				break
+			}
+		}
+		return nil
+	})
+	return down, err
 }

@@ -89,6 +89,7 @@ func (r *runner) pair(s *plan.Step, p *plan.Pair) error {
 	if err := other.sock.Do(socket.Part(s, batch...)); err != nil {
 		return err
 	}
+	r.raises(other, near.link.Name)
 	index, err := r.here.indexOf(far.link.Name)
 	if err != nil {
 		return err
@@ -96,6 +97,7 @@ func (r *runner) pair(s *plan.Step, p *plan.Pair) error {
 	if far.link.Master == "" {
 		return r.queue(s, linkUp(index))
 	}
+	r.raises(r.here, far.link.Name)
 	far.index = index
 	if far.master, err = r.indexOf(far.link.Master); err != nil {
 		return err
@@ -108,6 +110,10 @@ func (r *runner) alter(s *plan.Step, l *plan.Link) (err error) {
 	if e.index, err = r.indexOf(l.Name); err != nil {
 		return err
 	}
+	if l.Type == plan.Veth {
+		r.raises(r.here, l.Name)
+		r.raises(r.k.spaces[l.Peer.Netns], l.Peer.Link)
+	}
 	if l.Master == "" {
 		return r.queue(s, linkChange(e))
 	}
@@ -115,6 +121,17 @@ func (r *runner) alter(s *plan.Step, l *plan.Link) (err error) {
 		return err
 	}
 	return r.queue(s, linkChange(e), hairpinSet(l.Name, l.Hairpin))
+}
+
+// raises notes that a link is to be waited for.
+func (r *runner) raises(s *space, link string) {
+	if s == nil {
+		return
+	}
+	if r.raised[s] == nil {
+		r.raised[s] = map[string]bool{}
+	}
+	r.raised[s][link] = true
 }
 
 // gone are the errors of deleting what no longer exists.

@@ -19,8 +19,22 @@ import (
 // sent together; rules of several namespaces are loaded in parallel, up to the next
 // point where they must be in force.
 func (k *Kernel) run(ctx context.Context, steps []plan.Step) error {
-	r := &runner{k: k, ctx: ctx, rules: newLoader(ctx)}
-	err := k.thread.Run(func(h netns.Here) error {
+	r := k.runner(ctx)
+	if err := r.carryOut(steps); err != nil {
+		return err
+	}
+	if err := r.awaitUp(); err != nil {
+		return err
+	}
+	return r.awaitGone()
+}
+
+func (k *Kernel) runner(ctx context.Context) *runner {
+	return &runner{k: k, ctx: ctx, rules: newLoader(ctx), raised: map[*space]map[string]bool{}}
+}
+
+func (r *runner) carryOut(steps []plan.Step) error {
+	err := r.k.thread.Run(func(h netns.Here) error {
 		r.thread = h
 		for i := range steps {
 			if err := r.step(&steps[i]); err != nil {
@@ -35,7 +49,7 @@ func (k *Kernel) run(ctx context.Context, steps []plan.Step) error {
 	for _, s := range r.made {
 		s.fresh = false
 	}
-	return r.awaitGone()
+	return nil
 }
 
 // runner is one run of steps.
@@ -46,6 +60,7 @@ type runner struct {
 	rules  *loader
 	here   *space // that the thread is in
 	made   []*space
+	raised map[*space]map[string]bool // links to wait for
 
 	batch []socket.Message // not sent yet, all for the socket of the namespace here
 	ends  []plan.Peer      // that disappear with removed namespaces

@@ -19,7 +19,14 @@ type expectBody struct {
 }
 
 func (b *expectBody) table() blocks.Schema {
-	return blocks.Schema{Kind: "expect", Blocks: blocks.Named(false, "spread", "http", "latency", "throughput"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "expect", Blocks: []blocks.Nested{
+		blocks.Plain("spread", "How answers are balanced.", func() blocks.Schema { return new(spreadBody).table() }),
+		blocks.Plain("http", "An HTTP request, and the response to expect.", func() blocks.Schema {
+			return httpTable(new(topology.Opt[string]), new(topology.Opt[int]), new(map[string]string))
+		}),
+		blocks.Plain("latency", "Bounds of the round-trip time, such as \"20ms\".", func() blocks.Schema { return new(boundBody).table("latency") }),
+		blocks.Plain("throughput", "Bounds of the rate of an upload, such as \"10mbit\".", func() blocks.Schema { return new(boundBody).table("throughput") }),
+	}, Attrs: []blocks.Attribute{
 		{At: blocks.AsWritten(&b.from, "pods, nodes or clients"), Name: "from", Required: true, Means: "Who dials."},
 		{At: blocks.AsWritten(&b.to, "services, pods, nodes, clients or addresses"), Name: "to", Required: true, Means: "What is dialed."},
 		{At: blocks.AsWritten(&b.port, "port number or name"), Name: "port", Means: "The port that is dialed, where to has several."},

@@ -28,7 +28,9 @@ type variableBody struct {
 }
 
 func (b *variableBody) table() blocks.Schema {
-	return blocks.Schema{Kind: "variable", Blocks: blocks.Named(false, "validation"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "variable", Blocks: []blocks.Nested{
+		blocks.Plain("validation", "A condition that values must meet.", func() blocks.Schema { return validationTable(new(*hcl.Attribute), new(*hcl.Attribute)) }),
+	}, Attrs: []blocks.Attribute{
 		{At: blocks.AsWritten(&b.typ, "type"), Name: "type", Means: "The type that values are converted to."},
 		{At: blocks.AsWritten(&b.def, "any value"), Name: "default", Means: "The value if none is set."},
 		{At: blocks.Raw("string"), Name: "description", Means: "What the variable is for."},
@@ -46,7 +48,11 @@ func validationTable(condition, message **hcl.Attribute) blocks.Schema {
 
 // networkTable is the network of the lab.
 func (l *loader) networkTable(n *topology.NetworkSpec) blocks.Schema {
-	return blocks.Schema{Kind: "network", Blocks: blocks.Named(false, l.catalogue.NetworkNames()...), PlannedBlocks: blocks.Named(false, l.catalogue.PlannedNetworks...), Attrs: []blocks.Attribute{
+	var modes []blocks.Nested
+	for _, m := range l.catalogue.Networks {
+		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return networkModeTable(m, new(topology.VXLANSpec)) }))
+	}
+	return blocks.Schema{Kind: "network", Blocks: modes, PlannedBlocks: blocks.Planned(false, l.catalogue.PlannedNetworks...), Attrs: []blocks.Attribute{
 		{At: &n.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Networks[0].Name), Means: "How packets get from a pod to a pod of another node."},
 		{At: &n.PodCIDRs, Name: "pod_cidr", Default: `"10.244.0.0/16"`, Means: "The addresses of pods, one prefix per IP family."},
 		{At: &n.ServiceCIDRs, Name: "service_cidr", Default: `"10.96.0.0/16"`, Means: "The cluster IPs of services."},
@@ -84,7 +90,11 @@ func networkModeTable(m topology.NetworkMode, v *topology.VXLANSpec) blocks.Sche
 
 // proxyTable is how services are implemented.
 func (l *loader) proxyTable(p *topology.ProxySpec) blocks.Schema {
-	return blocks.Schema{Kind: "proxy", Blocks: blocks.Named(false, l.catalogue.ProxyNames()...), PlannedBlocks: blocks.Named(false, l.catalogue.PlannedProxies...), Attrs: []blocks.Attribute{
+	var modes []blocks.Nested
+	for _, m := range l.catalogue.Proxies {
+		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return proxyModeTable(m, new(topology.ProxySpec)) }))
+	}
+	return blocks.Schema{Kind: "proxy", Blocks: modes, PlannedBlocks: blocks.Planned(false, l.catalogue.PlannedProxies...), Attrs: []blocks.Attribute{
 		{At: &p.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Proxies[0].Name), Means: "What forwards connections to services."},
 		{At: &p.MasqueradeAll, Name: "masquerade_all", Default: `false`, Means: "Whether all connections to cluster IPs are masqueraded."},
 		{At: &p.DetectLocal, Name: "detect_local", Default: `"cluster_cidr"`, Means: "How connections of pods are told from others: cluster_cidr or none."},
@@ -110,11 +120,30 @@ func proxyModeTable(m topology.ProxyMode, p *topology.ProxySpec) blocks.Schema {
 }
 
 // fileSchema is the schema of the top level of a file.
-func fileSchema() blocks.Schema {
-	return blocks.Schema{
-		Kind: "scenario",
-		Blocks: append(blocks.Named(false, "netlab", "locals", "network", "proxy", "policies", "matrix"),
-			blocks.Named(true, "variable", "node", "client", "namespace", "pod", "service", "policy", "cluster_policy", "expect")...),
-		PlannedBlocks: blocks.Named(true, "ingress", "step"),
-	}
+func (l *loader) fileSchema() blocks.Schema {
+	return blocks.Schema{Kind: "scenario", PlannedBlocks: blocks.Planned(true, "ingress", "step"), Blocks: []blocks.Nested{
+		blocks.Plain("netlab", "What the scenario says about itself.", func() blocks.Schema {
+			return l.netlabTable(new(topology.Opt[string]), new(topology.Opt[string]))
+		}),
+		blocks.Labeled("variable", "A value that is set from outside, and used as var.NAME.", func() blocks.Schema { return new(variableBody).table() }),
+		blocks.Plain("locals", "Any attributes: values that are used as local.NAME.", nil),
+		blocks.Plain("network", "How pods reach each other, and which addresses there are.", func() blocks.Schema { return l.networkTable(new(topology.NetworkSpec)) }),
+		blocks.Plain("proxy", "How nodes implement services.", func() blocks.Schema { return l.proxyTable(new(topology.ProxySpec)) }),
+		blocks.Plain("policies", "How nodes implement network policies.", func() blocks.Schema { return l.policiesTable(new(topology.PoliciesSpec)) }),
+		blocks.Plain("matrix", "Variations in which netlab test runs the scenario, side by side.", l.matrixTable),
+		blocks.Labeled("node", "A node of the cluster.", func() blocks.Schema { return l.nodeTable(new(topology.NodeSpec)) }),
+		blocks.Labeled("client", "A host outside the cluster, on the network of the nodes.", func() blocks.Schema { return l.clientTable(new(topology.ClientSpec)) }),
+		blocks.Labeled("namespace", "A Kubernetes namespace; default always exists.", func() blocks.Schema { return namespaceTable(new(topology.NamespaceSpec)) }),
+		blocks.Labeled("pod", "A pod, or several of them.", func() blocks.Schema { return l.podTable(new(topology.PodSpec)) }),
+		blocks.Labeled("service", "A Kubernetes service.", func() blocks.Schema { return serviceTable(new(topology.ServiceSpec)) }),
+		blocks.Labeled("policy", "A Kubernetes NetworkPolicy.", func() blocks.Schema { return policyTable(new(topology.PolicySpec)) }),
+		blocks.Labeled("cluster_policy", "A ClusterNetworkPolicy, which applies to pods of all namespaces.", func() blocks.Schema { return clusterPolicyTable(new(topology.ClusterPolicySpec)) }),
+		blocks.Labeled("expect", "A claim about connections, which netlab test proves with packets.", func() blocks.Schema { return new(expectBody).table() }),
+	}}
+}
+
+// Reference is the whole language: the top level of a file, with the table of each block
+// below it.
+func Reference(c topology.Catalogue) blocks.Schema {
+	return (&loader{catalogue: c, spec: new(topology.Spec)}).fileSchema()
 }

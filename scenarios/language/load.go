@@ -124,7 +124,7 @@ func newLoader(in *source.Input, c *source.Collector, catalogue topology.Catalog
 		in: in, catalogue: catalogue, files: functions.Files{Dir: in.Dir, Read: map[string]bool{}}, variables: map[string]cty.Value{},
 		spec: &topology.Spec{Name: in.Name}, pods: map[string]*podBlock{},
 	}
-	l.Reader = blocks.New(c, fileSchema(), functions.New(l.files), l.valueOf)
+	l.Reader = blocks.New(c, l.fileSchema(), functions.New(l.files), l.valueOf)
 	return l
 }
 

@@ -9,7 +9,7 @@ import (
 
 // nodeTable is a node of the cluster.
 func (l *loader) nodeTable(s *topology.NodeSpec) blocks.Schema {
-	return blocks.Schema{Kind: "node", Blocks: blocks.Named(false, "link"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "node", Blocks: []blocks.Nested{linkBlock("node")}, Attrs: []blocks.Attribute{
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
 		{At: &s.Zone, Name: "zone", Means: "The zone of the node; by default its label topology.kubernetes.io/zone."},
 		{At: &s.Address, Name: "address", Means: "The address of the node on the underlay; netlab chooses one if it is not set."},
@@ -19,7 +19,7 @@ func (l *loader) nodeTable(s *topology.NodeSpec) blocks.Schema {
 
 // clientTable is a host outside the cluster.
 func (l *loader) clientTable(s *topology.ClientSpec) blocks.Schema {
-	return blocks.Schema{Kind: "client", Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "link")...), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "client", Blocks: []blocks.Nested{portBlock("client"), linkBlock("client")}, Attrs: []blocks.Attribute{
 		{At: &s.Address, Name: "address", Means: "The address of the client; netlab chooses one if it is not set."},
 		{At: l.later(&s.Routes), Name: "routes", Means: "Additional routes, each a prefix with a node, client or address as next hop."},
 		{At: l.later(&s.Gateway), Name: "gateway", Means: "The default gateway."},
@@ -35,7 +35,7 @@ func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
 
 // podTable is a pod, or several of them.
 func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
-	return blocks.Schema{Kind: "pod", Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "link")...), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "pod", Blocks: []blocks.Nested{portBlock("pod"), linkBlock("pod")}, Attrs: []blocks.Attribute{
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node that the pod runs on; the nodes take turns if it is not set."},
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the pod."},
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
@@ -50,6 +50,14 @@ func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
 		{Name: "host_port"},
 		{Name: "dns"},
 	}}
+}
+
+func portBlock(of string) blocks.Nested {
+	return blocks.Labeled("port", "A port on which the "+of+" answers.", func() blocks.Schema { return portTable(new(topology.PortSpec)) })
+}
+
+func linkBlock(of string) blocks.Nested {
+	return blocks.Plain("link", "The quality of the link on which the "+of+" sends.", func() blocks.Schema { return linkTable(new(topology.LinkSpec)) })
 }
 
 // portTable is a port on which a pod or client answers.

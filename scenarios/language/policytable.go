@@ -23,7 +23,10 @@ func (l *loader) policiesTable(s *topology.PoliciesSpec) blocks.Schema {
 
 // policyTable is a NetworkPolicy.
 func policyTable(s *topology.PolicySpec) blocks.Schema {
-	return blocks.Schema{Kind: "policy", Blocks: blocks.Named(false, "pod_selector", "ingress", "egress"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "policy", Blocks: []blocks.Nested{
+		selectorBlock("pod_selector", "The pods that the policy applies to."),
+		ruleBlock("ingress", "from", false), ruleBlock("egress", "to", false),
+	}, Attrs: []blocks.Attribute{
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the policy and of the pods that it selects."},
 		{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods that the policy applies to, all of its namespace if it is empty."},
 		{At: &s.PolicyTypes, Name: "policy_types", Means: "The directions that the policy applies to: Ingress, Egress or both."},
@@ -32,26 +35,50 @@ func policyTable(s *topology.PolicySpec) blocks.Schema {
 
 // clusterPolicyTable is a ClusterNetworkPolicy.
 func clusterPolicyTable(s *topology.ClusterPolicySpec) blocks.Schema {
-	return blocks.Schema{Kind: "cluster policy", Blocks: blocks.Named(false, "subject", "ingress", "egress"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "cluster policy", Blocks: []blocks.Nested{
+		peerBlock("subject", "The pods that the policy applies to."),
+		ruleBlock("ingress", "from", true), ruleBlock("egress", "to", true),
+	}, Attrs: []blocks.Attribute{
 		{At: &s.Tier, Name: "tier", Means: "When it is evaluated: Admin before network policies, Baseline after them."},
 		{At: &s.Priority, Name: "priority", Means: "Its place in the tier; lower numbers come first."},
 	}}
+}
+
+func selectorBlock(name, means string) blocks.Nested {
+	return blocks.Plain(name, means, func() blocks.Schema { return selectorTable(new(topology.SelectorSpec)) })
+}
+
+func ruleBlock(direction, peers string, cluster bool) blocks.Nested {
+	means := map[string]string{"from": "Connections to these pods that are allowed.", "to": "Connections from these pods that are allowed."}[peers]
+	if cluster {
+		means = map[string]string{"from": "A rule for connections to the pods.", "to": "A rule for connections from the pods."}[peers]
+	}
+	return blocks.Plain(direction, means, func() blocks.Schema { return ruleTable(new(topology.PolicyRuleSpec), peers, cluster) })
+}
+
+func peerBlock(kind, means string) blocks.Nested {
+	return blocks.Plain(kind, means, func() blocks.Schema { return peerTable(new(topology.PeerSpec), kind) })
 }
 
 // peerTable is a from, to or subject block. A subject has selectors only.
 func peerTable(s *topology.PeerSpec, kind string) blocks.Schema {
 	pods := blocks.Attribute{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods, all if it is empty."}
 	namespaces := blocks.Attribute{At: blocks.Raw("label selector"), Name: "namespace_selector", Means: "The namespaces of the pods."}
+	selectors := []blocks.Nested{selectorBlock("namespace_selector", "The namespaces of the pods."), selectorBlock("pod_selector", "The pods.")}
 	if kind == "subject" {
-		return blocks.Schema{Kind: "subject block", Attrs: []blocks.Attribute{namespaces, pods}, Blocks: blocks.Named(false, "namespace_selector", "pod_selector")}
+		return blocks.Schema{Kind: "subject block", Attrs: []blocks.Attribute{namespaces, pods}, Blocks: selectors}
 	}
 	networks := blocks.Attribute{At: blocks.As(&s.Networks, "list of CIDRs", networks), Name: "networks", Means: "The addresses, in an egress rule of a cluster policy."}
-	return blocks.Schema{Kind: kind + " block", Attrs: []blocks.Attribute{networks, pods, namespaces}, Blocks: blocks.Named(false, "pod_selector", "namespace_selector", "ip_block")}
+	return blocks.Schema{Kind: kind + " block", Attrs: []blocks.Attribute{networks, pods, namespaces}, Blocks: append(selectors,
+		blocks.Plain("ip_block", "Addresses outside the cluster.", func() blocks.Schema { return ipBlockTable(s, new(*hcl.Attribute)) }))}
 }
 
 // ruleTable is a rule of a policy. Its peers are from or to blocks.
 func ruleTable(s *topology.PolicyRuleSpec, peers string, cluster bool) blocks.Schema {
-	inner := blocks.Named(false, peers, "port")
+	inner := []blocks.Nested{
+		peerBlock(peers, "Whom the rule matches."),
+		blocks.Plain("port", "The ports that the rule matches.", func() blocks.Schema { return policyPortTable(new(topology.PolicyPortSpec)) }),
+	}
 	if !cluster {
 		return blocks.Schema{Kind: "rule", Blocks: inner}
 	}
@@ -80,7 +107,9 @@ func policyPortTable(s *topology.PolicyPortSpec) blocks.Schema {
 
 // selectorTable is a label selector, written as a block.
 func selectorTable(s *topology.SelectorSpec) blocks.Schema {
-	return blocks.Schema{Kind: "selector", Blocks: blocks.Named(false, "match_expressions"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "selector", Blocks: []blocks.Nested{
+		blocks.Plain("match_expressions", "A condition on a label.", func() blocks.Schema { return expressionTable(new(topology.ExpressionSpec)) }),
+	}, Attrs: []blocks.Attribute{
 		{At: &s.MatchLabels, Name: "match_labels", Means: "Labels that must all be present."},
 	}}
 }

@@ -11,7 +11,13 @@ import (
 
 // serviceTable is a Kubernetes service.
 func serviceTable(s *topology.ServiceSpec) blocks.Schema {
-	return blocks.Schema{Kind: "service", Blocks: append(blocks.Named(true, "port"), blocks.Named(false, "selector", "load_balancer", "session_affinity", "endpoint")...), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "service", Blocks: []blocks.Nested{
+		blocks.Labeled("port", "A port of the service.", func() blocks.Schema { return servicePortTable(new(topology.ServicePortSpec)) }),
+		blocks.Plain("selector", "The pods that are its endpoints.", func() blocks.Schema { return serviceSelectorTable(s) }),
+		blocks.Plain("load_balancer", "The load balancer of a service of type LoadBalancer.", func() blocks.Schema { return loadBalancerTable(s, new(*hcl.Attribute), new(*hcl.Attribute)) }),
+		blocks.Plain("session_affinity", "Connections of a client go to one endpoint.", func() blocks.Schema { return sessionAffinityTable(s) }),
+		blocks.Plain("endpoint", "An endpoint that is written out, of a service without selector.", func() blocks.Schema { return endpointTable(new(topology.EndpointSpec)) }),
+	}, Attrs: []blocks.Attribute{
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the service."},
 		{At: &s.Type, Name: "type", Default: `"ClusterIP"`, Means: "The type: ClusterIP, NodePort, LoadBalancer or ExternalName."},
 		{At: &s.Selector, Name: "selector", Means: "The labels of the pods that are its endpoints."},
@@ -52,7 +58,9 @@ func sessionAffinityTable(s *topology.ServiceSpec) blocks.Schema {
 
 // endpointTable is an endpoint of a service without selector.
 func endpointTable(s *topology.EndpointSpec) blocks.Schema {
-	return blocks.Schema{Kind: "endpoint", Blocks: blocks.Named(false, "hints"), Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "endpoint", Blocks: []blocks.Nested{
+		blocks.Plain("hints", "Who should use the endpoint.", func() blocks.Schema { return hintsTable(s) }),
+	}, Attrs: []blocks.Attribute{
 		{At: blocks.Noted(&s.Address, "IP address", (*blocks.Reader).Address), Name: "address", Means: "The address of the endpoint."},
 		{At: blocks.Noted(&s.Pod, "pod", (*blocks.Reader).PodName), Name: "pod", Means: "The pod that is the endpoint, instead of an address."},
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node of an address that is not a pod's."},

@@ -164,7 +164,7 @@ func streamTenants(t *testing.T, lab *engine.Client, old, next *snapshot) {
 		if !is {
 			f = old.questions[old.by[name]].flow
 		}
-		f.Within = 300 * time.Millisecond
+		f.Within = 900 * time.Millisecond // TCP would try again after a second
 		flows = append(flows, f)
 	}
 	done := make(chan error, 1)

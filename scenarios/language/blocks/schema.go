@@ -160,13 +160,26 @@ func (l *Reader) Store(at any, a *hcl.Attribute, sc Scope) {
 type Nested struct {
 	Name    string
 	Labeled bool
+	Means   string // in one sentence
+	// Table returns what the block may hold; nil: planned, or any attribute.
+	Table func() Schema
 }
 
-// Named are blocks with or without a label.
-func Named(labeled bool, names ...string) []Nested {
+// Labeled is a block with a label.
+func Labeled(name, means string, table func() Schema) Nested {
+	return Nested{name, true, means, table}
+}
+
+// Plain is a block without label.
+func Plain(name, means string, table func() Schema) Nested {
+	return Nested{name, false, means, table}
+}
+
+// Planned are blocks that do not exist yet.
+func Planned(labeled bool, names ...string) []Nested {
 	var out []Nested
 	for _, n := range names {
-		out = append(out, Nested{n, labeled})
+		out = append(out, Nested{Name: n, Labeled: labeled})
 	}
 	return out
 }
