@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -21,6 +22,7 @@ import (
 
 func main() {
 	child() // does not return if this process is part of a lab
+	debug.SetGCPercent(300) // a large plan is made at once, and soon the command ends
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second interrupt kills the command immediately; its lab goes with it.
 	context.AfterFunc(ctx, stop)

@@ -48,7 +48,8 @@ type space struct {
 	ns   *netns.NS
 	kind plan.Kind
 	// rules is for nodes: what Apply need not list again.
-	rules ruleset
+	rules  ruleset
+	neighs *watch // nil: they are always read
 	// Only what was ever created here has to be read; for the rest, querying every
 	// namespace is not worth it.
 	sets, virtual, qdiscs, nft bool
@@ -131,6 +132,7 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 func (k *Kernel) succeed(want *plan.Plan) {
 	k.applied, k.checked = want, true
 	k.noteRules(nil)
+	k.settleNeighs(nil)
 }
 
 func renewsLinks(c plan.Changes) bool {
@@ -163,6 +165,7 @@ func (k *Kernel) Close(last string) {
 			k.hooks.Leave(name, s.ns)
 		}
 		if name != last {
+			s.neighs.close()
 			s.ns.Close()
 			delete(k.spaces, name)
 		}

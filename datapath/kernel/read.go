@@ -38,7 +38,7 @@ type scope struct {
 func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
 	wanted := ordered.Index(want.Netns, nameOf)
-	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}}
+	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}, quiet: map[string]bool{}}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, name := range k.Names() {
 			if much.only != nil && !much.only[name] {
@@ -98,17 +98,24 @@ type reader struct {
 	scope
 	ends  map[plan.Peer]vethEnd
 	known map[string]bool // namespaces whose rules need not be listed
+	quiet map[string]bool // namespaces whose neighbours and forwarding entries need not be
 }
 
-// planned gives namespaces whose rules are unchanged those of the applied plan.
+// planned gives namespaces whose rules, or neighbours and forwarding entries, are
+// unchanged those of the applied plan.
 func (r *reader) planned(have *plan.Plan) {
-	if len(r.known) == 0 {
+	if len(r.known)+len(r.quiet) == 0 {
 		return
 	}
 	applied := ordered.Index(r.k.applied.Netns, nameOf)
 	for i := range have.Netns {
-		if n := &have.Netns[i]; r.known[n.Name] && applied[n.Name] != nil {
-			n.Tables, n.NFT = applied[n.Name].Tables, applied[n.Name].NFT
+		n := &have.Netns[i]
+		a := applied[n.Name]
+		if r.known[n.Name] && a != nil {
+			n.Tables, n.NFT = a.Tables, a.NFT
+		}
+		if r.quiet[n.Name] && a != nil {
+			n.Neighs, n.FDB = a.Neighs, a.FDB
 		}
 	}
 }
@@ -131,7 +138,13 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	if err != nil {
 		return n, err
 	}
-	for _, step := range []func(*netlink.Handle, map[int]string, *plan.Netns) error{addrs, routes, neighs, fdb} {
+	// First: what changes from here on is read again.
+	steps := []func(*netlink.Handle, map[int]string, *plan.Netns) error{neighs, fdb, addrs, routes}
+	if r.trust && s.neighs.quiet() {
+		r.quiet[name] = true
+		steps = steps[2:]
+	}
+	for _, step := range steps {
 		if err := step(handle, names, &n); err != nil {
 			return n, err
 		}

@@ -277,6 +277,7 @@ func (k *Kernel) remove(name string) {
 	if s.sock != nil {
 		s.sock.Close()
 	}
+	s.neighs.close()
 	s.ns.Close()
 	delete(k.spaces, name)
 }

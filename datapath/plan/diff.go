@@ -109,6 +109,9 @@ func diffList[L ~[]T, T any, K comparable](have, want L, key func(T) K, same fun
 		*add = append(*add, want...)
 		return
 	}
+	if slices.EqualFunc(have, want, func(h, w T) bool { return key(h) == key(w) && (same == nil || same(h, w)) }) {
+		return
+	}
 	old := make(map[K]T, len(have))
 	for _, h := range have {
 		old[key(h)] = h
