@@ -52,8 +52,8 @@ type space struct {
 	neighs *watch // nil: they are always read
 	// Only what was ever created here has to be read; for the rest, querying every
 	// namespace is not worth it.
-	sets, virtual, qdiscs, nft bool
-	drains                     virtual.Drains // IPVS real servers that are draining
+	sets, virtual bool
+	drains        virtual.Drains // IPVS real servers that are draining
 	// During an Apply: an open socket, and the known indexes of links.
 	sock  *socket.Socket
 	index map[string]int

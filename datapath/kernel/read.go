@@ -157,10 +157,8 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
 		r.known[name] = true
-	} else if s.nft || s.kind == plan.Node || len(want.NFT) > 0 {
-		if n.NFT, err = nftables.Read(); err != nil {
-			return n, err
-		}
+	} else if n.NFT, err = nftables.Read(s.kind == plan.Node); err != nil {
+		return n, err
 	}
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)
@@ -189,8 +187,8 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
 		}
 		down := a.Flags&net.FlagUp == 0
-		if a.Flags&net.FlagLoopback != 0 || down && !wants(want, a.Name) {
-			continue // fallback devices of the kernel, which are down
+		if a.Flags&net.FlagLoopback != 0 || down && fallback[a.Name] && !wants(want, a.Name) {
+			continue
 		}
 		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex], Down: down}
 		copy(link.MAC[:], a.HardwareAddr)
@@ -202,6 +200,11 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 	}
 	return names, nil
 }
+
+// fallback are the devices that drivers create in every namespace once they are loaded.
+// They are down, and cannot be deleted.
+var fallback = map[string]bool{"tunl0": true, "sit0": true, "gre0": true, "gretap0": true, "erspan0": true, "ip_vti0": true,
+	"ip6tnl0": true, "ip6gre0": true, "ip6_vti0": true, "ifb0": true, "ifb1": true}
 
 func wants(n *plan.Netns, link string) bool {
 	return slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
@@ -349,13 +352,11 @@ func permanent(handle *netlink.Handle, family int, what string, do func(e *netli
 	return nil
 }
 
-// filters reads what affects packets beyond routing and rules: qdiscs, sets and virtual
-// servers, where there could be any.
+// filters reads what affects packets beyond routing and rules: qdiscs; sets and virtual
+// servers where there could be any.
 func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
-	if s.qdiscs || len(want.Qdiscs) > 0 {
-		if err := qdiscs(handle, names, n); err != nil {
-			return err
-		}
+	if err := qdiscs(handle, names, n); err != nil {
+		return err
 	}
 	if s.sets || len(want.Sets) > 0 {
 		if n.Sets, err = sets.Read(); err != nil {

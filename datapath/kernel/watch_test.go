@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Neighbours and forwarding entries that are not read again are repaired all the same.
@@ -31,10 +32,20 @@ func TestWatchedNeighboursAreRepaired(t *testing.T) {
 					t.Fatalf("%v, changed %q, want %q:\n%s", err, edited(changes), changed, strings.Join(changes.Lines(), "\n"))
 				}
 			}
-			again("")
-			if !quiet() {
-				t.Fatal("nothing has changed, but it is not quiet")
+			// The kernel's own changes are seen, too, and do no harm.
+			settle := func() {
+				t.Helper()
+				for deadline := time.Now().Add(10 * time.Second); ; {
+					again("")
+					if quiet() {
+						return
+					}
+					if time.Now().After(deadline) {
+						t.Fatal("nothing changes, but it is not quiet")
+					}
+				}
 			}
+			settle()
 			ns, err := k.Namespace("node.n1")
 			if err != nil {
 				t.Fatal(err)
@@ -43,10 +54,7 @@ func TestWatchedNeighboursAreRepaired(t *testing.T) {
 				t.Fatal(err)
 			}
 			again("node.n1")
-			again("") // the repair itself has been noticed
-			if !quiet() {
-				t.Error("not quiet after the repair")
-			}
+			settle()
 			asPlanned(t, k, want)
 		})
 	}

@@ -166,7 +166,7 @@ func (v Verb) ip() string {
 // A qdisc takes one tc command per part, outermost first.
 func (q *Qdisc) write(w *textWriter, s *Step) {
 	if s.Verb != Add {
-		w.linef("tc -n %s qdisc delete dev %s root", s.Netns, q.Link)
+		w.linef("tc -n %s qdisc delete dev %s %s", s.Netns, q.Link, q.place())
 	}
 	if s.Verb == Delete {
 		return
