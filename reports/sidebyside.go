@@ -1,25 +1,11 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
-
-// SideBySide renders the variations of each scenario next to each other: a line for
-// each expectation and each pair of dialer and target, a column for each variation.
-// Lines that differ between columns end in ←. Failures are explained below the table,
-// as in Matrix.
-func SideBySide(r Report, colour bool) string {
-	m := newMatrix(colour)
-	for _, group := range r.files() {
-		m.compare(group)
-	}
-	m.line(summary(r))
-	return m.text.String()
-}
 
 // files groups the results by scenario, then by variation.
 func (r Report) files() [][][]Result {
@@ -46,13 +32,15 @@ type comparison struct {
 	same  bool
 }
 
-// compare writes the table of one scenario.
+// compare writes the variations of a scenario next to each other: a line for each expectation
+// and each pair of dialer and target, a column for each variation. Lines that differ between
+// columns end in ←. Failures are explained below the table.
 func (m *matrix) compare(group [][]Result) {
 	first := group[0][0]
 	m.line(m.paint(title, first.Scenario) + "  " + m.paint(quiet, first.File))
 	head := comparison{label: "EXPECTATION, WHO → TO", same: true}
 	for _, results := range group {
-		head.cells = append(head.cells, cmp.Or(results[0].Variation, "as written"))
+		head.cells = append(head.cells, results[0].Variation)
 		head.style = append(head.style, quiet)
 	}
 	lines := []comparison{head}

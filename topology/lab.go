@@ -92,6 +92,7 @@ const (
 // Node is a machine of the cluster.
 type Node struct {
 	Name     string
+	Written  Written
 	Labels   map[string]string
 	Zone     string
 	Addrs    []netip.Addr // on the underlay, one per family
@@ -117,6 +118,7 @@ type Link struct {
 // Client is a host outside the cluster, on the nodes' network.
 type Client struct {
 	Name    string
+	Written Written
 	Addrs   []netip.Addr
 	MAC     MAC
 	Gateway netip.Addr
@@ -135,9 +137,10 @@ type Route struct {
 
 // Namespace is a Kubernetes namespace.
 type Namespace struct {
-	Name   string
-	Labels map[string]string
-	Origin Origin
+	Name    string
+	Written Written
+	Labels  map[string]string
+	Origin  Origin
 }
 
 // Pod is a pod. A host-network pod has its node's addresses and no MAC.
@@ -206,6 +209,7 @@ const (
 // Service is a Kubernetes service.
 type Service struct {
 	Name                  string
+	Written               Written
 	Namespace             string
 	Labels                map[string]string
 	Type                  ServiceType

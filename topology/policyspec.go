@@ -14,6 +14,7 @@ type PoliciesSpec struct {
 // PolicySpec is a policy block, a NetworkPolicy.
 type PolicySpec struct {
 	Name        string
+	Written     Written
 	Namespace   Opt[string]
 	PodSelector SelectorSpec
 	PolicyTypes Opt[[]string]
@@ -25,6 +26,7 @@ type PolicySpec struct {
 // ClusterPolicySpec is a cluster_policy block, a ClusterNetworkPolicy.
 type ClusterPolicySpec struct {
 	Name     string
+	Written  Written
 	Tier     Opt[string] // Admin or Baseline
 	Priority Opt[int]
 	Subject  PeerSpec // selectors only

@@ -13,6 +13,8 @@ type Problem struct {
 	Detail  string // one sentence: what is wrong; one sentence: how to fix it
 	Origin  Origin
 	Warning bool
+	// Instance is the address of the object, if its block made several.
+	Instance string
 }
 
 // Problems is a list of problems in the order of the file.

@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,8 @@ func (o Origin) SeenFrom(here Origin) string {
 	switch {
 	case o.Line == 0:
 		return "by default"
+	case o == here:
+		return "by another instance of the block"
 	case o.File != here.File:
 		return fmt.Sprintf("at %s:%d", o.File, o.Line)
 	default:
@@ -119,9 +122,39 @@ type IPVSSpec struct {
 	Origin    Origin
 }
 
+// Written says which block an object is of, where that matters: for messages, and for how
+// expressions refer to it.
+type Written struct {
+	Block string // the label of the block
+	Key   string // of the instance; "" without count and for_each
+	Named Origin // where its name is written; zero: the name follows from the block
+}
+
+// NameOf is the name of an object that is not given another one: the label of its block,
+// with the key of the instance after a hyphen.
+func NameOf(block, key string) string {
+	if key == "" {
+		return block
+	}
+	return block + "-" + key
+}
+
+// Address is how expressions refer to an object: pod.web, pod.web[0], pod.web["a"].
+func Address(kind, block, key string) string {
+	switch {
+	case key == "":
+		return kind + "." + block
+	case strings.Trim(key, "0123456789") == "":
+		return kind + "." + block + "[" + key + "]"
+	default:
+		return fmt.Sprintf("%s.%s[%q]", kind, block, key)
+	}
+}
+
 // NodeSpec is a node block.
 type NodeSpec struct {
 	Name    string
+	Written Written
 	Labels  map[string]string
 	Zone    Opt[string] // else the label topology.kubernetes.io/zone
 	Address Opt[netip.Addr]
@@ -143,6 +176,7 @@ type LinkSpec struct {
 // ClientSpec is a client block: a host outside the cluster.
 type ClientSpec struct {
 	Name    string
+	Written Written
 	Address Opt[netip.Addr]
 	Gateway Opt[netip.Addr] // default route; the underlay's own address when left out
 	Routes  []RouteSpec
@@ -160,16 +194,18 @@ type RouteSpec struct {
 
 // NamespaceSpec is a Kubernetes namespace.
 type NamespaceSpec struct {
-	Name   string
-	Labels map[string]string
-	Origin Origin
+	Name    string
+	Written Written
+	Labels  map[string]string
+	Origin  Origin
 }
 
 // PodSpec is one pod: one instance where the block has count or for_each.
 type PodSpec struct {
-	Block       string // the label of the block
-	Key         string // the instance's key; "" without count and for_each
-	Index       int    // the instance's place among its siblings, from 0
+	Block       string      // the label of the block
+	Key         string      // the instance's key; "" without count and for_each
+	Index       int         // the instance's place among its siblings, from 0
+	Named       Opt[string] // the name, if it does not follow from the block
 	Node        Opt[string]
 	Namespace   Opt[string]
 	Address     Opt[netip.Addr]
@@ -184,13 +220,8 @@ type PodSpec struct {
 	Origin      Origin
 }
 
-// Name is the pod's name: the block's label, then the key after a hyphen.
-func (p PodSpec) Name() string {
-	if p.Key == "" {
-		return p.Block
-	}
-	return p.Block + "-" + p.Key
-}
+// Name is the pod's name.
+func (p PodSpec) Name() string { return p.Named.Or(NameOf(p.Block, p.Key)) }
 
 // PortSpec is a named port on which an agent listens.
 type PortSpec struct {
@@ -203,6 +234,7 @@ type PortSpec struct {
 // ServiceSpec is a service block.
 type ServiceSpec struct {
 	Name                  string
+	Written               Written
 	Namespace             Opt[string]
 	Type                  Opt[string]
 	Selector              map[string]string // nil: no selector

@@ -103,7 +103,8 @@ func (u ui) explain(ctx context.Context, o explainOptions) error {
 // in this folder.
 func (u ui) explainable(ctx context.Context, o *explainOptions) (path string, lab runningLab, err error) {
 	if o.file != "" {
-		return o.file, nil, nil
+		path, err = command.TheScenario([]string{o.file})
+		return path, nil, err
 	}
 	if o.lab == "" {
 		return u.reachable(ctx, nil, &o.flags)

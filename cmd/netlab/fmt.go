@@ -21,7 +21,9 @@ func fmtCommand(u ui) *cobra.Command {
 		Use:   "fmt [FILE…]",
 		Short: "Rewrite scenarios in the canonical format",
 		Long: `Rewrite scenarios in the canonical format, and print the names of those that changed.
-Takes files and folders (default: this one); - formats standard input.`,
+Takes files and folders (default: this one); - formats standard input.
+
+` + command.Folders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
 				return u.formatStdin()
@@ -30,7 +32,15 @@ Takes files and folders (default: this one); - formats standard input.`,
 			if err != nil {
 				return command.Usage(err, "name a scenario file")
 			}
-			return u.format(paths, o)
+			var files []string
+			for _, path := range paths {
+				parts, err := source.Parts(path)
+				if err != nil {
+					return command.Usage(err, "name a folder that you can read")
+				}
+				files = append(files, parts...)
+			}
+			return u.format(files, o)
 		},
 	}
 	c.Flags().BoolVar(&o.check, "check", false, "write nothing; exit 1 when a file would change")

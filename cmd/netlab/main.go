@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	child() // does not return if this process is part of a lab
+	child()                 // does not return if this process is part of a lab
 	debug.SetGCPercent(300) // a large plan is made at once, and soon the command ends
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second interrupt kills the command immediately; its lab goes with it.
@@ -62,6 +62,8 @@ network namespaces, and proves with real packets what the file claims.
   netlab test scenarios/                   prove every expectation
   netlab down                              leave nothing behind
 
+  netlab help language                     what a scenario may hold
+
 With --json an error is an object, too, in place of the answer:
 {"error": {"message", "hint", "exit", "diagnostics": […]}}.`,
 		SilenceErrors: true,
@@ -86,6 +88,9 @@ With --json an error is an object, too, in place of the answer:
 	flags.DurationVar(&u.Timeout, "timeout", 0, "give up after this long (0: never)")
 	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), initCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
+	help := helpCommand(u)
+	root.AddCommand(help)
+	root.SetHelpCommand(help)
 	for _, c := range root.Commands() {
 		command.Guard(shared, c)
 	}

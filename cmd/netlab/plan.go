@@ -15,7 +15,9 @@ func planCommand(u ui) *cobra.Command {
 		Use:   "plan [FILE]",
 		Short: "Print what up would do",
 		Long: `Print what up would do, as commands of ip and sysctl and input of iptables-restore. Needs
-no privileges and no kernel. The same file gives the same bytes on every machine.`,
+no privileges and no kernel. The same file gives the same bytes on every machine.
+
+` + command.Folders,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := command.TheScenario(args)

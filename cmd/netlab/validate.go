@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
-	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
 
@@ -15,7 +14,9 @@ func validateCommand(u ui) *cobra.Command {
 		Short: "Check scenarios; needs no privileges and no kernel",
 		Long: `Check scenarios, and report all their mistakes in one run. Takes files, folders (default:
 this one) and globs; - is standard input. Exits 2 when one is invalid. Needs no privileges
-and no kernel.`,
+and no kernel.
+
+` + command.Folders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			paths, err := source.Find(command.OrHere(args))
 			if err != nil {
@@ -33,33 +34,35 @@ and no kernel.`,
 }
 
 func (u ui) validate(paths []string, flags command.ScenarioFlags) error {
-	failed := false
+	flags = flags.ForMany(paths)
+	var failed []string
 	for _, path := range paths {
 		s, _, err := u.Compile(path, flags)
 		switch {
 		case command.IsTold(err):
-			failed = true
+			failed = append(failed, path)
 		case err != nil:
 			return err
 		default:
 			u.Print("%s: valid: %s, %s\n", path, command.Counts(s.Lab), command.Plural(len(s.Expects), "expectation"))
 		}
 	}
-	if failed {
+	if len(failed) > 0 {
+		u.PartsOf(paths, failed)
 		return command.Told(command.ExitInvalid)
 	}
-	return nil
+	return flags.Undeclared()
 }
 
 // validateJSON prints one array with the diagnostics of all scenarios.
 func (u ui) validateJSON(paths []string, flags command.ScenarioFlags) error {
-	options, err := flags.Options(u.UI)
-	if err != nil {
-		return err
-	}
+	flags = flags.ForMany(paths)
 	all := source.Diagnostics{}
 	for _, path := range paths {
-		_, diags := language.Load(path, options)
+		_, diags, err := flags.LoadWith(u.UI, path)
+		if err != nil {
+			return err
+		}
 		all = append(all, diags...)
 	}
 	if _, err := u.Out.Write(all.JSON()); err != nil {
@@ -68,5 +71,5 @@ func (u ui) validateJSON(paths []string, flags command.ScenarioFlags) error {
 	if all.HasErrors() {
 		return command.Told(command.ExitInvalid)
 	}
-	return nil
+	return flags.Undeclared()
 }

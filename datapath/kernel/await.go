@@ -69,22 +69,28 @@ func devices() (bridges []string, veths int, err error) {
 // under which it destroys namespaces, so that other labs on the machine can delay it.
 const upPatience = 30 * time.Second
 
+// addressPatience bounds the part of it that is spent on link-local addresses: somebody
+// may have deleted them, which does not stop packets.
+const addressPatience = 3 * time.Second
+
 // awaitUp waits until new veths carry packets, and the bridges that they are attached
 // to. Of two ends, the one that is raised first has no carrier yet: it drops what it
 // should send, and its bridge port is disabled, until a worker of the kernel has seen
-// that the other end is up (net/core/link_watch.c).
+// that the other end is up (net/core/link_watch.c). Another one then makes its
+// link-local address usable, without which a router cannot ask for a neighbour of IPv6
+// (ndisc_send_ns in net/ipv6/ndisc.c).
 func (r *runner) awaitUp() error {
-	deadline := time.Now().Add(upPatience)
+	began := time.Now()
 	for s, links := range r.raised {
 		for {
-			down, err := s.notUp(links)
+			down, err := s.notUp(links, time.Since(began) < addressPatience)
 			if err != nil {
 				return err
 			}
 			if down == "" {
 				break
 			}
-			if time.Now().After(deadline) {
+			if time.Since(began) > upPatience {
 				return fmt.Errorf("link %q did not come up within %v", down, upPatience)
 			}
 			select {
@@ -97,9 +103,9 @@ func (r *runner) awaitUp() error {
 	return nil
 }
 
-// notUp returns the first of the links that is not up yet, or whose bridge is not; ""
-// if none.
-func (s *space) notUp(names map[string]bool) (down string, err error) {
+// notUp returns the first of the links that is not ready yet, or whose bridge is not;
+// "" if none. Without addresses, only links count.
+func (s *space) notUp(names map[string]bool, addresses bool) (down string, err error) {
 	err = s.ns.Do(func() error {
 		handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 		if err != nil {
@@ -110,13 +116,19 @@ func (s *space) notUp(names map[string]bool) (down string, err error) {
 		if err != nil {
 			return err
 		}
-		up := make(map[int]bool, len(links))
+		silent := map[int]bool{}
+		if addresses {
+			if silent, err = withoutLinkLocal(handle); err != nil {
+				return err
+			}
+		}
+		ready := make(map[int]bool, len(links))
 		for _, l := range links {
-			up[l.Attrs().Index] = l.Attrs().OperState == netlink.OperUp
+			ready[l.Attrs().Index] = l.Attrs().OperState == netlink.OperUp && !silent[l.Attrs().Index]
 		}
 		for _, l := range links {
 			a := l.Attrs()
-			if names[a.Name] && (!up[a.Index] || a.MasterIndex != 0 && !up[a.MasterIndex]) {
+			if names[a.Name] && (!ready[a.Index] || a.MasterIndex != 0 && !ready[a.MasterIndex]) {
 				down = a.Name
 				break
 			}
@@ -124,4 +136,20 @@ func (s *space) notUp(names map[string]bool) (down string, err error) {
 		return nil
 	})
 	return down, err
+}
+
+// withoutLinkLocal are the links, by index, that have addresses of IPv6, but no link-local one
+// that is usable.
+func withoutLinkLocal(handle *netlink.Handle) (map[int]bool, error) {
+	list, err := handle.AddrList(nil, netlink.FAMILY_V6)
+	out := map[int]bool{}
+	for _, a := range list {
+		out[a.LinkIndex] = true
+	}
+	for _, a := range list {
+		if a.Scope == unix.RT_SCOPE_LINK && a.Flags&unix.IFA_F_TENTATIVE == 0 {
+			delete(out, a.LinkIndex)
+		}
+	}
+	return out, err
 }

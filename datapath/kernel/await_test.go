@@ -5,6 +5,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -49,6 +50,43 @@ func TestApplyWaitsForItsLinks(t *testing.T) {
 	set(true)
 	if err := await(5 * time.Second); err != nil {
 		t.Errorf("with the other end up: %v", err)
+	}
+}
+
+// A router of IPv6 asks for its neighbours from the link-local address.
+func TestApplyWaitsForLinkLocalAddresses(t *testing.T) {
+	want := small()
+	n1 := &want.Netns[slices.IndexFunc(want.Netns, func(n plan.Netns) bool { return n.Name == "node.n1" })]
+	n1.IPv6 = true
+	n1.Addrs = append(n1.Addrs, plan.Addr{Link: "cni0", Prefix: pfx("fd00:10:244::1/64")})
+	want.Sort()
+	k := applied(t, want)
+	va := map[string]bool{"va": true}
+	notUp := func(addresses bool) string {
+		down, err := k.spaces["node.n1"].notUp(va, addresses)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return down
+	}
+	if down := notUp(true); down != "" {
+		t.Errorf("as applied: %s is not ready", down)
+	}
+	in(t, k, "node.n1", func(h *netlink.Handle) error {
+		cni0 := mustLink(h, "cni0")
+		list, err := h.AddrList(cni0, netlink.FAMILY_V6)
+		for _, a := range list {
+			if a.IP.IsLinkLocalUnicast() {
+				err = errors.Join(err, h.AddrDel(cni0, &a))
+			}
+		}
+		return err
+	})
+	if down := notUp(true); down != "va" {
+		t.Errorf("without the link-local address of its bridge: %q is not ready, want va", down)
+	}
+	if down := notUp(false); down != "" {
+		t.Errorf("addresses aside: %s is not ready", down)
 	}
 }
 

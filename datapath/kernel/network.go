@@ -90,6 +90,9 @@ func (r *runner) pair(s *plan.Step, p *plan.Pair) error {
 		return err
 	}
 	r.raises(other, near.link.Name)
+	if r.here.kind != plan.Pod {
+		r.raises(r.here, far.link.Name)
+	}
 	index, err := r.here.indexOf(far.link.Name)
 	if err != nil {
 		return err
@@ -97,7 +100,6 @@ func (r *runner) pair(s *plan.Step, p *plan.Pair) error {
 	if far.link.Master == "" {
 		return r.queue(s, linkUp(index))
 	}
-	r.raises(r.here, far.link.Name)
 	far.index = index
 	if far.master, err = r.indexOf(far.link.Master); err != nil {
 		return err

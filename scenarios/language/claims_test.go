@@ -9,8 +9,9 @@ import (
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
-// dialing are the attributes of an expectation that say what is dialed, and claim nothing.
-var dialing = []string{"from", "to", "port", "protocol", "count", "within", "retry"}
+// dialing are the attributes of an expectation that say what it is and what is dialed, and claim
+// nothing.
+var dialing = []string{"name", "for_each", "from", "to", "port", "protocol", "count", "within", "retry"}
 
 // An attribute that no check judges would hold whatever its value is.
 func TestEveryClaimOfAnExpectationIsJudged(t *testing.T) {

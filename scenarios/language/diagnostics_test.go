@@ -55,19 +55,19 @@ func TestDiagnostics(t *testing.T) {
 
 func diagnose(t *testing.T, archive *txtar.Archive) string {
 	dir := t.TempDir()
-	path := dir
+	var files []string
 	for _, f := range archive.Files {
 		if f.Name == "want" {
 			continue
 		}
+		files = append(files, filepath.Join(dir, f.Name))
 		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if path == dir && f.Name != "notes.txt" {
-			path = filepath.Join(dir, f.Name)
-		} else {
-			path = dir
-		}
+	}
+	path := dir
+	if len(files) == 1 && !strings.HasSuffix(files[0], "notes.txt") {
+		path = files[0]
 	}
 	_, diags := Load(path, Options{Catalogue: datapath.Catalogue()})
 	if len(diags) == 0 {

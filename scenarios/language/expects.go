@@ -1,6 +1,7 @@
 package language
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -26,24 +27,48 @@ const (
 
 func (l *loader) evalExpects() {
 	l.places = names.New(l.lab())
-	for b := range l.BlocksOf("expect") {
+	seen := map[string]topology.Origin{}
+	for b := range l.Objects("expect") {
 		c := &expectBody{}
 		c.Content = l.Read(b, c.table())
-		if e := l.evalExpect(b, c); e != nil {
-			l.expects = append(l.expects, e)
+		e := l.evalExpect(b, c)
+		if e == nil {
+			continue
 		}
+		if first, ok := seen[e.Name]; ok {
+			l.Errorf(cmp.Or(rangeOf(c.name), b.LabelRange), "Duplicate expect", "The expect %q was already declared %s. Rename or remove one of them.", e.Name, first.SeenFrom(e.Origin))
+		}
+		seen[e.Name] = e.Origin
+		l.expects = append(l.expects, e)
 	}
+}
+
+func rangeOf(a *hcl.Attribute) (r hcl.Range) {
+	if a != nil {
+		r = a.Expr.Range()
+	}
+	return r
+}
+
+// expectName is the name of an expectation: the one that is written, else the label of its
+// block, with the key of the instance.
+func (l *loader) expectName(b *blocks.Block, c *expectBody) string {
+	name := b.Label
+	if b.Key != "" {
+		name += ": " + b.Key
+	}
+	return l.Text(c.name, b.Scope).Or(name)
 }
 
 // evalExpect resolves one expect block, or returns nil if anything in it is wrong.
 func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 	e := &expect.Reach{
-		Name: b.Label, Origin: b.Origin(),
+		Name: l.expectName(b, c), Origin: b.Origin(),
 		Within: l.Duration(c.within, defaultWithin, false, b.Scope),
 		Retry:  l.Duration(c.retry, defaultRetry, true, b.Scope),
 	}
 	l.outcome(e, c, b.Scope)
-	if b.Label == "" {
+	if e.Name == "" {
 		l.Errorf(b.LabelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
 	}
 	e.Count = l.between(c.count, b.Scope, "count", 1, maxCount)
@@ -177,7 +202,7 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope
 	}
 	var out [][]netip.Prefix
 	for _, f := range from {
-		v, ok := l.Value(a, join(sc, blocks.Scope{"each": cty.ObjectVal(map[string]cty.Value{"from": f.object})}))
+		v, ok := l.Value(a, sc.With(blocks.Scope{"each": cty.ObjectVal(map[string]cty.Value{"from": f.object})}))
 		if !ok {
 			return nil
 		}

@@ -15,7 +15,7 @@ import (
 // expectBody is a claim about the lab.
 type expectBody struct {
 	*blocks.Content
-	from, to, port, protocol, outcome, sometimes, answer, source, within, retry, count, sticky, ttl, mtu, allow, denied *hcl.Attribute
+	name, from, to, port, protocol, outcome, sometimes, answer, source, within, retry, count, sticky, ttl, mtu, allow, denied *hcl.Attribute
 }
 
 func (b *expectBody) table() blocks.Schema {
@@ -27,6 +27,8 @@ func (b *expectBody) table() blocks.Schema {
 		blocks.Plain("latency", "Bounds of the round-trip time, such as \"20ms\".", func() blocks.Schema { return new(boundBody).table("latency") }),
 		blocks.Plain("throughput", "Bounds of the rate of an upload, such as \"10mbit\".", func() blocks.Schema { return new(boundBody).table("throughput") }),
 	}, Attrs: []blocks.Attribute{
+		{At: blocks.AsWritten(&b.name, "string"), Name: "name", Means: "What is claimed, by default the label of the block, with the key of an instance after a colon."},
+		{At: blocks.Repeats("map, or set of strings"), Name: "for_each", Means: "A map or a set of strings, with a claim for each element, which is each.key and each.value."},
 		{At: blocks.AsWritten(&b.from, "pods, nodes or clients"), Name: "from", Required: true, Means: "Who dials."},
 		{At: blocks.AsWritten(&b.to, "services, pods, nodes, clients or addresses"), Name: "to", Required: true, Means: "What is dialed."},
 		{At: blocks.AsWritten(&b.port, "port number or name"), Name: "port", Means: "The port that is dialed, where to has several."},

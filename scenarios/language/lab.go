@@ -118,40 +118,42 @@ func (l *loader) nodePortRange(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Sco
 }
 
 func (l *loader) evalNodes() {
-	for b := range l.BlocksOf("node") {
-		s := topology.NodeSpec{Name: b.Label, Origin: b.Origin()}
+	for b := range l.Objects("node") {
+		s := topology.NodeSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		s.Link = l.link(l.Read(b, l.nodeTable(&s)))
 		l.spec.Nodes = append(l.spec.Nodes, s)
 		i := len(l.spec.Nodes) - 1
-		l.late = append(l.late, func() { l.spec.Nodes[i] = s })
+		l.then(func() { l.spec.Nodes[i] = s })
 	}
 }
 
 func (l *loader) evalClients() {
-	for b := range l.BlocksOf("client") {
-		s := topology.ClientSpec{Name: b.Label, Origin: b.Origin()}
+	for b := range l.Objects("client") {
+		s := topology.ClientSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		c := l.Read(b, l.clientTable(&s))
 		s.Ports, s.Link = l.ports(c), l.link(c)
 		l.spec.Clients = append(l.spec.Clients, s)
 		i := len(l.spec.Clients) - 1
-		l.late = append(l.late, func() { l.spec.Clients[i] = s })
+		l.then(func() { l.spec.Clients[i] = s })
 	}
 }
 
 // later reads an attribute that may refer to everything whose address is known.
 func (l *loader) later(to any) blocks.Value {
 	return blocks.Value{Type: blocks.Attribute{At: to}.Type(), Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
-		l.late = append(l.late, func() { l.Store(to, a, sc) })
+		l.then(func() { l.Store(to, a, sc) })
 	}}
 }
 
 func (l *loader) evalNamespaces() {
-	for b := range l.BlocksOf("namespace") {
-		s := topology.NamespaceSpec{Name: b.Label, Origin: b.Origin()}
+	for b := range l.Objects("namespace") {
+		s := topology.NamespaceSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		l.Read(b, namespaceTable(&s))
 		l.spec.Namespaces = append(l.spec.Namespaces, s)
 	}
-	l.Declare("namespace", topology.DefaultNamespace, hcl.Range{}) // unless a block does
+	if _, ok := l.Declared["namespace"][topology.DefaultNamespace]; !ok {
+		l.Declare("namespace", topology.DefaultNamespace, hcl.Range{})
+	}
 }
 
 // ports reads the port blocks of a pod or client.

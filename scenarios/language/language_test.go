@@ -303,7 +303,7 @@ expect "reach" {
 }
 
 func TestAFolderIsOneScenario(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "shop")
+	dir := filepath.Join(t.TempDir(), "shop.lab")
 	if err := os.MkdirAll(filepath.Join(dir, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}

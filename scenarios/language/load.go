@@ -28,6 +28,9 @@ type Options struct {
 	Environ  []string          // KEY=value; only NLAB_VAR_x is read
 	Stdin    io.Reader         // read when the path is "-"
 	Version  string            // of this program, for required_version; empty: not checked
+	// Shared says that the variables are meant for several scenarios: one that this
+	// scenario does not have is no mistake.
+	Shared bool
 	// Variation replaces what the file says, for one combination of a matrix.
 	Variation Variation
 }
@@ -43,6 +46,8 @@ type Scenario struct {
 	Reads   []string          // paths of the files that its expressions read, sorted
 	Sources map[string][]byte // file, as origins name it, to its text
 	Matrix  []Axis            // of the matrix block, if there is one
+	// Variables are the names of those that it declares, sorted.
+	Variables []string
 	// Variation is what was loaded instead of what the file says.
 	Variation Variation
 }
@@ -58,8 +63,8 @@ func (s *Scenario) Title() string {
 // Path returns the path that opens a file of an origin.
 func (s *Scenario) Path(file string) string { return source.Path(s.Dir, file) }
 
-// Load reads a scenario: a file, a folder of files, or standard input for "-". It
-// reports all problems together; with errors, the scenario is as complete as possible
+// Load reads a scenario: a file, a folder whose files are its parts, or standard input for
+// "-"; source.Find says what a folder is to a user. It reports all problems together; with errors, the scenario is as complete as possible
 // and must not be run. It is never nil.
 //
 // Origins name files by their base name, so that the same scenario resolves to the
@@ -88,6 +93,7 @@ func load(in *source.Input, c *source.Collector, opts Options) (*Scenario, sourc
 		return s, c.Sorted()
 	}
 	l.evaluate(opts)
+	s.Variables = slices.Sorted(maps.Keys(l.Declared["variable"]))
 	s.Name = l.spec.Name
 	s.Lab, s.Expects, s.Matrix = l.lab(), l.expects, l.matrix
 	s.Reads = slices.Sorted(maps.Keys(l.files.Read))
@@ -111,7 +117,6 @@ type loader struct {
 	spec     *topology.Spec
 	resolved *topology.Lab // of spec; nil when spec has changed since
 	problems topology.Problems
-	pods     map[string]*podBlock
 	late     []func()
 	places   *names.Places
 	expects  []*expect.Reach
@@ -122,7 +127,7 @@ type loader struct {
 func newLoader(in *source.Input, c *source.Collector, catalogue topology.Catalogue) *loader {
 	l := &loader{
 		in: in, catalogue: catalogue, files: functions.Files{Dir: in.Dir, Read: map[string]bool{}}, variables: map[string]cty.Value{},
-		spec: &topology.Spec{Name: in.Name}, pods: map[string]*podBlock{},
+		spec: &topology.Spec{Name: in.Name},
 	}
 	l.Reader = blocks.New(c, l.fileSchema(), functions.New(l.files), l.valueOf)
 	return l
@@ -174,6 +179,16 @@ func (l *loader) evaluate(opts Options) {
 	if l.Silent && !slices.ContainsFunc(l.List, func(d source.Diagnostic) bool { return d.Severity == source.Error }) {
 		l.Errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
 	}
+}
+
+// then is done in the stage for what may refer to everything whose address is known.
+func (l *loader) then(f func()) {
+	of := l.Instance
+	l.late = append(l.late, func() {
+		l.Instance = of
+		f()
+		l.Instance = ""
+	})
 }
 
 func (l *loader) evalLate() {

@@ -39,7 +39,7 @@ func TestShippedScenariosLoadWithoutDiagnostics(t *testing.T) {
 				t.Errorf("name %q, %d expectations", s.Name, len(s.Expects))
 			}
 			for _, e := range s.Expects {
-				if e.Origin.File != name || !strings.Contains(source.SourceLine(s.Sources[name], e.Origin.Line), e.Name) {
+				if e.Origin.File != name || !strings.HasPrefix(source.SourceLine(s.Sources[name], e.Origin.Line), `expect "`) {
 					t.Errorf("the origin of %q is %v", e.Name, e.Origin)
 				}
 			}
@@ -76,7 +76,8 @@ func TestFoldersAreSearchedRecursively(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"b.hcl": `node "n" {}`, "a/c.hcl": `node "n" {}`, "a/testdata/no.hcl": `node "n" {}`, ".git/no.hcl": `node "n" {}`,
-		"parts/x.hcl": `node "n" {}`, "parts/y.hcl": `pod "p" {}`, "parts/below/no.hcl": `node "n" {}`, "1/2/3/4/yes.hcl": `node "n" {}`, "1/2/3/4/5/no.hcl": `node "n" {}`,
+		"parts.lab/x.hcl": `node "n" {}`, "parts.lab/y.hcl": `pod "p" {}`, "parts.lab/below/no.hcl": `node "n" {}`,
+		"many/x.hcl": `node "n" {}`, "many/y.hcl": `pod "p" {}`, "many/x.auto.vars.hcl": `v = 1`, "1/2/2.lab/x.hcl": ``, "1/2/3/4/yes.hcl": `node "n" {}`, "1/2/3/4/5/no.hcl": `node "n" {}`,
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -90,9 +91,11 @@ func TestFoldersAreSearchedRecursively(t *testing.T) {
 		find func() ([]string, error)
 		want string
 	}{
-		{func() ([]string, error) { return source.Find([]string{dir}) }, "b.hcl 1/2/3/4/yes.hcl a/c.hcl parts"},
-		{func() ([]string, error) { return source.FindIn(dir) }, "b.hcl"},
-		{func() ([]string, error) { return source.FindIn(filepath.Join(dir, "parts")) }, "parts"},
+		{func() ([]string, error) { return source.Find([]string{dir}) }, "b.hcl parts.lab 1/2/2.lab 1/2/3/4/yes.hcl a/c.hcl many/x.hcl many/y.hcl"},
+		{func() ([]string, error) { return source.FindIn(dir) }, "b.hcl parts.lab"},
+		{func() ([]string, error) { return source.FindIn(filepath.Join(dir, "parts.lab")) }, "parts.lab"},
+		{func() ([]string, error) { return source.FindIn(filepath.Join(dir, "many")) }, "many/x.hcl many/y.hcl"},
+		{func() ([]string, error) { return source.Parts(filepath.Join(dir, "parts.lab")) }, "parts.lab/x.hcl parts.lab/y.hcl"},
 	} {
 		found, err := row.find()
 		if err != nil {

@@ -9,13 +9,6 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// podBlock is one pod block and its instances, in order.
-type podBlock struct {
-	each bool // for_each: an object by key
-	many bool // count: a tuple
-	keys []string
-}
-
 // valueOf is what a reference that begins with var, network or a kind of object goes into.
 func (l *loader) valueOf(kind string) cty.Value {
 	switch kind {
@@ -37,65 +30,63 @@ func (l *loader) networkValue() cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// objects is all objects of a kind by name. What is declared but could not be
-// resolved is unknown, so that only its cause is reported.
+// objects is all objects of a kind by the label of their block. What is declared but could
+// not be resolved is unknown, so that only its cause is reported.
 func (l *loader) objects(kind string) cty.Value {
 	out := map[string]cty.Value{}
-	for name := range l.Declared[kind] {
-		out[name] = cty.DynamicVal
+	for label := range l.Declared[kind] {
+		out[label] = cty.DynamicVal
 	}
-	lab := l.lab()
-	switch kind {
-	case "node":
-		for _, n := range lab.Nodes {
-			out[n.Name] = nodeValue(n)
+	made := l.values(kind)
+	for label, instances := range l.Made[kind] {
+		if l.Poisoned[kind+"."+label] {
+			continue
 		}
-	case "client":
-		for _, c := range lab.Clients {
-			out[c.Name] = clientValue(c)
-		}
-	case "namespace":
-		for _, n := range lab.Namespaces {
-			out[n.Name] = cty.ObjectVal(values{"kind": cty.StringVal("namespace"), "name": cty.StringVal(n.Name), "labels": labelMap(n.Labels)})
-		}
-	case "pod":
-		l.podValues(lab, out)
-	case "service":
-		for _, s := range lab.Services {
-			out[s.Name] = serviceValue(s)
-		}
+		out[label] = instances.Value(func(key string) cty.Value {
+			if v, ok := made[instance{label, key}]; ok {
+				return v
+			}
+			return cty.DynamicVal
+		})
+	}
+	if v, ok := made[instance{}]; ok && l.Made[kind][topology.DefaultNamespace] == nil {
+		out[topology.DefaultNamespace] = v
 	}
 	return cty.ObjectVal(out)
 }
 
-func (l *loader) podValues(lab *topology.Lab, out map[string]cty.Value) {
-	type key struct{ block, key string }
-	pods := map[key]cty.Value{}
-	for _, p := range lab.Pods {
-		pods[key{p.Block, p.Key}] = podValue(p)
+// instance is one of the objects that a block made; the namespace default, which exists
+// without a block, is the zero instance.
+type instance struct{ label, key string }
+
+// values are the objects of a kind.
+func (l *loader) values(kind string) map[instance]cty.Value {
+	out := map[instance]cty.Value{}
+	lab := l.lab()
+	at := func(w topology.Written) instance { return instance{w.Block, w.Key} }
+	switch kind {
+	case "node":
+		for _, n := range lab.Nodes {
+			out[at(n.Written)] = nodeValue(n)
+		}
+	case "client":
+		for _, c := range lab.Clients {
+			out[at(c.Written)] = clientValue(c)
+		}
+	case "namespace":
+		for _, n := range lab.Namespaces {
+			out[at(n.Written)] = cty.ObjectVal(values{"kind": cty.StringVal("namespace"), "name": cty.StringVal(n.Name), "labels": labelMap(n.Labels)})
+		}
+	case "pod":
+		for _, p := range lab.Pods {
+			out[instance{p.Block, p.Key}] = podValue(p)
+		}
+	case "service":
+		for _, s := range lab.Services {
+			out[at(s.Written)] = serviceValue(s)
+		}
 	}
-	for name, b := range l.pods {
-		if l.Poisoned["pod."+name] {
-			continue
-		}
-		all, byKey := []cty.Value{}, map[string]cty.Value{}
-		for _, k := range b.keys {
-			v, ok := pods[key{name, k}]
-			if !ok {
-				v = cty.DynamicVal
-			}
-			all = append(all, v)
-			byKey[k] = v
-		}
-		switch {
-		case b.many:
-			out[name] = cty.TupleVal(all)
-		case b.each:
-			out[name] = cty.ObjectVal(byKey)
-		case len(all) == 1:
-			out[name] = all[0]
-		}
-	}
+	return out
 }
 
 // values are the attributes of an object.

@@ -9,8 +9,8 @@ import (
 )
 
 func (l *loader) evalServices() {
-	for b := range l.Distinct("service") {
-		s := topology.ServiceSpec{Name: b.Label, Origin: b.Origin()}
+	for b := range l.Objects("service") {
+		s := topology.ServiceSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		c := l.Read(b, serviceTable(&s))
 		l.serviceSelector(&s, c)
 		l.OneOfTwo(c.Attr("cluster_ip"), c.Attr("cluster_ips"))

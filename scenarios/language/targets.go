@@ -232,8 +232,8 @@ func (l *loader) place(v cty.Value) (expect.Place, bool) { return l.places.Place
 // suggest says, as a sentence, how to refer to what a text probably names.
 func (l *loader) suggest(v cty.Value) string {
 	name, ok := blocks.AsText(v)
-	if kind := l.places.KindOf(name); ok && kind != "" {
-		return " Write " + kind + "." + name + " without quotes."
+	if address := l.places.AddressOf(name); ok && address != "" {
+		return " Write " + address + " without quotes."
 	}
 	return " Refer to one, such as node.node1."
 }

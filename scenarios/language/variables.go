@@ -184,10 +184,10 @@ func (l *loader) givenValues(opts Options) map[string]*given {
 			name = "./" + path // a bare name would mean one in the scenario's folder
 		}
 		l.Sources[name] = src
-		l.varFile(out, name, src, true)
+		l.varFile(out, name, src, !opts.Shared)
 	}
 	for _, name := range slices.Sorted(maps.Keys(opts.Vars)) {
-		if _, ok := declared[name]; !ok {
+		if _, ok := declared[name]; !ok && !opts.Shared {
 			l.Errorf(hcl.Range{}, "Unknown variable", "--var %s: there is no variable %q.%s Declare it with variable %q {}.", name, name,
 				topology.DidYouMean(name, slices.Collect(maps.Keys(declared))), name)
 		}

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -20,11 +21,13 @@ func (r *resolver) resolveNodes() {
 	owners := map[*topology.Node]topology.NodeSpec{}
 	var hosts []host
 	for _, s := range r.spec.Nodes {
-		r.checkName("node", s.Name, s.Origin)
-		if !r.unique(seen, "node", s.Name, s.Origin) {
+		r.of("node", s.Written.Block, s.Written.Key)
+		named := cmp.Or(s.Written.Named, s.Origin)
+		r.checkName("node", s.Name, named)
+		if !r.unique(seen, "node", s.Name, named) {
 			continue
 		}
-		n := &topology.Node{Name: s.Name, Labels: labels(s.Labels), Origin: s.Origin}
+		n := &topology.Node{Name: s.Name, Written: s.Written, Labels: labels(s.Labels), Origin: s.Origin}
 		r.zone(n, s)
 		owners[n] = s
 		hosts = append(hosts, host{"node", n.Name, s.Address, &n.Addrs, n.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
@@ -33,6 +36,7 @@ func (r *resolver) resolveNodes() {
 		r.nodes[n.Name] = n
 		r.declared = append(r.declared, n)
 	}
+	r.of("node", "", "")
 	r.lab.Nodes = slices.Clone(r.declared)
 	r.hostAddresses(hosts)
 	r.nodePodCIDRs()
@@ -41,6 +45,7 @@ func (r *resolver) resolveNodes() {
 			n.MAC = ipam.MACFor(ipam.Ether, n.Addrs[0])
 			n.VTEPMAC = ipam.MACFor(ipam.VTEP, n.Addrs[0])
 		}
+		r.of("node", n.Written.Block, n.Written.Key)
 		who := fmt.Sprintf("node %q", n.Name)
 		n.Routes = r.routes(who, owners[n].Routes, n.PodCIDRs)
 		n.Link = r.link(who, owners[n].Link)
@@ -165,20 +170,24 @@ func (r *resolver) resolveClients() {
 	specs := map[*topology.Client]topology.ClientSpec{}
 	var hosts []host
 	for _, s := range r.spec.Clients {
-		r.checkName("client", s.Name, s.Origin)
-		if !r.unique(seen, "client", s.Name, s.Origin) {
+		r.of("client", s.Written.Block, s.Written.Key)
+		named := cmp.Or(s.Written.Named, s.Origin)
+		r.checkName("client", s.Name, named)
+		if !r.unique(seen, "client", s.Name, named) {
 			continue
 		}
-		c := &topology.Client{Name: s.Name, Origin: s.Origin}
+		c := &topology.Client{Name: s.Name, Written: s.Written, Origin: s.Origin}
 		specs[c] = s
 		hosts = append(hosts, host{"client", c.Name, s.Address, &c.Addrs, c.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
 			return pool.Assign("client/"+c.Name, pool.Part(3, 4, 4), owner) // the last quarter
 		}})
 		r.lab.Clients = append(r.lab.Clients, c)
 	}
+	r.of("client", "", "")
 	r.hostAddresses(hosts)
 	for _, c := range r.lab.Clients {
 		s := specs[c]
+		r.of("client", c.Written.Block, c.Written.Key)
 		who := fmt.Sprintf("client %q", c.Name)
 		if len(c.Addrs) > 0 {
 			c.MAC = ipam.MACFor(ipam.Ether, c.Addrs[0])

@@ -18,8 +18,10 @@ const metadataName = "kubernetes.io/metadata.name"
 func (r *resolver) resolveNamespaces() {
 	seen := map[string]topology.Origin{}
 	for _, s := range r.spec.Namespaces {
-		r.checkName("namespace", s.Name, s.Origin)
-		if r.unique(seen, "namespace", s.Name, s.Origin) {
+		r.of("namespace", s.Written.Block, s.Written.Key)
+		named := cmp.Or(s.Written.Named, s.Origin)
+		r.checkName("namespace", s.Name, named)
+		if r.unique(seen, "namespace", s.Name, named) {
 			r.addNamespace(s)
 		}
 	}
@@ -29,7 +31,7 @@ func (r *resolver) resolveNamespaces() {
 }
 
 func (r *resolver) addNamespace(s topology.NamespaceSpec) {
-	ns := &topology.Namespace{Name: s.Name, Labels: labels(s.Labels), Origin: s.Origin}
+	ns := &topology.Namespace{Name: s.Name, Written: s.Written, Labels: labels(s.Labels), Origin: s.Origin}
 	ns.Labels[metadataName] = s.Name
 	r.namespaces[s.Name] = ns
 	r.lab.Namespaces = append(r.lab.Namespaces, ns)
@@ -60,6 +62,8 @@ func (r *resolver) resolvePods() {
 		if _, ok := blocks[s.Block]; !ok {
 			blocks[s.Block] = len(blocks)
 		}
+		r.of("pod", s.Block, s.Key)
+		named := cmp.Or(s.Named.Origin, s.Origin)
 		p := &topology.Pod{
 			Name: s.Name(), Block: s.Block, Key: s.Key, Namespace: r.namespace(s.Namespace),
 			Labels: labels(s.Labels), HostNetwork: s.HostNetwork.Value,
@@ -67,8 +71,8 @@ func (r *resolver) resolvePods() {
 			Command: slices.Clone(s.Command), Env: maps.Clone(s.Env), Origin: s.Origin,
 		}
 		p.Ready = p.Serving && !p.Terminating
-		r.checkName("pod", p.Name, s.Origin)
-		if !r.unique(seen, "pod", p.AgentName(), s.Origin) {
+		r.checkName("pod", p.Name, named)
+		if !r.unique(seen, "pod", p.AgentName(), named) {
 			continue
 		}
 		p.Ports = r.ports(fmt.Sprintf("pod %q", p.AgentName()), s.Ports, s.Origin)
@@ -79,6 +83,7 @@ func (r *resolver) resolvePods() {
 		r.lab.Pods = append(r.lab.Pods, p)
 		pods = append(pods, resolvedPod{p, s, i})
 	}
+	r.of("pod", "", "")
 	// Among siblings the later instances give way, so that a higher count moves
 	// no other.
 	slices.SortStableFunc(pods, func(a, b resolvedPod) int {

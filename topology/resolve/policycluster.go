@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +17,10 @@ const (
 )
 
 func (r *resolver) clusterPolicy(s topology.ClusterPolicySpec, seen map[string]topology.Origin) {
-	r.policyName("cluster policy", s.Name, s.Origin)
-	if !r.unique(seen, "cluster policy", s.Name, s.Origin) {
+	r.of("cluster_policy", s.Written.Block, s.Written.Key)
+	named := cmp.Or(s.Written.Named, s.Origin)
+	r.policyName("cluster policy", s.Name, named)
+	if !r.unique(seen, "cluster policy", s.Name, named) {
 		return
 	}
 	tiers := []string{string(topology.AdminTier), string(topology.BaselineTier)}

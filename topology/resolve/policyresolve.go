@@ -37,6 +37,7 @@ func (r *resolver) resolvePolicies() {
 	slices.SortFunc(r.lab.ClusterPolicies, func(a, b *topology.ClusterPolicy) int {
 		return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Name, b.Name))
 	})
+	r.of("policy", "", "")
 	r.ambiguous()
 }
 
@@ -48,9 +49,11 @@ func (r *resolver) policyName(kind, name string, origin topology.Origin) {
 }
 
 func (r *resolver) policy(s topology.PolicySpec, seen map[string]topology.Origin) {
-	r.policyName("policy", s.Name, s.Origin)
+	r.of("policy", s.Written.Block, s.Written.Key)
+	named := cmp.Or(s.Written.Named, s.Origin)
+	r.policyName("policy", s.Name, named)
 	p := &topology.Policy{Name: s.Name, Namespace: r.namespace(s.Namespace), Origin: s.Origin}
-	if !r.unique(seen, "policy", p.Namespace+"/"+p.Name, s.Origin) {
+	if !r.unique(seen, "policy", p.Namespace+"/"+p.Name, named) {
 		return
 	}
 	pods, usable := r.selector(s.PodSelector)

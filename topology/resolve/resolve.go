@@ -44,6 +44,7 @@ type resolver struct {
 	spec      *topology.Spec
 	catalogue topology.Catalogue
 	lab       *topology.Lab
+	instance  string // the address of the object at hand, if its block made several
 
 	nodes      map[string]*topology.Node
 	declared   []*topology.Node // in the order of the scenario

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,16 +45,18 @@ func (r *resolver) resolveServices() {
 	seen := map[string]topology.Origin{}
 	var all []*resolving
 	for _, spec := range r.spec.Services {
+		r.of("service", spec.Written.Block, spec.Written.Key)
+		named := cmp.Or(spec.Written.Named, spec.Origin)
 		sv := &topology.Service{
-			Name: spec.Name, Namespace: r.namespace(spec.Namespace), Labels: labels(spec.Labels),
+			Name: spec.Name, Written: spec.Written, Namespace: r.namespace(spec.Namespace), Labels: labels(spec.Labels),
 			Selector: maps.Clone(spec.Selector), Origin: spec.Origin,
 		}
-		r.checkName("service", spec.Name, spec.Origin)
+		r.checkName("service", spec.Name, named)
 		name := sv.Name
 		if sv.Namespace != topology.DefaultNamespace {
 			name = sv.Namespace + "/" + name
 		}
-		if !r.unique(seen, "service", name, spec.Origin) {
+		if !r.unique(seen, "service", name, named) {
 			continue
 		}
 		s := &resolving{Service: sv, spec: spec}
@@ -61,6 +64,7 @@ func (r *resolver) resolveServices() {
 		all = append(all, s)
 		r.lab.Services = append(r.lab.Services, sv)
 	}
+	r.of("service", "", "")
 	r.clusterIPs(all)
 	r.nodePorts(all)
 	r.loadBalancers(all)

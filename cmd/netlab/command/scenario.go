@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +26,43 @@ type ScenarioFlags struct {
 	VarFiles []string
 	// Variation is the combination of a matrix to load.
 	Variation language.Variation
+	// declared are the variables of all scenarios of a run; nil: there is one scenario.
+	declared map[string]bool
+}
+
+// ForMany is the flags of a run over several scenarios: a variable reaches those that
+// declare it.
+func (f ScenarioFlags) ForMany(paths []string) ScenarioFlags {
+	if len(paths) > 1 {
+		f.declared = map[string]bool{}
+	}
+	return f
+}
+
+// Undeclared is an error about a variable that none of several scenarios declares.
+func (f ScenarioFlags) Undeclared() error {
+	for _, v := range f.vars {
+		if name, _, _ := strings.Cut(v, "="); f.declared != nil && !f.declared[name] {
+			known := slices.Collect(maps.Keys(f.declared))
+			return Usage(fmt.Errorf("--var %s: none of the scenarios has a variable %q.%s", name, name, topology.DidYouMean(name, known)), fmt.Sprintf("declare it in one of them: variable %q {}", name))
+		}
+	}
+	return nil
+}
+
+// LoadWith reads one scenario.
+func (f ScenarioFlags) LoadWith(u *UI, path string) (*language.Scenario, source.Diagnostics, error) {
+	options, err := f.Options(u)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, diags := language.Load(path, options)
+	for _, name := range s.Variables {
+		if f.declared != nil {
+			f.declared[name] = true
+		}
+	}
+	return s, diags, nil
 }
 
 func (f *ScenarioFlags) Register(c *cobra.Command) {
@@ -30,12 +70,18 @@ func (f *ScenarioFlags) Register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.VarFiles, "var-file", nil, "read variables from a `FILE` (repeatable)")
 }
 
-// Given are the variables that the flags set, and the files with more, as absolute paths.
-func (f ScenarioFlags) Given() (vars, files []string) {
+// Given are the variables of a scenario that the flags set, and the files with more, as
+// absolute paths.
+func (f ScenarioFlags) Given(s *language.Scenario) (vars, files []string) {
+	for _, v := range f.vars {
+		if name, _, _ := strings.Cut(v, "="); slices.Contains(s.Variables, name) {
+			vars = append(vars, v)
+		}
+	}
 	for _, file := range f.VarFiles {
 		files = append(files, source.Absolute(file))
 	}
-	return f.vars, files
+	return vars, files
 }
 
 // Default sets variables unless flags do.
@@ -54,17 +100,18 @@ func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
 		}
 		vars[name] = value
 	}
-	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Environ: os.Environ(), Stdin: u.In, Variation: f.Variation}, nil
+	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Environ: os.Environ(), Stdin: u.In, Variation: f.Variation, Shared: f.declared != nil}, nil
 }
 
 // Arguments name a scenario, with what the flags say, on the command line of another verb;
 // "" for standard input, which is read only once.
-func (f ScenarioFlags) Arguments(path string) string {
+func (f ScenarioFlags) Arguments(path string, s *language.Scenario) string {
 	if path == "-" {
 		return ""
 	}
 	words := []string{"-f", plan.QuoteShell(path)}
-	for _, v := range f.vars {
+	vars, _ := f.Given(s)
+	for _, v := range vars {
 		words = append(words, "--var", plan.QuoteShell(v))
 	}
 	for _, file := range f.VarFiles {
@@ -95,20 +142,42 @@ func (f *ScenarioFlags) Vary(texts []string) error {
 // Load reads one scenario and prints its diagnostics. If any is an error, it returns
 // an error that prints nothing more.
 func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
-	options, err := f.Options(u)
+	s, diags, err := f.LoadWith(u, path)
 	if err != nil {
 		return nil, err
 	}
-	s, diags := language.Load(path, options)
 	if u.AsJSON && diags.HasErrors() {
 		*u.diags = append(*u.diags, diags...)
 	} else if len(diags) > 0 {
 		_ = diags.WriteText(u.Errs, Colour(u.Errs))
 	}
 	if diags.HasErrors() {
-		return nil, Told(ExitInvalid)
+		return nil, &Invalid{diags}
 	}
 	return s, nil
+}
+
+// Invalid is a scenario whose mistakes have been printed.
+type Invalid struct{ Diagnostics source.Diagnostics }
+
+func (*Invalid) Error() string { return "invalid scenario" }
+
+// Unwrap is the exit code, without anything to print.
+func (*Invalid) Unwrap() error { return Told(ExitInvalid) }
+
+// PartsOf is a hint for several files of one folder, of which some are invalid: they may be
+// meant as parts of one scenario.
+func (u *UI) PartsOf(paths, invalid []string) {
+	if u.AsJSON {
+		return
+	}
+	for _, path := range invalid {
+		dir := filepath.Dir(path)
+		if path != "-" && slices.ContainsFunc(paths, func(p string) bool { return p != path && filepath.Dir(p) == dir }) {
+			u.Say("netlab: each file of a folder is a lab of its own\n  if they are parts of one lab, rename the folder: %s.lab", filepath.Base(source.Absolute(dir)))
+			return
+		}
+	}
 }
 
 // Compile reads one scenario and turns it into a plan.
@@ -134,6 +203,10 @@ func Misnamed(err error, hint string) error {
 	return Usage(err, hint)
 }
 
+// Folders says, in the help of verbs, what a folder is.
+const Folders = `A folder named NAME.lab is one lab, and its files are parts of it. In any other folder
+each file is a lab of its own, and verbs that take several look into the folders below, too.`
+
 // OrHere is what the arguments name, or the working directory.
 func OrHere(args []string) []string {
 	if len(args) == 0 {
@@ -142,21 +215,48 @@ func OrHere(args []string) []string {
 	return args
 }
 
-// TheScenario is the scenario that the argument names, or the only one in the
-// working directory.
+// TheScenario is the scenario that the argument names, or the only one in the folder that it
+// names; without an argument, in the working directory.
 func TheScenario(args []string) (string, error) {
+	dir, called := ".", "this folder"
 	if len(args) > 0 {
-		return args[0], nil
+		if dir, called = args[0], args[0]; !isFolder(dir) {
+			return dir, nil
+		}
 	}
-	found, err := source.FindIn(".")
+	found, err := source.FindIn(dir)
 	switch {
 	case err != nil:
 		return "", Usage(err, "name a scenario file")
 	case len(found) == 1:
 		return found[0], nil
 	default:
-		return "", Usage(fmt.Errorf("several scenarios in this folder: %s", strings.Join(found, ", ")), "name one of them")
+		return "", Usage(fmt.Errorf("several scenarios in %s: %s", called, strings.Join(found, ", ")),
+			fmt.Sprintf("name one of them; if they are parts of one lab, rename the folder: %s.lab", filepath.Base(source.Absolute(dir))))
 	}
+}
+
+// TheScenarios are those that the arguments name, each one of them, or the only one in the
+// working directory.
+func TheScenarios(args []string) ([]string, error) {
+	if len(args) <= 1 {
+		path, err := TheScenario(args)
+		return []string{path}, err
+	}
+	var paths []string
+	for i := range args {
+		path, err := TheScenario(args[i : i+1])
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // Counts describes the size of a lab.

@@ -88,6 +88,9 @@ func (u *UI) Finish(err error) int {
 	return e.Code
 }
 
+// Answered says that the answer holds the diagnostics of scenarios, as results.
+func (u *UI) Answered() { *u.diags = nil }
+
 // fail prints an error as JSON, in place of the answer that there is not. One whose
 // answer says everything, such as a claim that failed, has nothing to add.
 func (u *UI) fail(e *Error, err error) {

@@ -41,6 +41,9 @@ func Name(arg string) string {
 		return arg
 	}
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		if found, err := source.FindIn(arg); err == nil && len(found) == 1 {
+			arg = found[0]
+		}
 		arg = source.Absolute(arg)
 	}
 	return source.ScenarioName(arg)

@@ -32,16 +32,18 @@ own; nothing is built before all of them are checked.
 
 What has drifted from the plan is repaired, too. In a large lab, namespaces that the change
 does not touch are repaired after up returns; other commands wait for it, and status reports
-it.`,
+it.
+
+` + command.Folders,
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := command.TheScenario(args)
+			paths, err := command.TheScenarios(args)
 			if err != nil {
 				return err
 			}
-			if len(args) > 1 && name != "" {
+			if len(paths) > 1 && name != "" {
 				return command.Usage(errors.New("--name is for one lab, but there are several files"), "leave it out")
 			}
-			list, err := u.prepare(append([]string{path}, args[min(1, len(args)):]...), flags, name)
+			list, err := u.prepare(paths, flags, name)
 			if err != nil {
 				return err
 			}
@@ -67,12 +69,13 @@ type wantedLab struct {
 
 // prepare reads all scenarios, so that mistakes in any of them are reported first.
 func (u ui) prepare(paths []string, flags command.ScenarioFlags, name string) ([]wantedLab, error) {
+	flags = flags.ForMany(paths)
 	var list []wantedLab
-	var invalid error
+	var invalid []string
 	for _, path := range paths {
 		s, p, err := u.Compile(path, flags)
 		if command.IsTold(err) {
-			invalid = err
+			invalid = append(invalid, path)
 			continue
 		}
 		if err != nil {
@@ -83,10 +86,14 @@ func (u ui) prepare(paths []string, flags command.ScenarioFlags, name string) ([
 			return nil, err
 		}
 		w := wantedLab{s, p, MetaOf(s, p, p.Lab, path)}
-		w.meta.Vars, w.meta.VarFiles = flags.Given()
+		w.meta.Vars, w.meta.VarFiles = flags.Given(s)
 		list = append(list, w)
 	}
-	return list, invalid
+	if len(invalid) > 0 {
+		u.PartsOf(paths, invalid)
+		return nil, command.Told(command.ExitInvalid)
+	}
+	return list, flags.Undeclared()
 }
 
 // dryRun prints plans.

@@ -12,7 +12,6 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/cmd/netlab/proof"
 	"github.com/netlab/netlab/datapath/vm"
-	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
 
@@ -35,7 +34,7 @@ reported before it boots. Reports are written to the files that the flags name.`
 				return command.Usage(errors.New("the labs of a machine end with it, so none can be kept"), "look around in one: netlab vm up FILE")
 			}
 			w, err := u.bring(command.OrHere(files), o.Flags, func(quiet *command.UI) error {
-				_, err := proof.Labs(quiet, command.OrHere(files), o)
+				_, _, err := proof.Labs(quiet, command.OrHere(files), o)
 				return err
 			})
 			if err != nil {
@@ -158,13 +157,13 @@ func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*comma
 	if err != nil {
 		return w, command.Usage(err, "name a scenario file")
 	}
+	flags = flags.ForMany(found)
 	for _, path := range found {
-		options, err := flags.Options(&quiet)
+		quiet := command.New(bytes.NewReader(w.job.Stdin), io.Discard, io.Discard)
+		s, _, err := flags.LoadWith(quiet, path) // mistakes have been reported
 		if err != nil {
 			return w, err
 		}
-		options.Stdin = bytes.NewReader(w.job.Stdin)
-		s, _ := language.Load(path, options) // mistakes have been reported
 		for file := range s.Sources {
 			if file != source.Stdin {
 				w.boot.Files = append(w.boot.Files, s.Path(file))

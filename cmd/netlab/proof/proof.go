@@ -34,7 +34,11 @@ reported as skipped.
 
 --matrix proxy=iptables,ipvs runs each scenario once per value, whatever the file says, and
 shows the results side by side; several axes (network, proxy, policies, ip_families) make
-every combination. A file may have a matrix block of its own; the flag replaces it.`,
+every combination. A file may have a matrix block of its own; the flag replaces it.
+
+An invalid scenario fails alone: the others are tested, and the exit status is 2.
+
+` + command.Folders,
 		Example: `  netlab test scenarios/
   netlab test --matrix proxy=iptables,ipvs network=vxlan,host-gw scenarios/local-policy.hcl
   netlab test --paper scenarios/`,
@@ -96,11 +100,12 @@ func (u ui) testOnPaper(ctx context.Context, args []string, o Options) error {
 	if o.Keep || o.Pause {
 		return command.Usage(errors.New("on paper there is no lab to keep"), "leave out --paper, or --keep and --pause-on-fail")
 	}
-	labs, err := Labs(u.UI, args, o)
+	labs, invalid, err := Labs(u.UI, args, o)
 	if err != nil {
 		return err
 	}
 	report := suite.Paper(ctx, labs)
+	report.Results = append(report.Results, invalid...)
 	warnAboutSilence(labs, &report)
 	if err := u.printReport(report, o); err != nil {
 		return err
@@ -110,6 +115,8 @@ func (u ui) testOnPaper(ctx context.Context, args []string, o Options) error {
 		return command.ErrInterrupted
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case len(invalid) > 0:
+		return command.Told(command.ExitInvalid)
 	case report.Count(reports.Failed) > 0:
 		return command.Told(command.ExitFailed)
 	case o.noSkip && report.Count(reports.Skipped) > 0:
@@ -125,7 +132,7 @@ func (u ui) testOnPaper(ctx context.Context, args []string, o Options) error {
 
 // list prints the expectations, a line each.
 func (u ui) list(args []string, o Options) error {
-	labs, err := Labs(u.UI, args, o)
+	labs, invalid, err := Labs(u.UI, args, o)
 	if err != nil {
 		return err
 	}
@@ -133,6 +140,9 @@ func (u ui) list(args []string, o Options) error {
 		for _, e := range lab.Scenario.Expects {
 			u.Print("%s:%d: %s %s: %s\n", lab.Scenario.Path(e.Origin.File), e.Origin.Line, lab.Scenario.Title(), e.Name, e.Describe())
 		}
+	}
+	if len(invalid) > 0 {
+		return command.Told(command.ExitInvalid)
 	}
 	return nil
 }
@@ -154,33 +164,34 @@ func skippedFiles(report reports.Report) string {
 	return strings.Join(files, " ")
 }
 
-// Labs loads all scenarios before anything is built, so that a mistake in one of
-// them is reported first.
-func Labs(u *command.UI, args []string, o Options) ([]*suite.Lab, error) {
+// Labs loads all scenarios before anything is built, so that mistakes in some of them are
+// reported first. Each invalid one is a result; where all are, there is an error.
+func Labs(u *command.UI, args []string, o Options) (labs []*suite.Lab, invalid []reports.Result, err error) {
 	paths, err := source.Find(args)
 	if err != nil {
-		return nil, command.Usage(err, "name a scenario file")
+		return nil, nil, command.Usage(err, "name a scenario file")
 	}
 	if paths, err = part(paths, o.partition); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	focus, err := patterns(o.focus)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var labs []*suite.Lab
 	if err := o.check(u.AsJSON); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	invalid := false
+	o.Flags = o.Flags.ForMany(paths)
+	var wrong []string
 	for _, path := range paths {
 		varied, err := ui{u}.variations(path, o)
 		if command.IsTold(err) {
-			invalid = true
+			wrong = append(wrong, path)
+			invalid = append(invalid, notValid(path, err))
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, lab := range varied {
 			if len(focus) > 0 {
@@ -191,13 +202,35 @@ func Labs(u *command.UI, args []string, o Options) ([]*suite.Lab, error) {
 			labs = append(labs, lab)
 		}
 	}
-	switch {
-	case invalid:
-		return nil, command.Told(command.ExitInvalid)
-	case len(labs) == 0 && len(focus) > 0:
-		return nil, command.Usage(fmt.Errorf("no expectation matches %s", strings.Join(o.focus, " or ")), "list what there is: netlab test --list "+strings.Join(args, " "))
+	u.PartsOf(paths, wrong)
+	if len(wrong) == 0 {
+		err = o.Flags.Undeclared()
 	}
-	return labs, nil
+	switch {
+	case len(wrong) > 0 && len(labs) == 0:
+		err = command.Told(command.ExitInvalid)
+	case err == nil && len(labs) == 0 && len(focus) > 0:
+		err = command.Usage(fmt.Errorf("no expectation matches %s", strings.Join(o.focus, " or ")), "list what there is: netlab test --list "+strings.Join(args, " "))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return labs, invalid, nil
+}
+
+// notValid is the result of a scenario that cannot be loaded.
+func notValid(path string, err error) reports.Result {
+	result := reports.Result{Scenario: source.ScenarioName(path), File: path, Line: 1, Name: "the scenario is valid", Status: reports.Failed, Failure: "invalid; see: netlab validate " + path}
+	if e := new(command.Invalid); errors.As(err, &e) {
+		for _, d := range e.Diagnostics {
+			if d.Severity == source.Error && d.Range != nil {
+				result.File, result.Line = d.Range.File, d.Range.Line
+				result.Failure = d.Summary + ": " + d.Detail
+				break
+			}
+		}
+	}
+	return result
 }
 
 func patterns(texts []string) ([]*regexp.Regexp, error) {
@@ -277,14 +310,11 @@ func (u ui) printReport(report reports.Report, o Options) error {
 			return command.Broken(fmt.Errorf("%s: %w", form.flag, err), "name a file that can be written: "+form.flag+" FILE")
 		}
 	}
+	u.Answered()
 	if printed != "" {
 		return nil
 	}
-	render := reports.Matrix
-	if slices.ContainsFunc(report.Results, func(r reports.Result) bool { return r.Variation != "" }) {
-		render = reports.SideBySide
-	}
-	u.Print("%s", render(report, command.Colour(u.Out)))
+	u.Print("%s", reports.Matrix(report, command.Colour(u.Out)))
 	return nil
 }
 

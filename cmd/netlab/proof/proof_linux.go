@@ -15,13 +15,13 @@ import (
 
 // testForReal builds labs and proves expectations with packets.
 func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
-	list, err := Labs(u.UI, args, o)
+	list, invalid, err := Labs(u.UI, args, o)
 	if err != nil {
 		return err
 	}
 	options := suite.Options{Parallel: o.parallel, Strict: o.strict, Meta: func(lab *suite.Lab) engine.Meta {
 		meta := labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
-		meta.Vars, meta.VarFiles = o.Flags.Given()
+		meta.Vars, meta.VarFiles = o.Flags.Given(lab.Scenario)
 		return meta
 	}}
 	if o.Keep || o.Pause {
@@ -36,6 +36,7 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	passed := runner.Run(ctx)
 	done()
 	report := runner.Report()
+	report.Results = append(report.Results, invalid...)
 	warnAboutSilence(list, &report)
 	if err := u.printReport(report, o); err != nil {
 		return err
@@ -46,6 +47,8 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	case didNotRun(report):
 		u.Say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
 		return command.Told(command.ExitBroken)
+	case len(invalid) > 0:
+		return command.Told(command.ExitInvalid)
 	case report.Count(reports.Failed)+report.Count(reports.Disagreed) > 0 || !passed:
 		return command.Told(command.ExitFailed)
 	case o.noSkip && report.Count(reports.Skipped) > 0:

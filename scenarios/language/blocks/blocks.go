@@ -29,9 +29,18 @@ type Block struct {
 	LabelRange hcl.Range // that of the kind for a block without label
 	Body       hcl.Body
 	Scope      Scope // of the dynamic block or instance that it is part of
+
+	Key   string // of the instance; "" without count and for_each
+	Index int    // of the instance among its siblings
 }
 
 func (b *Block) Origin() topology.Origin { return source.OriginOf(b.LabelRange) }
+
+// Name is the name of the object that is given no other one.
+func (b *Block) Name() string { return topology.NameOf(b.Label, b.Key) }
+
+// Written is where the object comes from.
+func (b *Block) Written() topology.Written { return topology.Written{Block: b.Label, Key: b.Key} }
 
 // Read takes a block apart by its schema, with its dynamic blocks expanded. It stores what
 // is written where the schema says, and reports what is out of place.
@@ -52,17 +61,6 @@ func (l *Reader) Read(b *Block, s Schema) *Content {
 		}
 	}
 	return out
-}
-
-// Check reports what is out of place in a block that cannot be evaluated.
-func (l *Reader) Check(b *Block, s Schema) {
-	s.Attrs = slices.Clone(s.Attrs)
-	for i := range s.Attrs {
-		if s.Attrs[i].At != nil {
-			s.Attrs[i].At = Raw("")
-		}
-	}
-	l.Read(b, s)
 }
 
 // Peek is an attribute of a block that has not been read; nil: it is not written.
@@ -157,7 +155,7 @@ func (l *Reader) BlocksOf(kind string) iter.Seq[*Block] {
 	}
 }
 
-// Distinct are the blocks of a kind without those whose name was declared before, which
+// Distinct are the blocks of a kind without those whose label was declared before, which
 // has been reported.
 func (l *Reader) Distinct(kind string) iter.Seq[*Block] {
 	return func(yield func(*Block) bool) {
@@ -195,13 +193,13 @@ func (l *Reader) expand(rb *hcl.Block, kind string) []*Block {
 			return nil
 		}
 	}
-	instances, ok := l.Instances(forEach, nil)
+	elements, ok := l.elements(forEach, nil)
 	if !ok {
 		return nil
 	}
 	var out []*Block
-	for _, in := range instances {
-		sc := Scope{iterator: cty.ObjectVal(map[string]cty.Value{"key": in.Key, "value": in.Value})}
+	for _, e := range elements {
+		sc := Scope{iterator: cty.ObjectVal(map[string]cty.Value{"key": e.key, "value": e.value})}
 		b := newBlock(rb, sc)
 		b.Kind, b.Label, b.Body = kind, "", raw.Blocks[0].Body
 		b.KindRange = rb.LabelRanges[0]
@@ -221,43 +219,6 @@ func (l *Reader) expand(rb *hcl.Block, kind string) []*Block {
 		out = append(out, b)
 	}
 	return out
-}
-
-// instance is one element of a for_each or count.
-type instance struct {
-	Name       string
-	Key, Value cty.Value
-}
-
-// Instances evaluates a for_each: a map, an object or a set of strings. Its order is
-// that of the keys; for a list it is the list's.
-func (l *Reader) Instances(a *hcl.Attribute, sc Scope) ([]instance, bool) {
-	v, ok := l.Eval(a.Expr, sc)
-	if !ok {
-		return nil, false
-	}
-	if v.IsNull() || !v.CanIterateElements() {
-		l.Errorf(a.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not %s. Use toset([…]) or { key = value }.", Describe(v))
-		return nil, false
-	}
-	if n := v.LengthInt(); n > functions.MaxInstances {
-		l.Errorf(a.Expr.Range(), "Too many instances", "This makes %d instances. The limit is %d.", n, functions.MaxInstances)
-		return nil, false
-	}
-	var out []instance
-	for it := v.ElementIterator(); it.Next(); {
-		key, value := it.Element()
-		if v.Type().IsSetType() {
-			key = value
-		}
-		name, err := convert.Convert(key, cty.String)
-		if err != nil || name.IsNull() {
-			l.Errorf(a.Expr.Range(), "Wrong type", "The elements of this set must be strings. Use toset([\"a\", \"b\"]).")
-			return nil, false
-		}
-		out = append(out, instance{name.AsString(), key, value})
-	}
-	return out, true
 }
 
 // schemaDiags turns HCL's complaints about the shape of a block into ours, with the
@@ -348,8 +309,8 @@ func (l *Reader) DeclareAll() {
 	}
 }
 
-// Declare records a name; a second declaration of a variable, pod or local is an
-// error here. Package topology checks nodes and the like.
+// Declare records the label of a block. Where expressions refer to it, a second block with
+// the label is an error. Package topology checks the names of objects.
 func (l *Reader) Declare(kind, name string, r hcl.Range) {
 	first, ok := l.Declared[kind][name]
 	if !ok {
@@ -359,7 +320,7 @@ func (l *Reader) Declare(kind, name string, r hcl.Range) {
 		l.Declared[kind][name] = r
 		return
 	}
-	if kind == "variable" || kind == "pod" || kind == "expect" || kind == "service" {
+	if kind == "variable" || kind == "expect" || slices.Contains(ObjectKinds, kind) {
 		l.Errorf(r, "Duplicate "+kind, "The %s %q was already declared %s. Rename or remove one of them.", kind, name, source.OriginOf(first).SeenFrom(source.OriginOf(r)))
 	}
 }

@@ -443,7 +443,10 @@ func (l *Reader) Word(a *hcl.Attribute, what string, sc Scope, def string, known
 // IsNull reports an attribute that is null, which counts as not written. That of an
 // expectation may be unknown without each.from; then it is not null.
 func (l *Reader) IsNull(a *hcl.Attribute, sc Scope) bool {
-	if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "each" }) {
+	if slices.ContainsFunc(a.Expr.Variables(), func(t hcl.Traversal) bool {
+		name, _, _ := step(t)
+		return t.RootName() == "each" && (name == "from" || sc["each"] == cty.NilVal)
+	}) {
 		return false
 	}
 	v, ok := l.Eval(a.Expr, sc)

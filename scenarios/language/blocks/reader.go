@@ -22,8 +22,9 @@ type Reader struct {
 
 	raw      map[string]hcl.Blocks
 	stage    Stage
-	Declared map[string]map[string]hcl.Range // kind to names
-	Poisoned map[string]bool                 // kind.name whose declaration failed
+	Declared map[string]map[string]hcl.Range  // kind to names
+	Poisoned map[string]bool                  // kind.name whose declaration failed
+	Made     map[string]map[string]*Instances // kind and label to what the block made
 	locals   map[string]*local
 	calling  []string             // locals under evaluation
 	Roots    map[string]cty.Value // cached objects of a stage
@@ -35,7 +36,7 @@ type Reader struct {
 func New(c *source.Collector, top Schema, functions map[string]function.Function, valueOf func(kind string) cty.Value) *Reader {
 	return &Reader{
 		Collector: c, top: top, Functions: functions, valueOf: valueOf, raw: map[string]hcl.Blocks{},
-		Declared: map[string]map[string]hcl.Range{}, Poisoned: map[string]bool{}, locals: map[string]*local{}, Roots: map[string]cty.Value{},
+		Declared: map[string]map[string]hcl.Range{}, Poisoned: map[string]bool{}, Made: map[string]map[string]*Instances{}, locals: map[string]*local{}, Roots: map[string]cty.Value{},
 	}
 }
 
@@ -47,7 +48,7 @@ func (l *Reader) Enter(s Stage) {
 	l.Roots = map[string]cty.Value{}
 }
 
-// HCL adds HCL's own diagnostics, and those of functions in our words.
+// HCL adds HCL's own diagnostics and those of functions, in our words.
 func (l *Reader) HCL(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		switch {
@@ -58,7 +59,7 @@ func (l *Reader) HCL(diags hcl.Diagnostics) {
 			l.spent = true
 			d.Summary, d.Detail = "Too much to evaluate", "The expressions of this scenario do too much. Loop over less, or build less text."
 		case strings.Contains(d.Detail, strings.TrimPrefix(functions.InstancesFunc, "\x00")):
-			d.Detail = "This value cannot be used with a splat. Use it without [*]."
+			d.Summary, d.Detail = "Splat of one value", "This value cannot be used with a splat. Use it without [*]."
 		}
 		l.Collector.HCL(hcl.Diagnostics{d})
 	}

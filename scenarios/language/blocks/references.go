@@ -67,9 +67,9 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 		}
 		return l.inTime(root, pathText(t[:min(2, len(t))]), t.SourceRange())
 	case root == "each" || root == "count":
-		fix := "It exists in a pod with for_each, and in source of an expect block."
+		fix := "It exists in a block with for_each, and in source of an expect block."
 		if root == "count" {
-			fix = "It exists in a pod with count."
+			fix = "It exists in a block whose count makes instances; an expect block has for_each for that."
 		}
 		l.Errorf(rootRange, "Unknown reference", "%s is not available here. %s", root, fix)
 	case slices.ContainsFunc(l.top.PlannedBlocks, func(n Nested) bool { return n.Name == root }):

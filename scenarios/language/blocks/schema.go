@@ -29,21 +29,30 @@ type Attribute struct {
 	Required bool
 	Default  string // in HCL; empty: none, or as Means says
 	Means    string // in one sentence
+	Refused  bool   // it belongs elsewhere: whoever reads it says where
 }
 
 // Value reads an attribute where the type of a variable does not say all.
 type Value struct {
-	Type string // what the value must be, in words
-	Read func(l *Reader, a *hcl.Attribute, sc Scope)
+	Type    string // what the value must be, in words
+	Read    func(l *Reader, a *hcl.Attribute, sc Scope)
+	repeats bool // it says how many instances of the block there are
 }
 
 // AsWritten keeps an attribute as it is written: whoever reads the block evaluates it.
 func AsWritten(to **hcl.Attribute, kind string) Value {
-	return Value{kind, func(_ *Reader, a *hcl.Attribute, _ Scope) { *to = a }}
+	return Value{Type: kind, Read: func(_ *Reader, a *hcl.Attribute, _ Scope) { *to = a }}
 }
 
 // Raw is the place of an attribute that others read by its name, or nobody does.
-func Raw(kind string) Value { return Value{kind, func(*Reader, *hcl.Attribute, Scope) {}} }
+func Raw(kind string) Value { return Value{Type: kind, Read: func(*Reader, *hcl.Attribute, Scope) {}} }
+
+// Repeats is the place of count or for_each, which Objects reads.
+func Repeats(kind string) Value {
+	v := Raw(kind)
+	v.repeats = true
+	return v
+}
 
 // Type is what the value must be, in words; "" where the attribute is planned.
 func (a Attribute) Type() string {
@@ -80,29 +89,38 @@ func (a Attribute) Type() string {
 	panic("no attribute has this type")
 }
 
+// NameOfIts is the name that a block gives to its object, with its place.
+func NameOfIts(name *string, named *topology.Origin) Value {
+	return Value{Type: "string", Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
+		if t := l.Text(a, sc); t.Set {
+			*name, *named = t.Value, t.Origin
+		}
+	}}
+}
+
 // NameOf is the name of an object: text, or a reference to one of the kind.
 func NameOf(kind string, to *topology.Opt[string]) Value {
-	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) {
+	return Value{Type: kind, Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
 		*to = convertTo(l, a, sc, nameOf(kind), l.wrong(a, "a "+kind, kind+".NAME"))
 	}}
 }
 
 // NamesOf is a list of objects of a kind, or one.
 func NamesOf(kind string, to *topology.Opt[[]string]) Value {
-	return Value{"list of " + kind + "s", func(l *Reader, a *hcl.Attribute, sc Scope) {
+	return Value{Type: "list of " + kind + "s", Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
 		*to = eachObject(l, a, sc, nameOf(kind), l.wrong(a, "a list of "+kind+"s", "["+kind+".NAME]"))
 	}}
 }
 
 // As reads a value in a way of its own.
 func As[T any](to *T, kind string, read func(*Reader, *hcl.Attribute, Scope) T) Value {
-	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) { *to = read(l, a, sc) }}
+	return Value{Type: kind, Read: func(l *Reader, a *hcl.Attribute, sc Scope) { *to = read(l, a, sc) }}
 }
 
 // Noted keeps the place of a value that is missing or unusable, so that nothing else is
 // reported about it.
 func Noted[T any](to *topology.Opt[T], kind string, read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
-	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) {
+	return Value{Type: kind, Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
 		if *to = read(l, a, sc); !to.Set {
 			to.Origin = originOf(a)
 		}
@@ -111,7 +129,7 @@ func Noted[T any](to *topology.Opt[T], kind string, read func(*Reader, *hcl.Attr
 
 // Reported is Noted, except that null counts as not written.
 func Reported[T any](to *topology.Opt[T], kind string, read func(*Reader, *hcl.Attribute, Scope) topology.Opt[T]) Value {
-	return Value{kind, func(l *Reader, a *hcl.Attribute, sc Scope) {
+	return Value{Type: kind, Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
 		if !l.IsNull(a, sc) {
 			Noted(to, kind, read).Read(l, a, sc)
 		}
@@ -162,17 +180,18 @@ type Nested struct {
 	Labeled bool
 	Means   string // in one sentence
 	// Table returns what the block may hold; nil: planned, or any attribute.
-	Table func() Schema
+	Table   func() Schema
+	Refused bool // it belongs elsewhere: whoever reads it says where
 }
 
 // Labeled is a block with a label.
 func Labeled(name, means string, table func() Schema) Nested {
-	return Nested{name, true, means, table}
+	return Nested{Name: name, Labeled: true, Means: means, Table: table}
 }
 
 // Plain is a block without label.
 func Plain(name, means string, table func() Schema) Nested {
-	return Nested{name, false, means, table}
+	return Nested{Name: name, Means: means, Table: table}
 }
 
 // Planned are blocks that do not exist yet.
@@ -222,18 +241,20 @@ func (s Schema) body() *hcl.BodySchema {
 	return out
 }
 
-// AttrNames and blockNames list what exists, for suggestions.
+// AttrNames and blockNames list what exists, for suggestions: nothing that is planned.
 func (s Schema) AttrNames() []string {
 	var out []string
 	for _, a := range s.Attrs {
-		out = append(out, a.Name)
+		if a.At != nil {
+			out = append(out, a.Name)
+		}
 	}
 	return out
 }
 
 func (s Schema) blockNames() []string {
 	var out []string
-	for _, b := range slices.Concat(s.Blocks, s.PlannedBlocks) {
+	for _, b := range s.Blocks {
 		out = append(out, b.Name)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -287,6 +288,16 @@ func (r Files) text(path string) (string, error) {
 	return string(src), nil
 }
 
+// inTemplate is what is wrong in the file of a template, with its place.
+func inTemplate(diags hcl.Diagnostics) error {
+	d := diags.Errs()[0].(*hcl.Diagnostic)
+	summary, detail := source.Worded(d)
+	if d.Subject == nil {
+		return function.NewArgErrorf(0, "%s: %s", summary, detail)
+	}
+	return function.NewArgErrorf(0, "%s:%d: %s: %s", d.Subject.Filename, d.Subject.Start.Line, summary, strings.TrimSuffix(detail, "."))
+}
+
 // templateFile is Terraform's templatefile. Templates cannot call it themselves.
 func templateFile(files Files, fs map[string]function.Function) function.Function {
 	render := func(args []cty.Value, _ cty.Type) (cty.Value, error) {
@@ -301,7 +312,7 @@ func templateFile(files Files, fs map[string]function.Function) function.Functio
 		}
 		expr, diags := hclsyntax.ParseTemplate([]byte(src), path, hcl.InitialPos)
 		if diags.HasErrors() {
-			return cty.NilVal, function.NewArgErrorf(0, "%s", diags.Error())
+			return cty.NilVal, inTemplate(diags)
 		}
 		Instrument(expr)
 		if t := args[1].Type(); args[1].IsNull() || !t.IsObjectType() && !t.IsMapType() {
@@ -309,7 +320,7 @@ func templateFile(files Files, fs map[string]function.Function) function.Functio
 		}
 		v, diags := expr.Value(&hcl.EvalContext{Variables: args[1].AsValueMap(), Functions: fs})
 		if diags.HasErrors() {
-			return cty.NilVal, function.NewArgErrorf(0, "%s", diags.Error())
+			return cty.NilVal, inTemplate(diags)
 		}
 		return convert.Convert(v, cty.String)
 	}

@@ -13,7 +13,7 @@ import (
 type Called struct {
 	Kind      string       `json:"kind"` // node, client or pod
 	Name      string       `json:"name"`
-	Block     string       `json:"block,omitempty"` // of a pod, with Key: pod.web["0"]
+	Block     string       `json:"block,omitempty"` // with Key, how expressions refer to it: pod.web["0"]
 	Key       string       `json:"key,omitempty"`
 	Namespace string       `json:"namespace,omitempty"`
 	Node      string       `json:"node,omitempty"`
@@ -26,10 +26,10 @@ type Called struct {
 func All(lab *topology.Lab) []Called {
 	var all []Called
 	for _, n := range lab.Nodes {
-		all = append(all, Called{Kind: "node", Name: n.Name, Netns: n.Netns(), Addrs: n.Addrs})
+		all = append(all, Called{Kind: "node", Name: n.Name, Block: n.Written.Block, Key: n.Written.Key, Netns: n.Netns(), Addrs: n.Addrs})
 	}
 	for _, c := range lab.Clients {
-		all = append(all, Called{Kind: "client", Name: c.Name, Netns: c.Netns(), Addrs: c.Addrs, Ports: portList(c.Ports)})
+		all = append(all, Called{Kind: "client", Name: c.Name, Block: c.Written.Block, Key: c.Written.Key, Netns: c.Netns(), Addrs: c.Addrs, Ports: portList(c.Ports)})
 	}
 	for _, p := range lab.Pods {
 		all = append(all, Called{Kind: "pod", Name: p.Name, Block: p.Block, Key: p.Key, Namespace: p.Namespace,
@@ -64,11 +64,16 @@ func (c Called) Display() string {
 }
 
 // Lookup returns the one that a user means: by web-0, pod/web-0,
-// db/web-0, pod/db/web-0, pod.web-0, pod.web["0"], node1, node/node1 or
-// client.laptop. The error is a *NameError.
+// db/web-0, pod/db/web-0, pod.web-0, node1, node/node1 or client.laptop, and by the address
+// in expressions, such as pod.web["0"] or node.edge, which wins. The error is a *NameError.
 func Lookup(name string, all []Called) (Called, error) {
 	var found []Called
 	var displays []string
+	for _, c := range all {
+		if slices.Contains(addresses(c.Kind, c.Block, c.Key), name) {
+			return c, nil
+		}
+	}
 	for _, c := range all {
 		displays = append(displays, c.Display())
 		if slices.Contains(c.aliases(), name) {
@@ -83,7 +88,11 @@ func Lookup(name string, all []Called) (Called, error) {
 	}
 	var full []string
 	for _, c := range found {
-		full = append(full, c.Kind+"/"+c.Display())
+		text := c.Kind + "/" + c.Display()
+		if slices.ContainsFunc(found, func(o Called) bool { return o.Kind == c.Kind && o.Namespace != c.Namespace }) {
+			text = c.Kind + "/" + c.Namespace + "/" + c.Name
+		}
+		full = append(full, text)
 	}
 	return Called{}, &NameError{fmt.Sprintf("%q is ambiguous", name), "write one of: " + strings.Join(full, ", ")}
 }
@@ -101,10 +110,15 @@ func (c Called) aliases() []string {
 	for _, name := range []string{c.Name, c.Display(), c.Namespace + "/" + c.Name} {
 		list = append(list, name, c.Kind+"/"+name, c.Kind+"."+name)
 	}
-	if c.Key != "" {
-		list = append(list, fmt.Sprintf("pod.%s[%q]", c.Block, c.Key), fmt.Sprintf("pod.%s[%s]", c.Block, c.Key))
-	}
 	return list
+}
+
+// addresses are the ways to write the address of an object: pod.web["0"] and pod.web[0].
+func addresses(kind, block, key string) []string {
+	if key == "" {
+		return []string{kind + "." + block}
+	}
+	return []string{fmt.Sprintf("%s.%s[%q]", kind, block, key), fmt.Sprintf("%s.%s[%s]", kind, block, key)}
 }
 
 func firstOf(list []string, n int) []string {

@@ -23,28 +23,16 @@ func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
 func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expect.Target, topology.Protocol, error) {
 	host, port, hasPort := CutPort(name)
 	if !hasPort {
-		host = strings.Trim(name, "[]")
-	}
-	for _, prefix := range []string{"service/", "service.", "svc/", "pod/", "pod.", "node/", "node.", "client/", "client."} {
-		host = strings.TrimPrefix(host, prefix)
-	}
-	if ns, rest, ok := strings.Cut(host, "/"); ok {
-		host = rest + "." + ns
+		host = name
+		if strings.HasPrefix(name, "[") {
+			host = strings.Trim(name, "[]")
+		}
 	}
 	addr, err := netip.ParseAddr(host)
 	at := Answer{Addrs: []netip.Addr{addr}}
 	if err != nil {
-		var known bool
-		p := New(lab)
-		if at, known = p.Lookup(host, topology.DefaultNamespace); !known {
-			var in []string
-			if at, in = p.lookupAnywhere(lab, host); len(in) > 1 {
-				return expect.Target{}, "", fmt.Errorf("%s is in several namespaces; write %s", host, topology.OneOf(in))
-			}
-			known = len(in) == 1
-		}
-		if !known {
-			return expect.Target{}, "", unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
+		if at, err = New(lab).called(host, lab.Namespaces); err != nil {
+			return expect.Target{}, "", err
 		}
 		switch {
 		case len(at.Addrs) > 0:
@@ -66,14 +54,41 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 	return target, of, nil
 }
 
-// lookupAnywhere finds a name in any namespace, and returns how to write it there.
-func (p *Places) lookupAnywhere(lab *topology.Lab, host string) (at Answer, in []string) {
-	for _, ns := range lab.Namespaces {
-		if found, known := p.Lookup(host, ns.Name); known {
-			at, in = found, append(in, ns.Name+"/"+host)
+// called finds what a user calls by an address in expressions, or by a name as in DNS. A plain
+// name may be that of a service or pod in any namespace, if only one has it.
+func (p *Places) called(name string, namespaces []*topology.Namespace) (Answer, error) {
+	host := name
+	for _, prefix := range []string{"service/", "service.", "svc/", "pod/", "pod.", "node/", "node.", "client/", "client."} {
+		host = strings.TrimPrefix(host, prefix)
+	}
+	if ns, rest, ok := strings.Cut(host, "/"); ok {
+		host = rest + "." + ns
+	}
+	if at, ok := p.Listener(p.addressed[name]); ok {
+		return at, nil
+	}
+	var found []any
+	var in []string
+	for _, ns := range namespaces {
+		for _, kind := range []string{"service", "pod"} {
+			if o := p.objects[key{kind, ns.Name, host}]; o != nil {
+				found, in = append(found, o), append(in, ns.Name+"/"+host)
+				break // the service takes precedence, as in DNS
+			}
 		}
 	}
-	return at, in
+	switch len(found) {
+	case 0:
+		at, ok := p.Lookup(host, topology.DefaultNamespace)
+		if !ok {
+			return at, unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
+		}
+		return at, nil
+	case 1:
+		at, _ := p.Listener(found[0])
+		return at, nil
+	}
+	return Answer{}, &NameError{fmt.Sprintf("%q is ambiguous", name), "write one of: " + strings.Join(in, ", ")}
 }
 
 // portFor picks the port: the one that is written, by number or name, else the only

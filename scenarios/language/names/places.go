@@ -11,8 +11,9 @@ import (
 
 // Places finds the parts of a resolved lab by name.
 type Places struct {
-	objects map[key]any // *topology.Node, Client, Pod or Service
-	Agents  []string    // who can answer
+	objects   map[key]any    // *topology.Node, Client, Pod or Service
+	addressed map[string]any // by their addresses in expressions
+	Agents    []string       // who can answer
 }
 
 // key is the name of an object. Nodes and clients have no namespace.
@@ -20,26 +21,33 @@ type key struct{ kind, namespace, name string }
 
 // New prepares to find the parts of a lab.
 func New(lab *topology.Lab) *Places {
-	p := &Places{objects: map[key]any{}}
+	p := &Places{objects: map[key]any{}, addressed: map[string]any{}}
 	for _, n := range lab.Nodes {
-		p.objects[key{"node", "", n.Name}] = n
+		p.add("node", "", n.Name, n, n.Written.Block, n.Written.Key)
 	}
 	for _, c := range lab.Clients {
-		p.objects[key{"client", "", c.Name}] = c
+		p.add("client", "", c.Name, c, c.Written.Block, c.Written.Key)
 		if len(c.Ports) > 0 {
 			p.Agents = append(p.Agents, c.Name)
 		}
 	}
 	for _, pod := range lab.Pods {
-		p.objects[key{"pod", pod.Namespace, pod.Name}] = pod
+		p.add("pod", pod.Namespace, pod.Name, pod, pod.Block, pod.Key)
 		if len(pod.Ports) > 0 {
 			p.Agents = append(p.Agents, pod.AgentName())
 		}
 	}
 	for _, s := range lab.Services {
-		p.objects[key{"service", s.Namespace, s.Name}] = s
+		p.add("service", s.Namespace, s.Name, s, s.Written.Block, s.Written.Key)
 	}
 	return p
+}
+
+func (p *Places) add(kind, namespace, name string, object any, block, instance string) {
+	p.objects[key{kind, namespace, name}] = object
+	for _, a := range addresses(kind, block, instance) {
+		p.addressed[a] = object
+	}
 }
 
 // Object finds a node, client, pod or service; nil if there is none.
@@ -63,11 +71,17 @@ func (p *Places) Place(object any) (expect.Place, bool) {
 	return expect.Place{}, false
 }
 
-// KindOf is what a plain name probably means: a client, a node or a pod; "": none of them.
-func (p *Places) KindOf(name string) string {
+// AddressOf is how to refer to what a plain name probably means: a client, a node or a pod; "":
+// none of them.
+func (p *Places) AddressOf(name string) string {
 	for _, kind := range []string{"client", "node", "pod"} {
-		if p.Object(kind, topology.DefaultNamespace, name) != nil {
-			return kind
+		switch o := p.Object(kind, topology.DefaultNamespace, name).(type) {
+		case *topology.Client:
+			return topology.Address(kind, o.Written.Block, o.Written.Key)
+		case *topology.Node:
+			return topology.Address(kind, o.Written.Block, o.Written.Key)
+		case *topology.Pod:
+			return topology.Address(kind, o.Block, o.Key)
 		}
 	}
 	return ""

@@ -31,6 +31,9 @@ type Diagnostic struct {
 	Detail   string   `json:"detail"`  // what is wrong, and how to fix it
 	Range    *Range   `json:"range,omitempty"`
 	Snippet  string   `json:"snippet,omitempty"` // the first source line of Range
+	// Instances are the addresses of the objects that have the problem, where other
+	// objects of the same block do not.
+	Instances []string `json:"instances,omitempty"`
 }
 
 // Range is a part of a file. Lines and columns count from 1, columns in
@@ -83,6 +86,13 @@ func (d Diagnostics) WriteText(w io.Writer, color bool) error {
 		for line := range strings.Lines(x.Detail) {
 			fmt.Fprintf(&b, "  %s\n", printable(strings.TrimRight(line, "\n")))
 		}
+		if len(x.Instances) > 0 {
+			are := "This is"
+			if len(x.Instances) > 1 {
+				are = "These are"
+			}
+			fmt.Fprintf(&b, "  %s %s.\n", are, printable(someOf(x.Instances)))
+		}
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -98,6 +108,15 @@ func (d Diagnostics) JSON() []byte {
 		panic(err) // strings and numbers always marshal
 	}
 	return append(out, '\n')
+}
+
+// someOf lists a few addresses.
+func someOf(list []string) string {
+	const few = 3
+	if len(list) > few {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
+	}
+	return strings.Join(list, ", ")
 }
 
 // maxSnippet limits the quoted line, in characters.
@@ -142,6 +161,11 @@ type Collector struct {
 	List    Diagnostics
 	Sources map[string][]byte
 	Path    func(file string) string
+
+	// Instance is the address of the object that is read, if its block makes several, and
+	// Siblings how many the block makes.
+	Instance string
+	Siblings map[string]int
 }
 
 // maxDiagnostics limits what a broken file can print.
@@ -149,6 +173,9 @@ const maxDiagnostics = 200
 
 func (c *Collector) add(severity Severity, summary, detail string, r hcl.Range) {
 	d := Diagnostic{Severity: severity, Summary: summary, Detail: detail}
+	if c.Instance != "" {
+		d.Instances = []string{c.Instance}
+	}
 	if r.Filename != "" && r.Start.Line > 0 {
 		d.Range = &Range{c.Path(r.Filename), r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
 		d.Snippet = SourceLine(c.Sources[r.Filename], r.Start.Line)
@@ -177,8 +204,10 @@ func severity(warning bool) Severity {
 // Problems adds what topology found.
 func (c *Collector) Problems(ps topology.Problems) {
 	for _, p := range ps {
+		c.Instance = p.Instance
 		c.add(severity(p.Warning), p.Summary, p.Detail, RangeOf(p.Origin))
 	}
+	c.Instance = ""
 }
 
 // Sorted is the list in the order of the files, without repetitions: instances of
@@ -188,16 +217,25 @@ func (c *Collector) Sorted() Diagnostics {
 		at              Range
 		summary, detail string
 	}
-	seen := map[key]bool{}
+	seen := map[key]int{}
 	var out Diagnostics
 	for _, d := range c.List {
 		k := key{summary: d.Summary, detail: d.Detail}
 		if d.Range != nil {
 			k.at = *d.Range
 		}
-		if !seen[k] {
-			seen[k] = true
+		i, ok := seen[k]
+		switch {
+		case !ok:
+			seen[k] = len(out)
 			out = append(out, d)
+		case len(d.Instances) > 0 && !slices.Contains(out[i].Instances, d.Instances[0]):
+			out[i].Instances = slices.Concat(out[i].Instances, d.Instances)
+		}
+	}
+	for i, d := range out {
+		if len(d.Instances) > 0 && len(d.Instances) == c.Siblings[d.Instances[0]] {
+			out[i].Instances = nil // what is wrong with the block
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Diagnostic) int {
@@ -242,25 +280,14 @@ func OriginOf(r hcl.Range) topology.Origin {
 	return topology.Origin{File: r.Filename, Line: r.Start.Line, Column: r.Start.Column, EndLine: r.End.Line, EndColumn: r.End.Column}
 }
 
-// HCL adds HCL's own diagnostics.
+// HCL adds HCL's own diagnostics, in our words.
 func (c *Collector) HCL(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		r := hcl.Range{}
 		if d.Subject != nil {
 			r = *d.Subject
 		}
-		c.add(severity(d.Severity == hcl.DiagWarning), plain(d.Summary), d.Detail, r)
+		summary, detail := Worded(d)
+		c.add(severity(d.Severity == hcl.DiagWarning), summary, detail, r)
 	}
-}
-
-// plain is the summary of an HCL diagnostic, in short.
-func plain(summary string) string {
-	switch summary {
-	case "Error in function call", "Invalid function argument":
-		return "Wrong function argument"
-	case "Unsupported attribute":
-		return "Unknown reference"
-	}
-	fields := strings.Fields(summary)
-	return strings.Join(fields[:min(6, len(fields))], " ")
 }

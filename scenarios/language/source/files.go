@@ -31,7 +31,7 @@ const (
 // NewCollector collects diagnostics about files of a folder, which they name by their base
 // name.
 func NewCollector(dir string, sources map[string][]byte) *Collector {
-	return &Collector{Sources: sources, Path: func(file string) string { return Path(dir, file) }}
+	return &Collector{Sources: sources, Siblings: map[string]int{}, Path: func(file string) string { return Path(dir, file) }}
 }
 
 // Path opens a file that is named as in ranges, by its base name if it is in the folder.
@@ -205,7 +205,8 @@ func autoFiles(dir string) []string {
 // ScenarioName is the name of a scenario that does not give itself one: that of its file or
 // folder.
 func ScenarioName(path string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".json"), ".hcl")
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".json"), ".hcl")
+	return strings.TrimSuffix(name, labSuffix)
 }
 
 // Absolute is the absolute path, or the path as it is where there is none.
@@ -238,7 +239,7 @@ func Parse(c *Collector, src []byte, name string) hcl.Body {
 			return nil
 		}
 		f, diags := hcljson.Parse(src, name)
-		c.HCL(diags)
+		c.HCL(diags[:min(1, len(diags))]) // the others follow from the first
 		if diags.HasErrors() || f == nil {
 			return nil
 		}
@@ -255,7 +256,7 @@ func parseNative(c *Collector, src []byte, name string) *hcl.File {
 		return nil
 	}
 	f, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	c.HCL(diags)
+	c.HCL(slices.CompactFunc(slices.Clone(diags), func(a, b *hcl.Diagnostic) bool { return a.Subject.Start == b.Subject.Start })) // the second follows from the first
 	if diags.HasErrors() || f == nil {
 		return nil
 	}

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
-// Find expands files, globs and folders into the paths of scenarios, for Load. A
-// folder is one scenario when it holds parts: when one of its files has no node of
-// its own. Otherwise every file in it is a scenario, and so are those in the folders
-// below it, a few levels deep, except hidden ones and testdata. "-" stays as it is.
+// Find expands files, globs and folders into the paths of scenarios, for Load. A folder
+// named *.lab is one scenario, and its files are parts of it. In any other folder every file
+// is a scenario, and so are those in the folders below it, a few levels deep, except hidden
+// ones and testdata. "-" stays as it is.
 func Find(paths []string) ([]string, error) {
 	var all []string
 	for _, p := range paths {
@@ -45,7 +44,7 @@ func find(p string) ([]string, error) {
 	}
 }
 
-// FindIn is Find for a folder without those below it.
+// FindIn is Find for a folder without those below it that are not scenarios themselves.
 func FindIn(dir string) ([]string, error) { return inFolder(dir, 0) }
 
 // depth is how many levels of folders are searched below one: enough for any tree of
@@ -53,12 +52,20 @@ func FindIn(dir string) ([]string, error) { return inFolder(dir, 0) }
 const depth = 4
 
 func inFolder(dir string, depth int) ([]string, error) {
+	if isLab(Absolute(dir)) {
+		return []string{dir}, nil
+	}
 	found, err := below(dir, depth)
 	if err == nil && len(found) == 0 {
-		return nil, fmt.Errorf("no scenario (*.hcl, *.hcl.json) in %s", dir)
+		return nil, fmt.Errorf("no scenario (*.hcl, *.hcl.json, *%s) in %s", labSuffix, dir)
 	}
 	return found, err
 }
+
+// labSuffix ends the name of a folder whose files are one scenario.
+const labSuffix = ".lab"
+
+func isLab(dir string) bool { return strings.HasSuffix(dir, labSuffix) }
 
 // below is Find for a folder: its own scenarios first, then those of each folder in it.
 func below(dir string, depth int) ([]string, error) {
@@ -66,40 +73,42 @@ func below(dir string, depth int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files, folders []string
-	whole := true
+	var found, folders []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
-		case e.IsDir():
-			if depth > 0 && !strings.HasPrefix(e.Name(), ".") && e.Name() != "testdata" {
-				folders = append(folders, path)
-			}
-		case isScenarioFile(e.Name()):
-			files = append(files, path)
-			src, err := os.ReadFile(path)
-			whole = whole && err == nil && hasNode(src)
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir() && isLab(path), isScenarioFile(e.Name()) && !e.IsDir():
+			found = append(found, path)
+		case e.IsDir() && depth > 0 && e.Name() != "testdata":
+			folders = append(folders, path)
 		}
-	}
-	if !whole && len(files) > 1 {
-		return []string{dir}, nil
 	}
 	for _, folder := range folders {
 		list, err := below(folder, depth-1)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, list...)
+		found = append(found, list...)
 	}
-	return files, nil
+	return found, nil
+}
+
+// Parts are the files of the scenario at a path that Find returned.
+func Parts(path string) ([]string, error) {
+	if !isLab(Absolute(path)) {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	var files []string
+	for _, e := range entries {
+		if isScenarioFile(e.Name()) && !e.IsDir() {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	return files, err
 }
 
 func isScenarioFile(name string) bool {
-	return IsScenario(name) && !strings.Contains(name, ".auto.vars.hcl") && !strings.HasPrefix(name, ".")
+	return IsScenario(name) && !isAuto(name) && !strings.HasPrefix(name, ".")
 }
-
-var nodeBlock = regexp.MustCompile(`(?m)^\s*(node\s+["a-zA-Z]|dynamic\s+"?node"?\s|"node"\s*:|.*"node"\s*:)`)
-
-// hasNode reports whether a file looks like it has a node block. It need not
-// parse: a broken file is still a scenario of its own.
-func hasNode(src []byte) bool { return nodeBlock.Match(src) }
