@@ -161,6 +161,12 @@ func details(r Row, indent string) string {
 	case r.Predicted != "":
 		lines = append(lines, "predicted: "+r.Predicted)
 	}
+	for _, policy := range r.Policies {
+		lines = append(lines, "policy:    "+policy)
+	}
+	if r.Explain != "" {
+		lines = append(lines, "explain:   "+r.Explain)
+	}
 	for i, rule := range r.Rules {
 		if i == 0 {
 			lines = append(lines, "the packet should have met:")

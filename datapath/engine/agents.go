@@ -6,12 +6,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/netns"
@@ -36,12 +33,12 @@ type inside struct {
 type occupants struct {
 	agents   []plan.Agent
 	programs map[string]*program // by name
-	guests   map[int]bool        // process groups that users started
+	visited  bool                // users have run programs here, which may have left others behind
 }
 
 func (in *inside) at(name string) *occupants {
 	if in.spaces[name] == nil {
-		in.spaces[name] = &occupants{programs: map[string]*program{}, guests: map[int]bool{}}
+		in.spaces[name] = &occupants{programs: map[string]*program{}}
 	}
 	return in.spaces[name]
 }
@@ -117,7 +114,7 @@ func (in *inside) begin(hosts []byte, space func(name string) (*netns.NS, error)
 }
 
 // leave is the hook that the kernel package calls before a namespace is removed.
-func (in *inside) leave(name string) {
+func (in *inside) leave(name string, ns *netns.NS) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	o, ok := in.spaces[name]
@@ -134,8 +131,8 @@ func (in *inside) leave(name string) {
 			go p.await()
 		}
 	}
-	for group := range o.guests {
-		_ = unix.Kill(-group, unix.SIGKILL)
+	if o.visited {
+		killIn(ns)
 	}
 	delete(in.spaces, name)
 }
@@ -155,39 +152,23 @@ func (in *inside) running(name string, n *plan.Netns) {
 
 var errClosed = errors.New("the lab is going down")
 
-// host registers a process group that a user started, so that it ends with its
-// namespace.
-func (in *inside) host(name string, group int) error {
+// visit notes that a user runs a program in a namespace. Whatever it leaves behind ends
+// with the namespace.
+func (in *inside) visit(name string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.at(name).visited = true
+}
+
+// close ends all agents and all processes of the lab.
+func (in *inside) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed {
-		return errClosed
-	}
-	in.at(name).guests[group] = true
-	return nil
-}
-
-func (in *inside) unhost(name string, group int) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if o, ok := in.spaces[name]; ok {
-		delete(o.guests, group)
-	}
-}
-
-// close ends all programs and agents.
-func (in *inside) close() {
-	in.mu.Lock()
-	closed := in.closed
-	in.closed = true
-	names := slices.Collect(maps.Keys(in.spaces))
-	in.mu.Unlock()
-	if closed {
 		return
 	}
-	// All sockets at once; leave then finds no agents.
+	in.closed = true
 	_ = in.server.Close()
-	for _, name := range names {
-		in.leave(name)
-	}
+	clear(in.spaces)
+	killAll()
 }

@@ -10,7 +10,9 @@ import (
 // except for Hosts.
 type Meta struct {
 	Name      string
-	File      string // absolute path of the scenario
+	File      string   // absolute path of the scenario
+	Vars      []string // that it was made with: NAME=VALUE
+	VarFiles  []string // absolute paths
 	Nodes     int
 	Pods      int
 	Clients   int

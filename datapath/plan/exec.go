@@ -80,7 +80,7 @@ func (x *Exec) Awaits() string {
 func (x Exec) words() string {
 	text := x.Name + ": " + shellWords(slices.Concat(x.Env, x.Argv))
 	if x.Dir != "" {
-		text += ", in " + quoteShell(x.Dir)
+		text += ", in " + QuoteShell(x.Dir)
 	}
 	if len(x.Listen) > 0 {
 		text += ", listens on " + listenWords(x.Listen)
@@ -89,7 +89,7 @@ func (x Exec) words() string {
 		text += ", reads " + sumOf(x.Stdin)
 	}
 	for _, f := range x.Files {
-		text += fmt.Sprintf(", file %s mode %04o %s", quoteShell(f.Path), f.Mode, sumOf(f.Content))
+		text += fmt.Sprintf(", file %s mode %04o %s", QuoteShell(f.Path), f.Mode, sumOf(f.Content))
 	}
 	if !x.Ready.same(Ready{Within: x.Ready.Within}) {
 		text += ", ready when it can " + x.Awaits()
@@ -109,7 +109,7 @@ func sumOf(text string) string {
 func shellWords(list []string) string {
 	words := make([]string, 0, len(list))
 	for _, s := range list {
-		words = append(words, quoteShell(s))
+		words = append(words, QuoteShell(s))
 	}
 	return strings.Join(words, " ")
 }

@@ -166,7 +166,7 @@ func (v Verb) ip() string {
 // A qdisc takes one tc command per part, outermost first.
 func (q *Qdisc) write(w *textWriter, s *Step) {
 	if s.Verb != Add {
-		w.linef("tc -n %s qdisc delete dev %s root", s.Netns, q.Link)
+		w.linef("tc -n %s qdisc delete dev %s %s", s.Netns, q.Link, q.place())
 	}
 	if s.Verb == Delete {
 		return
@@ -180,7 +180,7 @@ func (q *Qdisc) write(w *textWriter, s *Step) {
 func (list Sysctls) write(w *textWriter, s *Step) {
 	var words strings.Builder
 	for _, x := range list {
-		fmt.Fprintf(&words, " %s=%s", x.Key, quoteShell(x.Value))
+		fmt.Fprintf(&words, " %s=%s", x.Key, QuoteShell(x.Value))
 	}
 	w.linef("ip netns exec %s sysctl -qw%s", s.Netns, words.String())
 }

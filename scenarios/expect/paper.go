@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
@@ -17,6 +18,7 @@ type Forecast struct {
 	Unknown    string          // why paper cannot predict the pair; empty: it can
 	Prediction walk.Prediction // without branches when the name did not resolve
 	Wrong      []string        // what is wrong with the prediction
+	Outside    []walk.Branch   // those that do not end as claimed; of a mix, all
 }
 
 // Predict follows connections of every pair through a plan, in the order of the pairs of
@@ -29,6 +31,7 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 		if !p.target().NotFound {
 			f.Prediction = p.walk(w)
 			e = p.predicted(w, f.Prediction)
+			f.Outside = slices.DeleteFunc(slices.Clone(f.Prediction.Branches), func(b walk.Branch) bool { return p.Mix == nil && p.outcomes[b.Outcome] > 0 })
 		}
 		if f.Unknown = p.unknown(f.Prediction); f.Unknown != "" {
 			if !p.Sometimes {

@@ -3,8 +3,10 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,15 +55,15 @@ column; where it is missing, ` + "`netlab vm test FILE`" + ` has it.
 	return b.String(), nil
 }
 
-// needsOf are the features that any variation of a lab needs.
-func needsOf(lab scenarios.Lab) ([]plan.Feature, error) {
-	// In a folder, since a lab may read its own file.
-	dir, err := os.MkdirTemp("", "netlab-index")
+// needsOf are the features that any variation of a lab needs. It is read from a file of
+// its own name, as it is written by netlab init: it may name itself.
+func needsOf(lab scenarios.Lab) (features []plan.Feature, err error) {
+	dir, err := os.MkdirTemp("", "netlab")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, filepath.Base(lab.Path))
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, path.Base(lab.Path))
 	if err := os.WriteFile(file, lab.Text, 0o600); err != nil {
 		return nil, err
 	}

@@ -1,8 +1,6 @@
 package language
 
-import (
-	"github.com/netlab/netlab/topology"
-)
+import "github.com/netlab/netlab/topology"
 
 func (l *loader) evalPods() {
 	for b := range l.Objects("pod") {

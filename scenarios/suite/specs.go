@@ -87,7 +87,7 @@ func fail(message string, at types.CodeLocation) {
 }
 
 // Explain describes why an expectation failed: what was wanted, what was observed, and
-// the rules that the packets should have met.
+// the policies that decided or the rules that the packets should have met.
 func Explain(r reports.Result) string {
 	var b strings.Builder
 	if r.Failure != "" {
@@ -98,6 +98,12 @@ func Explain(r reports.Result) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%s to %s\n  wanted:    %s\n  observed:  %s\n  predicted: %s\n", row.Who, row.To, row.Wanted, row.Observed, row.Predicted)
+		for _, policy := range row.Policies {
+			fmt.Fprintf(&b, "  policy:    %s\n", policy)
+		}
+		if row.Explain != "" {
+			fmt.Fprintf(&b, "  explain:   %s\n", row.Explain)
+		}
 		if len(row.Rules) > 0 {
 			b.WriteString("  rules that the packet should have met:\n")
 		}

@@ -98,7 +98,8 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	cmd.Signals = signals
-	ctx = context.WithoutCancel(ctx)
+	ctx, release := untilTimeout(ctx)
+	defer release()
 	var status int
 	if o.tty {
 		if err := command.NeedTerminal(); err != nil {
@@ -115,6 +116,17 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 		return command.Told(status)
 	}
 	return nil
+}
+
+// untilTimeout is a context that --timeout ends, but signals do not.
+func untilTimeout(ctx context.Context) (running context.Context, release func()) {
+	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !command.Interrupted(ctx) {
+			end(context.Cause(ctx))
+		}
+	})
+	return running, func() { stop(); end(nil) }
 }
 
 // execFailed gives the error of a program that did not run to completion the exit

@@ -17,7 +17,6 @@ import (
 )
 
 func inspectCommand(u ui) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:               "inspect [LAB]",
 		Args:              cobra.MaximumNArgs(1),
@@ -36,7 +35,7 @@ func inspectCommand(u ui) *cobra.Command {
 				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
 			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining, Programs: info.Programs}
-			if asJSON {
+			if u.AsJSON {
 				return u.JSON(v)
 			}
 			err = u.inspect(v)
@@ -45,7 +44,7 @@ func inspectCommand(u ui) *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the lab")
 	return c
 }
 

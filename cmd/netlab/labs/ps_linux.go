@@ -16,7 +16,6 @@ import (
 )
 
 func psCommand(u ui) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:  "ps",
 		Args: cobra.NoArgs,
@@ -25,13 +24,13 @@ func psCommand(u ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if u.AsJSON {
 				return u.JSON(rows)
 			}
 			return u.labTable(rows)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the list")
 	return c
 }
 

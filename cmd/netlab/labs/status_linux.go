@@ -9,7 +9,6 @@ import (
 )
 
 func statusCommand(u ui) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use: "status [LAB]",
 		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
@@ -36,7 +35,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 			}
 			info = now
 			drift := plan.Drift(have, want)
-			if asJSON {
+			if u.AsJSON {
 				if drift == nil {
 					drift = []string{}
 				}
@@ -58,7 +57,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the drift")
 	return c
 }
 

@@ -20,7 +20,9 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 		return err
 	}
 	options := suite.Options{Parallel: o.parallel, Strict: o.strict, Meta: func(lab *suite.Lab) engine.Meta {
-		return labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
+		meta := labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
+		meta.Vars, meta.VarFiles = o.Flags.Given(lab.Scenario)
+		return meta
 	}}
 	if o.Keep || o.Pause {
 		if err := namesAreFree(list); err != nil {
