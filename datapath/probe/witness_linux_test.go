@@ -82,6 +82,9 @@ func TestProgramsAreIdentifiedByWhatReachesThem(t *testing.T) {
 					}
 					return
 				}
+				if silent := rows[i].protocol == flow.UDP; silent != (seen.RoundTrip == 0) {
+					t.Errorf("the round trip took %v", seen.RoundTrip)
+				}
 				if seen.Answer != "db-0" || seen.Node != "node1" || seen.Source != seen.Local || seen.TTL != 63 {
 					t.Errorf("answered by %q on %q, seen as %v of %v with TTL %d", seen.Answer, seen.Node, seen.Source, seen.Local, seen.TTL)
 				}
