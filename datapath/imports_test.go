@@ -62,6 +62,7 @@ var importTable = []importRow{
 	{"datapath/bench", []string{"topology", "topology/resolve", "datapath", "datapath/plan/...", "datapath/flow", "datapath/walk/...", "datapath/engine"}, []string{"golang.org/x/sys/unix"}, "a measurement uses what users use; its floor uses nothing"},
 	{"scenarios/expect", []string{"topology", "datapath/flow", "datapath/walk", "reports"}, nil, "an expectation knows its claim, not how it is written, built or dialed"},
 	{"scenarios/suite", []string{"topology/...", "datapath/...", "scenarios/language/...", "scenarios/expect", "reports"}, []string{"github.com/onsi/ginkgo/..."}, "the suite drives labs as the command does, but is not a command"},
+	{"scenarios/reference", []string{"datapath", "scenarios", "scenarios/language/..."}, []string{"github.com/hashicorp/hcl/v2/..."}, "a reference describes what is read; it reads nothing"},
 	{"scenarios/index", []string{"datapath", "datapath/plan/...", "scenarios", "scenarios/language"}, nil, "an index only lists"},
 	{"scenarios", nil, nil, "the labs that ship are files; scenarios does not know who reads them"},
 	{"scenarios/language/source", []string{"topology"}, []string{"github.com/hashicorp/hcl/v2/..."}, "text is read before it means anything"},

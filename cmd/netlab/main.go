@@ -54,7 +54,9 @@ network namespaces, and proves with real packets what the file claims.
   netlab up scenarios/local-policy.hcl     build it
   netlab exec laptop -- curl node1:31380   look around
   netlab test scenarios/                   prove every expectation
-  netlab down                              leave nothing behind`,
+  netlab down                              leave nothing behind
+
+  netlab help language                     what a scenario may hold`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(c *cobra.Command, args []string) error {
@@ -77,6 +79,9 @@ network namespaces, and proves with real packets what the file claims.
 	flags.DurationVar(&u.Timeout, "timeout", 0, "give up after this long (0: never)")
 	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), initCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
+	help := helpCommand(u)
+	root.AddCommand(help)
+	root.SetHelpCommand(help)
 	for _, c := range root.Commands() {
 		command.Guard(shared, c)
 	}

@@ -29,7 +29,7 @@ func (l *loader) evalPolicies() {
 		c := l.Read(b, clusterPolicyTable(&s))
 		s.Ingress, s.Egress = l.policyRules(c, "ingress", "from", true), l.policyRules(c, "egress", "to", true)
 		if sb := l.Option(c, "subject"); sb != nil {
-			s.Subject = l.policyPeer(sb)
+			s.Subject = l.policyPeer(sb, true)
 		}
 		l.spec.ClusterPolicies = append(l.spec.ClusterPolicies, s)
 	}
@@ -51,7 +51,7 @@ func (l *loader) policyRules(c *blocks.Content, kind, peers string, cluster bool
 		rule := topology.PolicyRuleSpec{Origin: b.Origin()}
 		rc := l.Read(b, ruleTable(&rule, peers, cluster))
 		for _, pb := range rc.Named(peers) {
-			rule.Peers = append(rule.Peers, l.policyPeer(pb))
+			rule.Peers = append(rule.Peers, l.policyPeer(pb, cluster))
 		}
 		for _, pb := range rc.Named("port") {
 			port := topology.PolicyPortSpec{Origin: pb.Origin()}
@@ -64,9 +64,9 @@ func (l *loader) policyRules(c *blocks.Content, kind, peers string, cluster bool
 }
 
 // policyPeer reads a from, to or subject block.
-func (l *loader) policyPeer(b *blocks.Block) topology.PeerSpec {
+func (l *loader) policyPeer(b *blocks.Block, cluster bool) topology.PeerSpec {
 	out := topology.PeerSpec{Origin: b.Origin()}
-	c := l.Read(b, peerTable(&out, b.Kind))
+	c := l.Read(b, peerTable(&out, b.Kind, cluster))
 	out.PodSelector, out.NamespaceSelector = l.selector(c, "pod_selector"), l.selector(c, "namespace_selector")
 	bb := l.Option(c, "ip_block")
 	if bb == nil {

@@ -36,7 +36,7 @@ func policyTable(s *topology.PolicySpec) blocks.Schema {
 // clusterPolicyTable is a ClusterNetworkPolicy.
 func clusterPolicyTable(s *topology.ClusterPolicySpec) blocks.Schema {
 	return blocks.Schema{Kind: "cluster policy", Blocks: []blocks.Nested{
-		peerBlock("subject", "The pods that the policy applies to."),
+		peerBlock("subject", "The pods that the policy applies to.", true),
 		ruleBlock("ingress", "from", true), ruleBlock("egress", "to", true),
 	}, Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.Tier, Name: "tier", Means: "When it is evaluated: Admin before network policies, Baseline after them."},
@@ -56,27 +56,28 @@ func ruleBlock(direction, peers string, cluster bool) blocks.Nested {
 	return blocks.Plain(direction, means, func() blocks.Schema { return ruleTable(new(topology.PolicyRuleSpec), peers, cluster) })
 }
 
-func peerBlock(kind, means string) blocks.Nested {
-	return blocks.Plain(kind, means, func() blocks.Schema { return peerTable(new(topology.PeerSpec), kind) })
+func peerBlock(kind, means string, cluster bool) blocks.Nested {
+	return blocks.Plain(kind, means, func() blocks.Schema { return peerTable(new(topology.PeerSpec), kind, cluster) })
 }
 
 // peerTable is a from, to or subject block. A subject has selectors only.
-func peerTable(s *topology.PeerSpec, kind string) blocks.Schema {
+func peerTable(s *topology.PeerSpec, kind string, cluster bool) blocks.Schema {
 	pods := blocks.Attribute{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods, all if it is empty."}
 	namespaces := blocks.Attribute{At: blocks.Raw("label selector"), Name: "namespace_selector", Means: "The namespaces of the pods."}
 	selectors := []blocks.Nested{selectorBlock("namespace_selector", "The namespaces of the pods."), selectorBlock("pod_selector", "The pods.")}
 	if kind == "subject" {
 		return blocks.Schema{Kind: "subject block", Attrs: []blocks.Attribute{namespaces, pods}, Blocks: selectors}
 	}
-	networks := blocks.Attribute{At: blocks.As(&s.Networks, "list of CIDRs", networks), Name: "networks", Means: "The addresses, in an egress rule of a cluster policy."}
-	return blocks.Schema{Kind: kind + " block", Attrs: []blocks.Attribute{networks, pods, namespaces}, Blocks: append(selectors,
-		blocks.Plain("ip_block", "Addresses outside the cluster.", func() blocks.Schema { return ipBlockTable(s, new(*hcl.Attribute)) }))}
+	networks := blocks.Attribute{At: blocks.As(&s.Networks, "list of CIDRs", networks), Name: "networks", Means: "The addresses.", Refused: kind != "to" || !cluster}
+	addresses := blocks.Plain("ip_block", "Addresses, of hosts outside the cluster for example.", func() blocks.Schema { return ipBlockTable(s, new(*hcl.Attribute)) })
+	addresses.Refused = cluster
+	return blocks.Schema{Kind: kind + " block", Attrs: []blocks.Attribute{networks, pods, namespaces}, Blocks: append(selectors, addresses)}
 }
 
 // ruleTable is a rule of a policy. Its peers are from or to blocks.
 func ruleTable(s *topology.PolicyRuleSpec, peers string, cluster bool) blocks.Schema {
 	inner := []blocks.Nested{
-		peerBlock(peers, "Whom the rule matches."),
+		peerBlock(peers, "Whom the rule matches.", cluster),
 		blocks.Plain("port", "The ports that the rule matches.", func() blocks.Schema { return policyPortTable(new(topology.PolicyPortSpec)) }),
 	}
 	if !cluster {

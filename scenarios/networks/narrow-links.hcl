@@ -51,7 +51,19 @@ service "web" {
 expect "the narrow link is slow" {
   from = client.modem
   to   = "${node.node1.ip}:30080"
-  throughput { max = "2.3mbit" }
+  throughput {
+    min = "100kbit"
+    max = "2.3mbit"
+  }
+}
+
+expect "much slower than the other" {
+  from = client.modem
+  to   = "${node.node1.ip}:30080"
+  throughput {
+    at_most = 0.5
+    than    = client.fibre
+  }
 }
 
 expect "the unlimited one is not" {

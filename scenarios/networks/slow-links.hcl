@@ -48,7 +48,20 @@ expect "the delay is at least that of the link" {
   from   = client.far
   to     = "${node.node1.ip}:30080"
   within = "5s"
-  latency { min = "40ms" }
+  latency {
+    min = "40ms"
+    max = "4s"
+  }
+}
+
+expect "a distant client waits longer" {
+  from   = client.moon
+  to     = "${node.node1.ip}:30080"
+  within = "5s"
+  latency {
+    at_least = 1.2
+    than     = client.near
+  }
 }
 
 expect "jitter stays within its bounds" {

@@ -30,6 +30,7 @@ type Attribute struct {
 	Required bool
 	Default  string // in HCL; empty: none, or as Means says
 	Means    string // in one sentence
+	Refused  bool   // it belongs elsewhere: whoever reads it says where
 }
 
 // Value reads an attribute where the type of a variable does not say all.
@@ -186,17 +187,18 @@ type Nested struct {
 	Labeled bool
 	Means   string // in one sentence
 	// Table returns what the block may hold; nil: planned, or any attribute.
-	Table func() Schema
+	Table   func() Schema
+	Refused bool // it belongs elsewhere: whoever reads it says where
 }
 
 // Labeled is a block with a label.
 func Labeled(name, means string, table func() Schema) Nested {
-	return Nested{name, true, means, table}
+	return Nested{Name: name, Labeled: true, Means: means, Table: table}
 }
 
 // Plain is a block without label.
 func Plain(name, means string, table func() Schema) Nested {
-	return Nested{name, false, means, table}
+	return Nested{Name: name, Means: means, Table: table}
 }
 
 // Planned are blocks that do not exist yet.

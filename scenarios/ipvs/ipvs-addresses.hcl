@@ -1,0 +1,49 @@
+# What you will see: what makes the address of a service local to a node. Usually the
+# device kube-ipvs0 has it; here it is a local route instead, and no device. With
+# strict_arp a node answers ARP requests only for addresses of the link that asks, so
+# that nobody on the underlay learns of an address that every node has.
+#
+#   shell ──▶ 10.96.0.80 (local route of node1) ──▶ web
+#
+# What to try: netlab exec node1 -- ip route show table local; the same with addresses =
+# "dummy". Needs the kernel's ip_vs; where that is missing: netlab vm test.
+#
+# The proof: the service answers, and the address has no other port.
+
+proxy {
+  mode = "ipvs"
+  ipvs {
+    scheduler  = "rr"
+    strict_arp = true
+    addresses  = "local_routes"
+  }
+}
+
+node "node1" {}
+node "node2" {}
+
+pod "web" {
+  node   = node.node2
+  labels = { app = "web" }
+  port "http" { port = 80 }
+}
+
+pod "shell" { node = node.node1 }
+
+service "web" {
+  cluster_ip = "10.96.0.80"
+  selector   = { app = "web" }
+  port "http" { port = 80 }
+}
+
+expect "the service answers" {
+  from   = [pod.shell, node.node2]
+  to     = service.web
+  answer = pod.web
+}
+
+expect "the address has no other port" {
+  from    = pod.shell
+  to      = "10.96.0.80:81"
+  outcome = "refused"
+}
