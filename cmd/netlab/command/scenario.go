@@ -93,6 +93,9 @@ func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
 		_ = diags.WriteText(u.Errs, Colour(u.Errs))
 	}
 	if diags.HasErrors() {
+		if dir := filepath.Dir(path); path != "-" && !isFolder(path) && source.IsLab(dir) {
+			u.Say("netlab: %s is a part of a lab\n  name its folder: %s", path, dir)
+		}
 		return nil, &Invalid{diags}
 	}
 	return s, nil
@@ -112,7 +115,7 @@ func (u *UI) PartsOf(invalid []string, f ScenarioFlags) {
 	tried := map[string]bool{}
 	for _, path := range invalid {
 		dir := filepath.Dir(path)
-		if path == "-" || tried[dir] {
+		if path == "-" || tried[dir] || source.IsLab(dir) {
 			continue
 		}
 		tried[dir] = true
