@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -259,7 +260,7 @@ func (l *Reader) schemaDiags(diags hcl.Diagnostics, s Schema) {
 				l.Errorf(*d.Subject, "Attribute written as block", "%q is an attribute of this %s. Write %s = …", name, s.Kind, name)
 				continue
 			}
-			l.Errorf(*d.Subject, "Unknown block", "This %s has no block %q.%s", s.Kind, name, OrKnown(name, s.blockNames()))
+			l.Errorf(*d.Subject, "Unknown block", "This %s has no block %q.%s", s.Kind, name, cmp.Or(elsewhere(name), OrKnown(name, s.blockNames())))
 		case "Extraneous JSON object property":
 			l.Errorf(*d.Subject, "Unknown property", "This %s has neither an attribute nor a block %q.%s", s.Kind, name,
 				OrKnown(name, append(s.AttrNames(), s.blockNames()...)))
@@ -271,12 +272,19 @@ func (l *Reader) schemaDiags(diags hcl.Diagnostics, s Schema) {
 
 // instead says what to write in place of an attribute that does not exist.
 func (s Schema) instead(name string) string {
-	blocks := s.blockNames()
-	if len(s.AttrNames()) > 0 || len(blocks) == 0 {
-		return OrKnown(name, s.AttrNames())
-	}
-	if h := topology.DidYouMean(name, blocks); h != "" {
-		return h + " That is a block, without the equals sign."
+	blocks, attrs := s.blockNames(), s.AttrNames()
+	near, block := topology.DidYouMean(name, attrs), topology.DidYouMean(name, blocks)
+	switch {
+	case (name == "count" || name == "for_each") && near == "":
+		return ` Blocks inside others are repeated by dynamic "KIND" { for_each = … }.`
+	case near == "" && elsewhere(name) != "":
+		return elsewhere(name)
+	case slices.Contains(attrs, "match_labels") && near == "":
+		return fmt.Sprintf(" Labels stand in match_labels = { %s = … }, or in an attribute instead of the block.", name)
+	case near == "" && block != "":
+		return block + " That is a block, without the equals sign."
+	case len(attrs) > 0 || len(blocks) == 0:
+		return OrKnown(name, attrs)
 	}
 	return fmt.Sprintf(" It has blocks only: %s.", topology.OneOf(slices.Sorted(slices.Values(blocks))))
 }

@@ -112,7 +112,7 @@ func (l *Reader) Number(a *hcl.Attribute, sc Scope) (out topology.Opt[int]) {
 func (l *Reader) whole(a *hcl.Attribute, v cty.Value) (int, bool) {
 	n, err := convert.Convert(v, cty.Number)
 	if err != nil || v.Type() == cty.Bool {
-		l.WrongType(a, "a number", "1", v)
+		l.WrongType(a, "a number", numberLike(a.Name, v), v)
 		return 0, false
 	}
 	i, ok := functions.Whole(n)
@@ -120,6 +120,19 @@ func (l *Reader) whole(a *hcl.Attribute, v cty.Value) (int, bool) {
 		l.Errorf(a.Expr.Range(), "Not a whole number", "%s must be a whole number of reasonable size. Write %s = 1.", a.Name, a.Name)
 	}
 	return i, ok
+}
+
+// numberLike is an example of a number that an attribute can have, where a value is none.
+func numberLike(attribute string, v cty.Value) string {
+	switch {
+	case attribute == "port" && v.Type() == cty.String:
+		return "80; the name of a pod's port goes into target_port of a service"
+	case attribute == "node_port":
+		return "30080"
+	case strings.HasSuffix(attribute, "port"):
+		return "80"
+	}
+	return "1"
 }
 
 // Factor reads a positive number.
@@ -158,6 +171,10 @@ func (l *Reader) Labels(a *hcl.Attribute, sc Scope) map[string]string {
 	}
 	for k, e := range v.Elements() {
 		s, ok := simpleText(e)
+		if !ok && (k.AsString() == "match_labels" || k.AsString() == "matchLabels") {
+			l.Errorf(a.Expr.Range(), "Wrong type", "The labels stand directly in %s. Write %s = { app = \"web\" }.", a.Name, a.Name)
+			continue
+		}
 		if !ok {
 			l.Errorf(a.Expr.Range(), "Wrong type", "The value of %q in %s must be a string, not %s. Write { %s = \"…\" }.", k.AsString(), a.Name, Describe(e), k.AsString())
 			continue

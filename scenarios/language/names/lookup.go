@@ -2,6 +2,7 @@ package names
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -96,7 +97,11 @@ func (p *Places) called(name string, namespaces []*topology.Namespace) (Answer, 
 func portFor(name, port string, protocol topology.Protocol, ports []topology.Port) (uint16, topology.Protocol, error) {
 	var known []string
 	for _, p := range ports {
-		known = append(known, fmt.Sprintf("%d/%s", p.Number, p.Protocol))
+		text := fmt.Sprintf("%d/%s", p.Number, p.Protocol)
+		if p.Name != "" {
+			text += fmt.Sprintf(" %q", p.Name)
+		}
+		known = append(known, text)
 	}
 	if fits := Fitting(ports, port, protocol); len(fits) > 0 && (port != "" || len(fits) == 1) {
 		return fits[0].Number, fits[0].Protocol, nil
@@ -131,6 +136,9 @@ func SetAddrs(t *expect.Target, addrs []netip.Addr, port uint16) {
 		t.Also = append(t.Also, netip.AddrPortFrom(a, port))
 	}
 }
+
+// WithPort is an address or name with a port; an IPv6 address is in brackets.
+func WithPort(host, port string) string { return net.JoinHostPort(host, port) }
 
 // CutPort cuts the port off an address or name; an IPv6 address must be in brackets.
 func CutPort(s string) (host, port string, ok bool) {
