@@ -249,7 +249,7 @@ func (p *program) status() Program {
 	case p.pid != 0 || p.state == "":
 		s.State, s.Waiting = "starting", p.Awaits()
 	case p.Restart:
-		s.State += ", starts again"
+		s.State, s.Waiting = s.State+", starts again", p.Awaits()
 	}
 	return s
 }

@@ -26,7 +26,7 @@ func inWords(p engine.Program) string {
 // ended lists the programs of a lab that do not run.
 func ended(list []engine.Program) (all []string) {
 	for _, p := range list {
-		if !p.Running && p.Waiting == "" {
+		if !p.Running && p.State != "starting" {
 			all = append(all, p.Name+" "+inWords(p))
 		}
 	}
