@@ -173,6 +173,12 @@ func details(r Row, indent string) string {
 		}
 		lines = append(lines, "  "+rule)
 	}
+	for _, p := range r.Programs {
+		lines = append(lines, "the program of "+p.Name+": "+p.State)
+		for _, line := range p.Lines {
+			lines = append(lines, "  "+line)
+		}
+	}
 	return indent + printable(strings.Join(lines, "\n"+indent))
 }
 

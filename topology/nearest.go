@@ -17,7 +17,7 @@ func Nearest(name string, known []string) string {
 	if name == "" || len(name) > maxNearest {
 		return ""
 	}
-	for _, k := range []string{kubernetes[name], snake(name)} {
+	for _, k := range append(strings.Fields(kubernetes[name]), snake(name)) {
 		if k != name && slices.Contains(known, k) {
 			return k
 		}
@@ -37,12 +37,13 @@ func Nearest(name string, known []string) string {
 }
 
 // kubernetes has the names that manifests write for what is called differently here, apart
-// from the case.
+// from the case; several where that depends on the block.
 var kubernetes = map[string]string{
 	"nodeName": "node", "containerPort": "port", "serviceName": "service", "clusterIPs": "cluster_ip",
 	"loadBalancerIP": "load_balancer_ip", "externalIPs": "external_ips", "podCIDR": "pod_cidr", "clusterCIDR": "pod_cidr",
 	"serviceCIDR": "service_cidr", "ipBlock": "ip_block", "terminationGracePeriodSeconds": "terminating", "args": "command",
 	"timeoutSeconds": "timeout", "replicas": "count", "matchLabels": "match_labels", "workingDir": "work_dir",
+	"ip": "cluster_ip address", "timeout": "within", "restartPolicy": "restart", "readinessProbe": "ready",
 }
 
 // snake is the name in snake case: targetPort is target_port.

@@ -48,7 +48,7 @@ func (u ui) validate(paths []string, flags command.ScenarioFlags) error {
 		}
 	}
 	if len(failed) > 0 {
-		u.PartsOf(paths, failed)
+		u.PartsOf(failed, flags)
 		return command.Told(command.ExitInvalid)
 	}
 	return flags.Undeclared()

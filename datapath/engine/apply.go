@@ -86,8 +86,14 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 			return reply{}, false, err
 		}
 	}
+	if err := installed(want); err != nil {
+		return reply{}, false, err
+	}
 	before := e.kernel.Applied()
 	changes, rest, err := e.kernel.Update(ctx, want)
+	if err == nil {
+		err = allReady(ctx, e.inside.begin(req.Meta.Hosts, e.kernel.Namespace))
+	}
 	if err != nil {
 		return reply{}, false, e.undo(ctx, err, before, want, first)
 	}
@@ -133,7 +139,9 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 	if e.folder != nil {
 		e.folder.unlink(planFile + ".new")
 	}
+	var program *ProgramError
 	switch {
+	case errors.As(err, &program): // no feature of the kernel
 	case errors.Is(err, unix.EMFILE):
 		// No feature can be probed now: all would seem missing.
 		err = fmt.Errorf("%w (limit of this shell: ulimit -n; a lab needs about 2 per pod)", err)
@@ -146,6 +154,10 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 		// A lab that was already running stays as it was, even if the user hung up.
 		if _, back := e.kernel.Apply(context.Background(), before); back != nil {
 			err = errors.Join(err, fmt.Errorf("restore the lab: %w", back))
+		}
+		// Interrupted, the user does not wait for what ran before.
+		if again := e.inside.begin(e.meta.Load().Hosts, e.kernel.Namespace); ctx.Err() == nil {
+			err = errors.Join(err, allReady(ctx, again))
 		}
 	}
 	return err

@@ -22,6 +22,7 @@ import (
 // Command is a program that a user runs inside a lab.
 type Command struct {
 	Netns                 string // where, as in the plan
+	Program               string // the pod whose files it sees, if that runs a program; empty: none
 	Argv                  []string
 	Env                   []string
 	Dir                   string   // working directory; the root directory if it does not exist
@@ -52,7 +53,7 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 		return 0, c.lost(err)
 	}
 	encoder := gob.NewEncoder(conn)
-	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
+	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Program: cmd.Program, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
 	if err := encoder.Encode(req); err != nil {
 		return 0, c.lost(err)
 	}
@@ -154,7 +155,9 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.TTY}
 	e.inside.visit(c.Netns)
 	err = ns.Do(func() error {
-		decorate(e.meta.Load().Hosts)
+		if err := e.inside.furnish(c); err != nil {
+			return err
+		}
 		return cmd.Start()
 	})
 	if err != nil {
@@ -163,17 +166,33 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// furnish gives the calling thread the files that a user's command sees: those of the
+// program of a pod, or else of the machine.
+func (in *inside) furnish(c command) error {
+	for _, p := range in.programs() {
+		if p.Name != c.Program {
+			continue
+		}
+		if there, err := p.enter(); there {
+			return err
+		}
+	}
+	_ = decorate(in.hostsNow())
+	return nil
+}
+
 // decorate gives the calling thread its own mounts. They are a convenience, so that
-// refusals, as in some containers, are not errors.
-func decorate(hosts []byte) {
-	if unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS) != nil {
-		return
+// refusals, as in some containers, are not errors, except for the mount namespace.
+func decorate(hosts []byte) error {
+	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+		return os.NewSyscallError("unshare", err)
 	}
 	_ = unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	const file = "/run/netlab-hosts"
 	if os.WriteFile(file, hosts, 0o644) == nil {
 		_ = unix.Mount(file, "/etc/hosts", "", unix.MS_BIND, "")
 	}
+	return nil
 }
 
 // lookPath finds a program on the user's PATH, with the folders of the network

@@ -198,10 +198,6 @@ func sameAgent(a, b Agent) bool {
 	return a.Node == b.Node && a.Health == b.Health && slices.Equal(a.Listen, b.Listen)
 }
 
-func sameExec(a, b Exec) bool {
-	return slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
-}
-
 // idle fills in the chains that are emptied while sets are recreated, and has them
 // filled again.
 func (e *Edit) idle(have, want []iptables.Table) {

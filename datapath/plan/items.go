@@ -257,11 +257,7 @@ func (edits NFTEdits) write(w *textWriter, _ *Step) {
 }
 
 func (a Agent) words() string {
-	ports := make([]string, 0, len(a.Listen))
-	for _, l := range a.Listen {
-		ports = append(ports, fmt.Sprintf("%s/%d", l.Protocol, l.Port))
-	}
-	s := a.Name + " (" + strings.Join(ports, ", ") + ")"
+	s := a.Name + " (" + listenWords(a.Listen) + ")"
 	if a.Node != "" {
 		s += " on " + a.Node
 	}
@@ -269,14 +265,6 @@ func (a Agent) words() string {
 		s += fmt.Sprintf(" answers health checks of %s/%s: local endpoints %d", a.Health.Namespace, a.Health.Service, a.Health.LocalEndpoints)
 	}
 	return s
-}
-
-func (x Exec) words() string {
-	var words []string
-	for _, s := range append(append([]string{}, x.Env...), x.Argv...) {
-		words = append(words, QuoteShell(s))
-	}
-	return x.Name + ": " + strings.Join(words, " ")
 }
 
 // words returns the route as ip route writes it.

@@ -221,11 +221,3 @@ type UDPService struct {
 	Endpoints []netip.AddrPort `json:"endpoints"`
 	Origin    Origin           `json:"origin,omitzero"`
 }
-
-// Exec is a program that runs in the namespace as long as the lab does.
-type Exec struct {
-	Name   string   `json:"name"`
-	Argv   []string `json:"argv"`
-	Env    []string `json:"env,omitempty"` // KEY=value, sorted
-	Origin Origin   `json:"origin,omitzero"`
-}

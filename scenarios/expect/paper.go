@@ -33,7 +33,7 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 			e = p.predicted(w, f.Prediction)
 			f.Outside = slices.DeleteFunc(slices.Clone(f.Prediction.Branches), func(b walk.Branch) bool { return p.Mix == nil && p.outcomes[b.Outcome] > 0 })
 		}
-		if f.Unknown = unknown(f.Prediction); f.Unknown != "" {
+		if f.Unknown = p.unknown(f.Prediction); f.Unknown != "" {
 			if !p.Sometimes {
 				f.Wrong = p.outside(f.certain())
 			}
@@ -50,11 +50,15 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 	return all
 }
 
-// unknown says why paper cannot predict a flow.
-func unknown(p walk.Prediction) string {
-	for _, b := range p.Branches {
-		if b.Assumed && b.Probability > 0 {
+// unknown says why paper cannot judge what is claimed of the flow.
+func (p *pair) unknown(of walk.Prediction) string {
+	for _, b := range of.Branches {
+		switch {
+		case b.Probability == 0:
+		case b.Assumed:
 			return b.Why
+		case b.Status == flow.AnyStatus && p.HTTP != nil && p.HTTP.Status != 0:
+			return fmt.Sprintf("the status that the program of %s answers is not in the plan", b.Answer)
 		}
 	}
 	return ""
@@ -64,7 +68,7 @@ func unknown(p walk.Prediction) string {
 func (f Forecast) certain() evidence {
 	weights := map[flow.Result]float64{}
 	for _, b := range f.Prediction.Branches {
-		if !b.Assumed {
+		if !b.Assumed && b.Status != flow.AnyStatus {
 			weights[b.Result] += b.Probability
 		}
 	}

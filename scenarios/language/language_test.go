@@ -235,8 +235,13 @@ variable "c" { default = "default" }
 variable "d" { default = "default" }
 variable "n" { default = 1 }
 variable "list" { type = list(string) }
+variable "loose" { default = ["x"] }
+variable "weights" {
+  type    = any
+  default = { x = 1 }
+}
 node "node1" {
-  labels = { a = var.a, b = var.b, c = var.c, d = var.d, n = var.n + 1, list = join("-", var.list) }
+  labels = { loose = join("-", var.loose), weights = var.weights, a = var.a, b = var.b, c = var.c, d = var.d, n = var.n + 1, list = join("-", var.list) }
 }
 `)
 	write("x.auto.vars.hcl", `
@@ -253,13 +258,13 @@ d = "file"
 		Catalogue: datapath.Catalogue(),
 		Environ:   []string{"NLAB_VAR_a=env", "NLAB_VAR_b=env", "NLAB_VAR_n=41", "a=other", "NLAB_VAR_undeclared=1"},
 		VarFiles:  []string{file},
-		Vars:      map[string]string{"d": "flag", "list": `["x", "y"]`},
+		Vars:      map[string]string{"d": "flag", "list": `["x", "y"]`, "loose": `["y", "z"]`, "weights": "heavy"},
 	}
 	s, diags := Load(lab, opts)
 	if len(diags) > 0 {
 		t.Fatalf("\n%s", diagnosticsText(diags))
 	}
-	want := map[string]string{"a": "env", "b": "auto", "c": "file", "d": "flag", "n": "42", "list": "x-y"}
+	want := map[string]string{"a": "env", "b": "auto", "c": "file", "d": "flag", "n": "42", "list": "x-y", "loose": "y-z", "weights": "heavy"}
 	if got := s.Lab.Nodes[0].Labels; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

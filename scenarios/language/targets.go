@@ -155,8 +155,11 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 	if !found {
 		host, port = strings.Trim(s, "[]"), r.port
 	}
+	if bare := strings.TrimSuffix(host, ":"+afterColon(host)); port == "" && isIPv6(bare) {
+		return r.reject(r.at, "IPv6 address without brackets", "An IPv6 address before a port stands in brackets. Write %q, or addr(ADDRESS, %s).", "["+bare+"]:"+afterColon(host), afterColon(host))
+	}
 	if port == "" {
-		return r.reject(r.at, "No port to dial", "%q has no port. Write %q.", s, host+":80")
+		return r.reject(r.at, "No port to dial", "%q has no port. Write %q.", s, names.WithPort(host, "80"))
 	}
 	if !found {
 		t.Name = s + ":" + port
@@ -199,6 +202,14 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 	return r.reject(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, portNames(at.Ports)))
 }
 
+// afterColon is what follows the last colon.
+func afterColon(s string) string { return s[strings.LastIndex(s, ":")+1:] }
+
+func isIPv6(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is6()
+}
+
 // namespacesOf are the namespaces in which dialers look up plain names, at least one:
 // that of a pod, and default for dialers outside all namespaces.
 func namespacesOf(from []dialer) []string {
@@ -232,7 +243,11 @@ func (l *loader) place(v cty.Value) (expect.Place, bool) { return l.places.Place
 // suggest says, as a sentence, how to refer to what a text probably names.
 func (l *loader) suggest(v cty.Value) string {
 	name, ok := blocks.AsText(v)
-	if address := l.places.AddressOf(name); ok && address != "" {
+	address := l.places.AddressOf(name)
+	if kind, _, dotted := strings.Cut(name, "."); dotted && slices.Contains(blocks.ObjectKinds, kind) {
+		address = name
+	}
+	if ok && address != "" {
 		return " Write " + address + " without quotes."
 	}
 	return " Refer to one, such as node.node1."

@@ -75,7 +75,12 @@ func (l *loader) evalVariable(b *blocks.Block, g *given) (cty.Value, bool) {
 		if want == cty.DynamicPseudoType && value != cty.NilVal && value.Type().IsPrimitiveType() {
 			want = value.Type()
 		}
-		if value, ok = l.fromOutside(b, *g, want, defaults); !ok {
+		if want == cty.DynamicPseudoType && value != cty.NilVal && !value.IsNull() && g.raw {
+			// A list or a map where the default is one; anything else is text.
+			g.raw = strings.HasPrefix(g.value.AsString(), "[") || strings.HasPrefix(g.value.AsString(), "{")
+		}
+		text := want.IsPrimitiveType() || want == cty.DynamicPseudoType && (value == cty.NilVal || value.IsNull())
+		if value, ok = l.fromOutside(b, *g, want, defaults, text); !ok {
 			return cty.NilVal, false
 		}
 	}
@@ -86,15 +91,15 @@ func (l *loader) evalVariable(b *blocks.Block, g *given) (cty.Value, bool) {
 	return value, l.validate(b, c, value)
 }
 
-// fromOutside reads a value that was set from outside. Text of the command line is a
-// string where a string is expected, else an expression.
-func (l *loader) fromOutside(b *blocks.Block, g given, want cty.Type, defaults *typeexpr.Defaults) (cty.Value, bool) {
+// fromOutside reads a value that was set from outside. What the command line gives is text
+// where text is wanted, else an expression.
+func (l *loader) fromOutside(b *blocks.Block, g given, want cty.Type, defaults *typeexpr.Defaults, text bool) (cty.Value, bool) {
 	v := g.value
 	at := g.at
 	if at.Filename == "" {
 		at = b.LabelRange
 	}
-	if g.raw && !want.IsPrimitiveType() && want != cty.DynamicPseudoType {
+	if g.raw && !text {
 		src := []byte(v.AsString())
 		tokens, _ := hclsyntax.LexExpression(src, g.from, hcl.InitialPos)
 		e, diags := hclsyntax.ParseExpression(nil, g.from, hcl.InitialPos)

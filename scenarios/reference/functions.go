@@ -29,8 +29,8 @@ func signatures() []string {
 // FunctionsText lists what expressions can call.
 func FunctionsText() string {
 	return `Functions have the names and meanings that they have in Terraform;
-addr(ip, port) is "IP:PORT", with brackets around IPv6. None reads a clock or the environment,
-and none is random.
+addr(ip, port) is "IP:PORT", with brackets around IPv6. None reads a clock or
+the environment, and none is random.
 
   ` + strings.Join(signatures(), "\n  ") + "\n"
 }

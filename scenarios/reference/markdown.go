@@ -10,7 +10,14 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString("# The language of scenarios\n\n`netlab help language --markdown` writes this page, from the tables by which netlab reads scenarios; `netlab help language\n" +
 		"BLOCK.ATTRIBUTE` shows a part of it. A scenario is HCL, native (`.hcl`) or JSON (`.hcl.json`). The last column names a scenario that ships and\n" +
-		"uses the attribute, or the same one of a block that is alike.\n\n")
+		"uses the attribute, or the same one of a block that is alike.\n\n" +
+		"A folder named `NAME.lab` is one lab, and its files are parts of it. In any other folder each file is a lab of its own.\n\n" +
+		"Every block with a label, except a variable, can make several objects: `count = 3` makes `pod.web[0]` to `pod.web[2]`, each with\n" +
+		"`count.index`; `for_each` goes over a map or a set of strings and makes `pod.web[\"a\"]`, each with `each.key` and `each.value`. (The `count` of an\n" +
+		"`expect` is that of its connections.) `pod.web[*].ip` and `[for p in pod.web : p.ip]` go over all of them, `[for n in node : n.ip]` over all nodes.\n" +
+		"Blocks inside others are repeated by `dynamic \"port\" { for_each = … content { … } }`. Expressions refer to an object by the label of its block;\n" +
+		"everything else, such as rules, DNS and the command line, by its `name`, which is unique per kind and namespace: `pod.web[0]` is called\n" +
+		"`web-0` unless `name` says otherwise.\n\n")
 	file := top()
 	b.WriteString("| block | |\n|---|---|\n")
 	for _, e := range file.within() {

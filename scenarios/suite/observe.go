@@ -107,6 +107,9 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	if verdict.Disagrees {
 		result.Status = reports.Disagreed
 	}
+	if result.Status != reports.Passed {
+		x.addPrograms(ctx, lab, trial, &result)
+	}
 	result.Table = e.Table(verdict, trial.Forecasts)
 	x.lab.explain(&result, trial.Forecasts)
 	return result

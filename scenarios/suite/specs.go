@@ -60,9 +60,12 @@ func await(ctx ginkgo.SpecContext, ready <-chan struct{}) {
 // reason to skip.
 func settle(err error, at types.CodeLocation) {
 	var lacks *engine.UnsupportedError
+	reason := notInstalled(err)
 	switch {
 	case errors.As(err, &lacks):
 		ginkgo.Skip(err.Error())
+	case reason != "":
+		ginkgo.Skip(reason)
 	case err != nil:
 		fail(err.Error(), at)
 	}
@@ -106,6 +109,9 @@ func Explain(r reports.Result) string {
 		}
 		for _, rule := range row.Rules {
 			fmt.Fprintf(&b, "    %s\n", rule)
+		}
+		for _, p := range row.Programs {
+			fmt.Fprintf(&b, "  the program of %s: %s\n    %s\n", p.Name, p.State, strings.Join(p.Lines, "\n    "))
 		}
 	}
 	return b.String()

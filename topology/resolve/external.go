@@ -185,6 +185,10 @@ func (r *resolver) node(name string, origins ...topology.Origin) *topology.Node 
 
 // undeclared reports a name that no object of a kind has.
 func (r *resolver) undeclared(kind, name string, known iter.Seq[string], origins []topology.Origin) {
+	if strings.HasPrefix(name, kind+".") {
+		r.errorf(origins, "Unknown "+kind, "There is no %s %q. Write %s without quotes.", kind, shorten(name), shorten(name))
+		return
+	}
 	r.errorf(origins, "Unknown "+kind, "There is no %s %q.%s Declare it with %s %q {}.",
 		kind, shorten(name), topology.DidYouMean(name, slices.Sorted(known)), kind, shorten(name))
 }

@@ -152,6 +152,9 @@ func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
 		_ = diags.WriteText(u.Errs, Colour(u.Errs))
 	}
 	if diags.HasErrors() {
+		if dir := filepath.Dir(path); path != "-" && !isFolder(path) && source.IsLab(dir) {
+			u.Say("netlab: %s is a part of a lab\n  name its folder: %s", path, dir)
+		}
 		return nil, &Invalid{diags}
 	}
 	return s, nil
@@ -165,17 +168,21 @@ func (*Invalid) Error() string { return "invalid scenario" }
 // Unwrap is the exit code, without anything to print.
 func (*Invalid) Unwrap() error { return Told(ExitInvalid) }
 
-// PartsOf is a hint for several files of one folder, of which some are invalid: they may be
-// meant as parts of one scenario.
-func (u *UI) PartsOf(paths, invalid []string) {
+// PartsOf is a hint about invalid files of a folder that are valid together: they are meant as
+// parts of one lab.
+func (u *UI) PartsOf(invalid []string, f ScenarioFlags) {
 	if u.AsJSON {
 		return
 	}
+	tried := map[string]bool{}
 	for _, path := range invalid {
 		dir := filepath.Dir(path)
-		if path != "-" && slices.ContainsFunc(paths, func(p string) bool { return p != path && filepath.Dir(p) == dir }) {
-			u.Say("netlab: each file of a folder is a lab of its own\n  if they are parts of one lab, rename the folder: %s.lab", filepath.Base(source.Absolute(dir)))
-			return
+		if path == "-" || tried[dir] || source.IsLab(dir) {
+			continue
+		}
+		tried[dir] = true
+		if s, diags, err := f.LoadWith(u, dir); err == nil && !diags.HasErrors() && len(s.Files) > 1 {
+			u.Say("netlab: the files of %s are valid together, but each file of a folder is a lab of its own\n  if they are parts of one lab, rename the folder: %s.lab", dir, filepath.Base(source.Absolute(dir)))
 		}
 	}
 }

@@ -113,14 +113,17 @@ func (u *UI) fail(e *Error, err error) {
 
 // Working shows what takes long, after the first second: as one line that
 // counts on a terminal, as plain lines elsewhere. The returned function ends it.
-func (u *UI) Working(what string) (done func()) {
+func (u *UI) Working(what string) (done func()) { return u.WorkingOn(func() string { return what }) }
+
+// WorkingOn is Working for something that changes.
+func (u *UI) WorkingOn(what func() string) (done func()) {
 	stop := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		started := time.Now()
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
-		terminal, lines := IsTerminal(u.Errs), 0
+		terminal, lines, last := IsTerminal(u.Errs), 0, ""
 		for {
 			select {
 			case <-stop:
@@ -129,13 +132,13 @@ func (u *UI) Working(what string) (done func()) {
 				}
 				return
 			case <-tick.C:
-				passed := time.Since(started).Round(time.Second)
+				passed, now := time.Since(started).Round(time.Second), what()
 				if terminal {
-					fmt.Fprintf(u.Errs, "\r\033[K%s … %v", what, passed)
-				} else if lines%10 == 0 {
-					u.Say("%s … %v", what, passed)
+					fmt.Fprintf(u.Errs, "\r\033[K%s … %v", now, passed)
+				} else if lines%10 == 0 || now != last {
+					u.Say("%s … %v", now, passed)
 				}
-				lines++
+				lines, last = lines+1, now
 			}
 		}
 	})

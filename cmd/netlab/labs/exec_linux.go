@@ -21,7 +21,8 @@ func execCommand(u ui) *cobra.Command {
 		Use: "exec TARGET -- CMD…",
 		Long: `Run a command inside a node, pod or client (web-0, node1, laptop; db/web-0 in another
 namespace), and exit with its status. The command sees the files of this machine and the
-network of the target; names of the lab resolve.
+network of the target; names of the lab resolve. In a pod that runs a program of the scenario
+it also sees the files of that pod.
 
   netlab exec laptop -- curl node1:31380
   netlab exec -it node1 -- watch ip -s link`,
@@ -86,6 +87,9 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 	dir, _ := os.Getwd()
 	cmd := engine.Command{Netns: target.Netns, Argv: o.argv, Env: os.Environ(), Dir: dir,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if target.Kind == "pod" {
+		cmd.Program = target.Display()
+	}
 	if o.shell {
 		cmd.Argv, cmd.Env = shellFor(target.Name, cmd.Env)
 	}

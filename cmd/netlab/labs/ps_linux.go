@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -44,6 +45,8 @@ type labRow struct {
 	Services int       `json:"services"`
 	Started  time.Time `json:"started"`
 	Memory   int64     `json:"memory_bytes"` // of the engine
+	// Ended are the programs of pods that do not run, and why.
+	Ended []string `json:"ended,omitempty"`
 }
 
 func labRows(ctx context.Context) ([]labRow, error) {
@@ -77,7 +80,7 @@ func rowOf(ctx context.Context, name string) labRow {
 		return labRow{Name: name, State: "unreachable"}
 	default:
 		return labRow{Name: name, File: info.File, State: info.State, Nodes: info.Nodes, Clients: info.Clients,
-			Pods: info.Pods, Services: info.Services, Started: info.Started, Memory: info.RSS}
+			Pods: info.Pods, Services: info.Services, Started: info.Started, Memory: info.RSS, Ended: ended(info.Programs)}
 	}
 }
 
@@ -92,6 +95,9 @@ func (u ui) labTable(rows []labRow) error {
 		if r.State == "unreachable" {
 			fmt.Fprintf(w, "%s\t%s\t\t\t\t\t\t\tremove it: netlab down %s\n", r.Name, r.State, r.Name)
 			continue
+		}
+		if len(r.Ended) > 0 {
+			r.State += " (" + strings.Join(r.Ended, ", ") + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%.1f MB\t%s\n", r.Name, r.State, r.Nodes, r.Clients, r.Pods, r.Services,
 			age(time.Since(r.Started)), float64(r.Memory)/1e6, relative(r.File))

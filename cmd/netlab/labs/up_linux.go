@@ -176,7 +176,8 @@ func (u ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engi
 
 // apply applies a plan and shows the progress if it takes long.
 func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
-	done := u.Working(fmt.Sprintf("building %s: %s, %s", meta.Name, command.Plural(meta.Nodes, "node"), command.Plural(meta.Pods, "pod")))
+	building := fmt.Sprintf("building %s: %s, %s", meta.Name, command.Plural(meta.Nodes, "node"), command.Plural(meta.Pods, "pod"))
+	done := u.WorkingOn(func() string { return Waiting(ctx, building, lab) })
 	defer done()
 	applied, err := lab.Apply(ctx, p, meta, u.Verbose)
 	if err == nil {
@@ -185,6 +186,28 @@ func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta en
 		}
 	}
 	return applied, err
+}
+
+// Waiting says for which programs labs wait that are being changed; else, what a command does.
+func Waiting(ctx context.Context, does string, labs ...*engine.Client) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var list []string
+	for _, lab := range labs {
+		info, _ := lab.Info(ctx) // one that is going away waits for nothing
+		for _, p := range info.Programs {
+			if p.Waiting != "" {
+				list = append(list, fmt.Sprintf("%s to %s", p.Name, p.Waiting))
+			}
+		}
+	}
+	if len(list) == 0 {
+		return does
+	}
+	if more := len(list) - 3; more > 0 {
+		list = append(list[:3], fmt.Sprintf("%d more", more))
+	}
+	return "waiting for " + strings.Join(list, ", ")
 }
 
 // connectPatience is how long a lab may lack its control socket while it is made
@@ -234,6 +257,7 @@ func cannotStart(err error) error {
 func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, meta engine.Meta, p *plan.Plan) error {
 	var lacks *engine.UnsupportedError
 	var clash *engine.ClashError
+	var program *engine.ProgramError
 	var told *command.Error
 	switch {
 	case command.Interrupted(ctx):
@@ -246,6 +270,10 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 				meta.Name, relative(meta.File), meta.Name))
 	case errors.Is(err, engine.ErrBusy):
 		return command.Broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
+	case errors.As(err, &program) && program.Missing != "":
+		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: "install it, or name another program: nothing was built"}
+	case errors.As(err, &program):
+		return command.Broken(err, "correct the command of the pod, or its ready block; the lab is as it was before")
 	case errors.As(err, &lacks):
 		var needs []string
 		for _, f := range plan.Requires(p) {

@@ -202,7 +202,7 @@ func Labs(u *command.UI, args []string, o Options) (labs []*suite.Lab, invalid [
 			labs = append(labs, lab)
 		}
 	}
-	u.PartsOf(paths, wrong)
+	u.PartsOf(wrong, o.Flags)
 	if len(wrong) == 0 {
 		err = o.Flags.Undeclared()
 	}

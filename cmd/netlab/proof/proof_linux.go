@@ -32,7 +32,8 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 		options.Finish = u.finisher(o)
 	}
 	runner := suite.New(list, options)
-	done := u.Working(fmt.Sprintf("testing %s", command.Plural(len(list), "scenario")))
+	testing := fmt.Sprintf("testing %s", command.Plural(len(list), "scenario"))
+	done := u.WorkingOn(func() string { return labs.Waiting(ctx, testing, runner.Building()...) })
 	passed := runner.Run(ctx)
 	done()
 	report := runner.Report()

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -46,7 +47,11 @@ func (b *Block) Written() topology.Written { return topology.Written{Block: b.La
 // is written where the schema says, and reports what is out of place.
 func (l *Reader) Read(b *Block, s Schema) *Content {
 	ctx := l.dynamicContext(b.Body, b.Scope)
-	raw, diags := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic)).Content(s.body())
+	body := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic))
+	raw, diags := body.Content(s.body())
+	if of := s.blocksIn(raw); len(of.Attrs) < len(s.Attrs) {
+		raw, diags = body.Content(of.body())
+	}
 	l.schemaDiags(diags, s)
 	l.checkPlanned(raw, s)
 	for _, a := range s.Attrs {
@@ -61,6 +66,20 @@ func (l *Reader) Read(b *Block, s Schema) *Content {
 		}
 	}
 	return out
+}
+
+// blocksIn is the schema without the bools that are blocks: JSON writes both alike, so that
+// an object is a block where there is one of that name.
+func (s Schema) blocksIn(raw *hcl.BodyContent) Schema {
+	s.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a Attribute) bool {
+		written := raw.Attributes[a.Name]
+		if written == nil || a.Type() != "bool" || !slices.Contains(s.blockNames(), a.Name) || !strings.HasSuffix(written.Range.Filename, ".json") {
+			return false
+		}
+		_, notObject := hcl.ExprMap(written.Expr)
+		return !notObject.HasErrors()
+	})
+	return s
 }
 
 // Peek is an attribute of a block that has not been read; nil: it is not written.
@@ -241,7 +260,7 @@ func (l *Reader) schemaDiags(diags hcl.Diagnostics, s Schema) {
 				l.Errorf(*d.Subject, "Attribute written as block", "%q is an attribute of this %s. Write %s = …", name, s.Kind, name)
 				continue
 			}
-			l.Errorf(*d.Subject, "Unknown block", "This %s has no block %q.%s", s.Kind, name, OrKnown(name, s.blockNames()))
+			l.Errorf(*d.Subject, "Unknown block", "This %s has no block %q.%s", s.Kind, name, cmp.Or(elsewhere(name), OrKnown(name, s.blockNames())))
 		case "Extraneous JSON object property":
 			l.Errorf(*d.Subject, "Unknown property", "This %s has neither an attribute nor a block %q.%s", s.Kind, name,
 				OrKnown(name, append(s.AttrNames(), s.blockNames()...)))
@@ -253,12 +272,19 @@ func (l *Reader) schemaDiags(diags hcl.Diagnostics, s Schema) {
 
 // instead says what to write in place of an attribute that does not exist.
 func (s Schema) instead(name string) string {
-	blocks := s.blockNames()
-	if len(s.AttrNames()) > 0 || len(blocks) == 0 {
-		return OrKnown(name, s.AttrNames())
-	}
-	if h := topology.DidYouMean(name, blocks); h != "" {
-		return h + " That is a block, without the equals sign."
+	blocks, attrs := s.blockNames(), s.AttrNames()
+	near, block := topology.DidYouMean(name, attrs), topology.DidYouMean(name, blocks)
+	switch {
+	case (name == "count" || name == "for_each") && near == "":
+		return ` Blocks inside others are repeated by dynamic "KIND" { for_each = … }.`
+	case near == "" && elsewhere(name) != "":
+		return elsewhere(name)
+	case slices.Contains(attrs, "match_labels") && near == "":
+		return fmt.Sprintf(" Labels stand in match_labels = { %s = … }, or in an attribute instead of the block.", name)
+	case near == "" && block != "":
+		return block + " That is a block, without the equals sign."
+	case len(attrs) > 0 || len(blocks) == 0:
+		return OrKnown(name, attrs)
 	}
 	return fmt.Sprintf(" It has blocks only: %s.", topology.OneOf(slices.Sorted(slices.Values(blocks))))
 }

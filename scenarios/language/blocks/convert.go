@@ -171,6 +171,10 @@ func (l *Reader) Labels(a *hcl.Attribute, sc Scope) map[string]string {
 	}
 	for k, e := range v.Elements() {
 		s, ok := simpleText(e)
+		if !ok && (k.AsString() == "match_labels" || k.AsString() == "matchLabels") {
+			l.Errorf(a.Expr.Range(), "Wrong type", "The labels stand directly in %s. Write %s = { app = \"web\" }.", a.Name, a.Name)
+			continue
+		}
 		if !ok {
 			l.Errorf(a.Expr.Range(), "Wrong type", "The value of %q in %s must be a string, not %s. Write { %s = \"…\" }.", k.AsString(), a.Name, Describe(e), k.AsString())
 			continue

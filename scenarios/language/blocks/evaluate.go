@@ -146,6 +146,13 @@ func (l *Reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalC
 		known := functions.Names(l.Functions)
 		d.Summary = "Unknown function"
 		d.Detail = fmt.Sprintf("There is no function %q.%s", name, cmp.Or(topology.DidYouMean(name, known), " Remove the call; the functions are those of Terraform that need no clock, randomness or environment."))
+	case "Invalid template interpolation value":
+		for _, t := range refs {
+			v, diags := t.TraverseAbs(ctx)
+			if at := t.SourceRange(); at.Overlaps(*d.Subject) && !diags.HasErrors() && IsKind(v, ObjectKinds...) {
+				d.Summary, d.Detail = "Object in text", fmt.Sprintf("%s is %s, not text. Use its address, such as %s.%s.", pathText(t), Describe(v), pathText(t), addressAttr(v))
+			}
+		}
 	case "Unsupported attribute", "Missing map element", "Invalid index":
 		for _, t := range refs {
 			r := t.SourceRange()
@@ -156,6 +163,16 @@ func (l *Reader) improve(d *hcl.Diagnostic, refs []hcl.Traversal, ctx *hcl.EvalC
 			return
 		}
 	}
+}
+
+// addressAttr is the attribute of an object that has its address.
+func addressAttr(v cty.Value) string {
+	for _, name := range []string{"ip", "cluster_ip"} {
+		if v.Type().HasAttribute(name) {
+			return name
+		}
+	}
+	return "name"
 }
 
 // improveStep finds the step of a reference that does not resolve.

@@ -110,12 +110,19 @@ func (l *Reader) instances(b *Block, table Schema) (out []*Block, attr string, o
 			return nil, "", false
 		}
 		for i, e := range list {
+			if e.set && e.key.Type() != cty.String {
+				l.Errorf(each.Expr.Range(), "Wrong type", "The elements of this set must be strings. Use toset([\"a\", \"b\"]).")
+				return nil, "", false
+			}
 			if e.key.Type() == cty.Number {
-				or := ""
-				if countable {
-					or = " or count"
+				use := "toset([…])"
+				if IsKind(e.value, ObjectKinds...) {
+					use = "{ for x in LIST : x.name => x }"
 				}
-				l.Errorf(each.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not a list. Use toset([…])%s.", or)
+				if countable {
+					use += " or count"
+				}
+				l.Errorf(each.Expr.Range(), "Wrong type", "for_each must be a map or a set of strings, not a list. Use %s.", use)
 				return nil, "", false
 			}
 			out = append(out, b.within(e.name, i, Scope{"each": cty.ObjectVal(map[string]cty.Value{"key": e.key, "value": e.value})}))
@@ -180,6 +187,7 @@ func (l *Reader) check(b *Block, s Schema) {
 type element struct {
 	name       string
 	key, value cty.Value
+	set        bool // it is one of a set
 }
 
 // elements evaluates a for_each: a map, an object or a set of strings. Its order is
@@ -213,7 +221,7 @@ func (l *Reader) elements(a *hcl.Attribute, sc Scope) ([]element, bool) {
 			l.Errorf(a.Expr.Range(), "Wrong type", "The elements of this set must be strings. Use toset([\"a\", \"b\"]).")
 			return nil, false
 		}
-		out = append(out, element{name.AsString(), key, value})
+		out = append(out, element{name.AsString(), key, value, v.Type().IsSetType()})
 	}
 	return out, true
 }

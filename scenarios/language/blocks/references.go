@@ -89,6 +89,14 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 func (l *Reader) known(kind, name string, r hcl.Range, declare string) bool {
 	if _, ok := l.Declared[kind][name]; !ok {
 		names := slices.Collect(maps.Keys(l.Declared[kind]))
+		for label, made := range l.Made[kind] {
+			for _, key := range made.keys {
+				if topology.NameOf(label, key) == name {
+					l.Errorf(r, "Unknown "+kind, "There is no %s %q, but an instance with that name. Write %s.", kind, name, topology.Address(kind, label, key))
+					return false
+				}
+			}
+		}
 		l.Errorf(r, "Unknown "+kind, "There is no %s %q.%s "+declare, kind, name, topology.DidYouMean(name, names), name)
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/topology"
 )
@@ -101,7 +102,13 @@ func NameOfIts(name *string, named *topology.Origin) Value {
 // NameOf is the name of an object: text, or a reference to one of the kind.
 func NameOf(kind string, to *topology.Opt[string]) Value {
 	return Value{Type: kind, Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
-		*to = convertTo(l, a, sc, nameOf(kind), l.wrong(a, "a "+kind, kind+".NAME"))
+		example := kind + ".NAME"
+		*to = convertTo(l, a, sc, nameOf(kind), func(v cty.Value) {
+			if all := ObjectsIn(v); len(all) > 0 && IsKind(all[0], kind) {
+				example += "[…], one of its instances"
+			}
+			l.WrongType(a, "one "+kind, example, v)
+		})
 	}}
 }
 

@@ -2,6 +2,7 @@ package names
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -135,6 +136,9 @@ func SetAddrs(t *expect.Target, addrs []netip.Addr, port uint16) {
 		t.Also = append(t.Also, netip.AddrPortFrom(a, port))
 	}
 }
+
+// WithPort is an address or name with a port; an IPv6 address is in brackets.
+func WithPort(host, port string) string { return net.JoinHostPort(host, port) }
 
 // CutPort cuts the port off an address or name; an IPv6 address must be in brackets.
 func CutPort(s string) (host, port string, ok bool) {

@@ -213,31 +213,7 @@ func (c *Collector) Problems(ps topology.Problems) {
 // Sorted is the list in the order of the files, without repetitions: instances of
 // one block repeat what is wrong with the block.
 func (c *Collector) Sorted() Diagnostics {
-	type key struct {
-		at              Range
-		summary, detail string
-	}
-	seen := map[key]int{}
-	var out Diagnostics
-	for _, d := range c.List {
-		k := key{summary: d.Summary, detail: d.Detail}
-		if d.Range != nil {
-			k.at = *d.Range
-		}
-		i, ok := seen[k]
-		switch {
-		case !ok:
-			seen[k] = len(out)
-			out = append(out, d)
-		case len(d.Instances) > 0 && !slices.Contains(out[i].Instances, d.Instances[0]):
-			out[i].Instances = slices.Concat(out[i].Instances, d.Instances)
-		}
-	}
-	for i, d := range out {
-		if len(d.Instances) > 0 && len(d.Instances) == c.Siblings[d.Instances[0]] {
-			out[i].Instances = nil // what is wrong with the block
-		}
-	}
+	out := c.merged()
 	slices.SortStableFunc(out, func(a, b Diagnostic) int {
 		if a.Range == nil || b.Range == nil {
 			return cmp.Compare(len(a.file()), len(b.file()))
@@ -249,6 +225,54 @@ func (c *Collector) Sorted() Diagnostics {
 		more := len(out) - maxDiagnostics
 		out = append(out[:maxDiagnostics:maxDiagnostics], Diagnostic{Severity: Error, Summary: "Too many problems",
 			Detail: fmt.Sprintf("There are %d more problems. Fix these first.", more)})
+	}
+	return out
+}
+
+// merged is the list without repetitions. What is wrong at one place with several instances
+// of a block is told once: in the words for the first of them, with all their addresses, or
+// without addresses where it is the same for all.
+func (c *Collector) merged() (out Diagnostics) {
+	type key struct {
+		at                Range
+		summary, instance string
+		detail            string
+		nth               int // of those of one instance
+	}
+	seen, count := map[key]int{}, map[key]int{}
+	differ := map[int]bool{}
+	for _, d := range c.List {
+		k := key{summary: d.Summary}
+		if d.Range != nil {
+			k.at = *d.Range
+		}
+		exact := k
+		exact.detail, exact.instance = d.Detail, strings.Join(d.Instances, "")
+		if _, ok := seen[exact]; ok {
+			continue
+		}
+		if len(d.Instances) == 0 {
+			k = exact
+		} else {
+			of := k
+			of.instance = d.Instances[0]
+			count[of]++
+			k.nth = count[of]
+		}
+		i, ok := seen[k]
+		if !ok {
+			i = len(out)
+			out = append(out, d)
+		} else {
+			out[i].Instances = append(out[i].Instances, d.Instances...)
+			differ[i] = differ[i] || d.Detail != out[i].Detail
+		}
+		seen[k], seen[exact] = i, i
+	}
+	for i, d := range out {
+		if len(d.Instances) > 0 && len(d.Instances) == c.Siblings[d.Instances[0]] && !differ[i] {
+			out[i].Instances = nil
+		}
 	}
 	return out
 }

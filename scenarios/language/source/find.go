@@ -52,7 +52,7 @@ func FindIn(dir string) ([]string, error) { return inFolder(dir, 0) }
 const depth = 4
 
 func inFolder(dir string, depth int) ([]string, error) {
-	if isLab(Absolute(dir)) {
+	if IsLab(dir) {
 		return []string{dir}, nil
 	}
 	found, err := below(dir, depth)
@@ -65,7 +65,8 @@ func inFolder(dir string, depth int) ([]string, error) {
 // labSuffix ends the name of a folder whose files are one scenario.
 const labSuffix = ".lab"
 
-func isLab(dir string) bool { return strings.HasSuffix(dir, labSuffix) }
+// IsLab reports a folder whose files are one scenario.
+func IsLab(dir string) bool { return strings.HasSuffix(Absolute(dir), labSuffix) }
 
 // below is Find for a folder: its own scenarios first, then those of each folder in it.
 func below(dir string, depth int) ([]string, error) {
@@ -78,7 +79,7 @@ func below(dir string, depth int) ([]string, error) {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir() && isLab(path), isScenarioFile(e.Name()) && !e.IsDir():
+		case e.IsDir() && IsLab(path), isScenarioFile(e.Name()) && !e.IsDir():
 			found = append(found, path)
 		case e.IsDir() && depth > 0 && e.Name() != "testdata":
 			folders = append(folders, path)
@@ -96,7 +97,7 @@ func below(dir string, depth int) ([]string, error) {
 
 // Parts are the files of the scenario at a path that Find returned.
 func Parts(path string) ([]string, error) {
-	if !isLab(Absolute(path)) {
+	if !IsLab(path) {
 		return []string{path}, nil
 	}
 	entries, err := os.ReadDir(path)

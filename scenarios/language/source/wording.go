@@ -147,7 +147,7 @@ var wordings = []wording{
 	{`Invalid expanding argument value`, ``, "Wrong function argument", `What stands before "..." must be a list. Use a list, or remove the dots.`},
 	{`Not enough function arguments`, `Function "(.*?)".* Missing value for "(.*?)"`, "Function argument missing", `${1} needs its argument "${2}". Add it.`},
 	{`Too many function arguments`, `Function "(.*?)" expects only (\d+)`, "Too many function arguments", `${1} is given too many arguments: it takes ${2}. Remove the others.`},
-	{`Invalid function argument`, `Invalid value for "(.*?)" parameter: (.*?)\.?$`, "Wrong function argument", `The argument "${1}" is wrong: ${2}. Correct it.`},
+	{`Invalid function argument`, `Invalid value for "(.*?)" parameter: (.*?)\.?$`, "Wrong function argument", `This argument is wrong: ${2}. Correct it.`},
 	{`Error in function call`, `Call to function "(\w+)" failed: no expression succeeded`, "No value", `No argument of ${1} has a value. End with one that always has, such as null.`},
 	{`Error in function call`, `Call to function "(.*?)" failed: (.*?)\.?$`, "Wrong function argument", `${1} cannot be calculated: ${2}. Change its arguments.`},
 	{`Inconsistent conditional result types`, `.*?The 'true' value is (.*?), but the 'false' value is (.*?)\.$`, "Values of two types", `The values of a condition must be of one type, but the first is ${1} and the second is ${2}. ` + oneType},
