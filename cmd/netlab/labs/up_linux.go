@@ -91,7 +91,7 @@ func (u ui) prepare(paths []string, flags command.ScenarioFlags, name string) ([
 		list = append(list, w)
 	}
 	if len(invalid) > 0 {
-		u.PartsOf(paths, invalid)
+		u.PartsOf(invalid, flags)
 		return nil, command.Told(command.ExitInvalid)
 	}
 	return list, flags.Undeclared()
