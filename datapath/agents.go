@@ -17,7 +17,7 @@ func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 			n.Agents = append(n.Agents, plan.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), Origin: o})
 		}
 		if len(pod.Command) > 0 {
-			n.Execs = append(n.Execs, plan.Exec{Name: pod.AgentName(), Argv: pod.Command, Env: environment(pod.Env), Origin: o})
+			n.Execs = append(n.Execs, program(pod, o))
 		}
 	}
 	for _, c := range lab.Clients {
@@ -28,6 +28,17 @@ func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 		o := plan.Origin{Object: "client " + c.Name, File: c.Origin.File, Line: c.Origin.Line}
 		n.Agents = append(n.Agents, plan.Agent{Name: c.Name, Listen: listen(c.Ports), Origin: o})
 	}
+}
+
+// program is the command of a pod.
+func program(pod *topology.Pod, o plan.Origin) plan.Exec {
+	p := pod.Program
+	x := plan.Exec{Name: pod.AgentName(), Node: pod.Node.Name, Argv: pod.Command, Env: environment(pod.Env), Dir: p.WorkDir, Stdin: p.Stdin,
+		Addrs: pod.Addrs, Listen: listen(pod.Ports), Ready: plan.Ready(p.Ready), Restart: p.Restart, Origin: o}
+	for _, f := range p.Files {
+		x.Files = append(x.Files, plan.File(f))
+	}
+	return x
 }
 
 func listen(ports []topology.Port) []plan.Listen {

@@ -55,7 +55,7 @@ var importTable = []importRow{
 	{"datapath/kernel/virtual", []string{"datapath/plan/...", "datapath/kernel/*"}, []string{"github.com/vishvananda/netlink/...", "github.com/moby/ipvs/...", "golang.org/x/sys/..."}, "the kernel is told what to do, not why"},
 	{"datapath/kernel/*", []string{"datapath/plan/...", "datapath/kernel/socket"}, []string{"github.com/vishvananda/netlink/...", "golang.org/x/sys/..."}, "the kernel is told what to do, not why"},
 	{"datapath/probe", []string{"datapath/netns", "datapath/flow"}, []string{"golang.org/x/sys/..."}, "a probe sees packets, not intent"},
-	{"datapath/engine", []string{"datapath/plan/...", "datapath/netns", "datapath/kernel", "datapath/probe", "datapath/flow"}, []string{"golang.org/x/sys/...", "golang.org/x/sync/...", "github.com/creack/pty"},
+	{"datapath/engine", []string{"datapath/plan/...", "datapath/netns", "datapath/kernel", "datapath/probe", "datapath/flow", "datapath/debian"}, []string{"golang.org/x/sys/...", "golang.org/x/sync/...", "github.com/creack/pty"},
 		"a running lab outlives its scenario: it is described by its plan"},
 	{"datapath/vm", []string{"datapath/debian"}, []string{"golang.org/x/sys/...", "github.com/creack/pty"}, "a virtual machine runs commands without knowing what they do"},
 	{"reports", []string{"datapath/flow"}, nil, "a report shows results without knowing their source"},

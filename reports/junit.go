@@ -117,7 +117,8 @@ func firstFailure(r Result) string {
 			seen = "predicted " + row.Predicted
 		}
 		if !row.OK {
-			return fmt.Sprintf("%s to %s: wanted %s; %s", row.Who, row.To, row.Wanted, seen)
+			parts := append([]string{"wanted " + row.Wanted, seen}, row.Policies...)
+			return fmt.Sprintf("%s to %s: %s", row.Who, row.To, strings.Join(parts, "; "))
 		}
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")

@@ -161,11 +161,23 @@ func details(r Row, indent string) string {
 	case r.Predicted != "":
 		lines = append(lines, "predicted: "+r.Predicted)
 	}
+	for _, policy := range r.Policies {
+		lines = append(lines, "policy:    "+policy)
+	}
+	if r.Explain != "" {
+		lines = append(lines, "explain:   "+r.Explain)
+	}
 	for i, rule := range r.Rules {
 		if i == 0 {
 			lines = append(lines, "the packet should have met:")
 		}
 		lines = append(lines, "  "+rule)
+	}
+	for _, p := range r.Programs {
+		lines = append(lines, "the program of "+p.Name+": "+p.State)
+		for _, line := range p.Lines {
+			lines = append(lines, "  "+line)
+		}
 	}
 	return indent + printable(strings.Join(lines, "\n"+indent))
 }

@@ -54,6 +54,7 @@ func sample() Report {
 						"node.node2 nat -A KUBE-EXT-X -j KUBE-SVL-X",
 						"node.node2 filter -A KUBE-EXTERNAL-SERVICES -p tcp --dport 31380 -j DROP",
 					},
+					Programs: []Program{{Name: "web-0", State: "running", Lines: []string{"GET / 200", "bell \a"}}},
 				},
 				{Who: "web-0", To: "192.168.0.12:31380", OK: true, Outcomes: one(flow.Timeout), Wanted: "timeout", Observed: "timeout"},
 			},

@@ -112,7 +112,17 @@ type Row struct {
 	Observed    string       `json:"observed"`            // in words; empty: no packets were sent
 	Predicted   string       `json:"predicted,omitempty"` // what the rules do on paper, in words; empty: not predicted
 	Disagrees   bool         `json:"disagrees,omitempty"` // the observation was not predicted
+	Policies    []string     `json:"policies,omitempty"`  // that decided about the packet, with their places
+	Explain     string       `json:"explain,omitempty"`   // the command that follows the packet through the rules
 	Rules       []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool
+	Programs    []Program    `json:"programs,omitempty"`  // of the scenario, at both ends
+}
+
+// Program is a program of the scenario, and what it wrote last.
+type Program struct {
+	Name  string   `json:"name"`  // of its pod
+	State string   `json:"state"` // running, exited 3
+	Lines []string `json:"last_lines,omitempty"`
 }
 
 // status is that of the row alone; Skipped where nothing is known about the pair: on

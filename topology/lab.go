@@ -161,6 +161,7 @@ type Pod struct {
 	Ports       []Port
 	Command     []string
 	Env         map[string]string
+	Program     Program
 	Link        Link
 	Origin      Origin
 }

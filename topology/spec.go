@@ -216,6 +216,7 @@ type PodSpec struct {
 	Ports       []PortSpec
 	Command     []string
 	Env         map[string]string
+	Program     ProgramSpec
 	Link        LinkSpec
 	Origin      Origin
 }

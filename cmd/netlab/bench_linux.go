@@ -16,7 +16,6 @@ import (
 
 func benchCommand(u ui) *cobra.Command {
 	var rounds int
-	var asJSON bool
 	var only string
 	c := &cobra.Command{
 		Use: "bench [FILE]",
@@ -54,7 +53,7 @@ goal is missed: on a busy machine, measure again.`,
 			if err != nil {
 				return command.Broken(err, "see what this machine can do: netlab doctor")
 			}
-			if asJSON {
+			if u.AsJSON {
 				return u.JSON(rows)
 			}
 			return u.benchTable(rows)
@@ -62,7 +61,7 @@ goal is missed: on a busy machine, measure again.`,
 	}
 	c.Flags().IntVar(&rounds, "rounds", 5, "how many times each is measured")
 	c.Flags().StringVar(&only, "only", "", "only this `GROUP`: "+strings.Join(bench.Parts(), ", "))
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the measurements")
 	return c
 }
 

@@ -15,7 +15,6 @@ import (
 )
 
 func doctorCommand(u ui) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use: "doctor",
 		Long: `Try every feature that labs can need, in a scratch namespace. Exits 3 when a basic one
@@ -26,7 +25,7 @@ is missing, so that no lab can run here.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if u.AsJSON {
 				err = u.JSON(checks)
 			} else {
 				err = u.printChecks(checks)
@@ -37,7 +36,7 @@ is missing, so that no lab can run here.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the findings")
 	return c
 }
 

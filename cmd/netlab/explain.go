@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language/names"
+	"github.com/netlab/netlab/scenarios/suite"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -21,48 +23,54 @@ func explainCommand(u ui) *cobra.Command {
 		Use:   "explain FROM TO",
 		Short: "Follow one packet on paper: every hop, table, chain and rule",
 		Long: `Follow a packet from a pod, node or client to a service, pod, node, client or
-address:port through the plan of a scenario. Needs no kernel. Every rule that matters is
-shown with the object and the line that it serves, and every possible path with its
-probability.
+address:port through the plan of a scenario: that of the running lab, or with -f any other,
+which needs no kernel. Every rule that matters is shown with the object and the line that it
+serves, and every possible path with its probability.
 
   netlab explain -f scenarios/local-policy.hcl laptop 192.168.0.11:31380
   netlab explain -f scenarios/services/cluster-ip.hcl shell web`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			o.from, o.to = args[0], args[1]
-			return u.explain(o)
+			if err := o.flags.Vary(o.matrix); err != nil {
+				return err
+			}
+			return u.explain(c.Context(), o)
 		},
 	}
 	o.flags.Register(c)
 	f := c.Flags()
-	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (default: the one in this folder)")
+	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (default: that of the running lab, else the one in this folder)")
+	f.StringVar(&o.lab, "lab", "", "the lab, if several are running")
 	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (default: that of the port)")
 	f.BoolVar(&o.udp, "udp", false, "the same as --protocol udp")
+	f.StringArrayVar(&o.matrix, "matrix", nil, "follow it in one combination of a matrix: `AXIS=VALUE` (repeatable)")
 	f.BoolVar(&o.all, "all", false, "show every step, including those that change nothing")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	u.JSONFlag(c, "the prediction")
 	f.BoolVar(&o.mermaid, "mermaid", false, "print a Mermaid sequence diagram")
 	return c
 }
 
 type explainOptions struct {
-	flags          command.ScenarioFlags
-	file, from, to string
-	protocol       string
-	udp, all       bool
-	json, mermaid  bool
+	flags     command.ScenarioFlags
+	file, lab string
+	from, to  string
+	protocol  string
+	matrix    []string
+	udp, all  bool
+	mermaid   bool
 }
 
-func (u ui) explain(o explainOptions) error {
-	var args []string
-	if o.file != "" {
-		args = []string{o.file}
-	}
-	path, err := command.TheScenario(args)
+func (u ui) explain(ctx context.Context, o explainOptions) error {
+	path, running, err := u.explainable(ctx, &o)
 	if err != nil {
 		return err
 	}
 	s, p, err := u.Compile(path, o.flags)
 	if err != nil {
+		return err
+	}
+	if err := u.sameAs(ctx, running, p, path); err != nil {
 		return err
 	}
 	protocol := topology.Protocol(o.protocol)
@@ -82,16 +90,35 @@ func (u ui) explain(o explainOptions) error {
 	}
 	f := flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second}
 	prediction := walk.New(p).Walk(f)
-	if err := u.printPrediction(prediction, o); err != nil || o.json || o.mermaid {
+	if err := u.printPrediction(prediction, o); err != nil || u.AsJSON || o.mermaid {
 		return err
 	}
-	u.printPolicies(s.Lab, prediction)
+	for _, text := range suite.Decisions(s.Lab, prediction) {
+		u.Print("\n%s", text)
+	}
 	return nil
+}
+
+// explainable finds the scenario: the one named, else that of the running lab, else the one
+// in this folder.
+func (u ui) explainable(ctx context.Context, o *explainOptions) (path string, lab runningLab, err error) {
+	if o.file != "" {
+		path, err = command.TheScenario([]string{o.file})
+		return path, nil, err
+	}
+	if o.lab == "" {
+		return u.reachable(ctx, nil, &o.flags)
+	}
+	path, lab, err = u.reachable(ctx, []string{o.lab}, &o.flags)
+	if err == nil && lab == nil {
+		err = command.Usage(fmt.Errorf("no lab named %s is running", o.lab), "see: netlab ps; or name a file: -f FILE")
+	}
+	return path, lab, err
 }
 
 func (u ui) printPrediction(p walk.Prediction, o explainOptions) error {
 	switch {
-	case o.json:
+	case u.AsJSON:
 		return u.JSON(p)
 	case o.mermaid:
 		u.Print("%s", render.Mermaid(p))

@@ -9,6 +9,7 @@ var kernelVerbs = []struct{ name, short string }{
 	{"inspect", "Show everything in a lab: addresses, interfaces, services and their endpoints"},
 	{"exec", "Run a command in a node, pod or client"},
 	{"shell", "Open your shell in a node, pod or client"},
+	{"logs", "Show what the programs of pods wrote"},
 	{"status", "Show what in the kernel has drifted from the plan"},
 	{"doctor", "Show what this kernel can do, and how to get the rest"},
 	{"bench", "Compare netlab with a bare loop that makes the same kernel objects"},

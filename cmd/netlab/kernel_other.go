@@ -26,7 +26,7 @@ func kernelCommands(ui) []*cobra.Command {
 func (u ui) planDiff(context.Context, planOptions) error { return command.Elsewhere }
 
 // reachable finds the scenario: where there is no Linux kernel, no lab runs.
-func (u ui) reachable(_ context.Context, args []string) (path string, lab runningLab, err error) {
+func (u ui) reachable(_ context.Context, args []string, _ *command.ScenarioFlags) (path string, lab runningLab, err error) {
 	path, err = command.TheScenario(args)
 	return path, nil, err
 }

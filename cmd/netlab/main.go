@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -19,7 +21,8 @@ import (
 )
 
 func main() {
-	child() // does not return if this process is part of a lab
+	child()                 // does not return if this process is part of a lab
+	debug.SetGCPercent(300) // a large plan is made at once, and soon the command ends
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second interrupt kills the command immediately; its lab goes with it.
 	context.AfterFunc(ctx, stop)
@@ -36,6 +39,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
+	if c, _, err := root.Find(args); err == nil && c.Flags().Lookup("json") != nil {
+		u.AsJSON = slices.Contains(args, "--json")
+	}
 	err := root.ExecuteContext(ctx)
 	if err != nil && ctx.Err() != nil && !errors.As(err, new(*command.TimeoutError)) && !command.IsTold(err) {
 		err = command.ErrInterrupted
@@ -56,7 +62,10 @@ network namespaces, and proves with real packets what the file claims.
   netlab test scenarios/                   prove every expectation
   netlab down                              leave nothing behind
 
-  netlab help language                     what a scenario may hold`,
+  netlab help language                     what a scenario may hold
+
+With --json an error is an object, too, in place of the answer:
+{"error": {"message", "hint", "exit", "diagnostics": […]}}.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(c *cobra.Command, args []string) error {

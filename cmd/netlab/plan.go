@@ -33,6 +33,7 @@ no privileges and no kernel. The same file gives the same bytes on every machine
 	}
 	flags.Register(c)
 	o.register(c)
+	u.JSONFlag(c, "the plan")
 	return c
 }
 
@@ -42,14 +43,12 @@ type planOptions struct {
 	name         string
 	diff         bool
 	digest       bool
-	json         bool
 	detailedExit bool
 }
 
 func (o *planOptions) register(c *cobra.Command) {
 	c.Flags().BoolVar(&o.diff, "diff", false, "print the difference from the running lab")
 	c.Flags().BoolVar(&o.digest, "digest", false, "print a hash of the plan")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.detailedExit, "detailed-exitcode", false, "exit 0 without changes, 1 on errors, 2 with changes")
 	c.Flags().StringVar(&o.name, "name", "", "name of the lab, if it is not the scenario's")
 }
@@ -62,7 +61,7 @@ func (u ui) printPlan(o planOptions) error {
 	switch {
 	case o.digest:
 		u.Print("%s\n", p.Digest())
-	case o.json:
+	case u.AsJSON:
 		data, err := json.MarshalIndent(p, "", "  ")
 		if err != nil {
 			return err

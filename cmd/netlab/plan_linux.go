@@ -35,12 +35,17 @@ func (u ui) planDiff(ctx context.Context, o planOptions) error {
 		if err := u.printPlan(o2); err != nil {
 			return planFailed(err, o)
 		}
+	} else if lines := changes.Lines(); u.AsJSON {
+		err = u.JSON(map[string]any{"lab": name, "changes": append([]string{}, lines...)})
 	} else if changes.Empty() {
 		u.Print("%s: no change\n", name)
 	} else {
-		for _, line := range changes.Lines() {
+		for _, line := range lines {
 			u.Print("%s\n", line)
 		}
+	}
+	if err != nil {
+		return planFailed(err, o)
 	}
 	if o.detailedExit && !changes.Empty() {
 		return command.Told(2)

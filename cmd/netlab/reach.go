@@ -17,6 +17,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/suite"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/meaning"
 )
@@ -36,14 +37,13 @@ does so for one connection.`,
 	}
 	o.flags.Register(c)
 	c.Flags().StringSliceVar(&o.ports, "port", nil, "only these: `PORT` or PORT/PROTOCOL (repeatable)")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	u.JSONFlag(c, "the tables")
 	return c
 }
 
 type reachOptions struct {
 	flags command.ScenarioFlags
 	ports []string
-	json  bool
 }
 
 // plane is a port of a protocol, and what listens there.
@@ -55,7 +55,7 @@ type plane struct {
 }
 
 func (u ui) reach(ctx context.Context, args []string, o reachOptions) error {
-	path, running, err := u.reachable(ctx, args)
+	path, running, err := u.reachable(ctx, args, &o.flags)
 	if err != nil {
 		return err
 	}
@@ -80,10 +80,10 @@ func (u ui) reach(ctx context.Context, args []string, o reachOptions) error {
 			return command.Broken(err, "see: netlab status")
 		}
 	}
-	return u.printReach(tables, o.json)
+	return u.printReach(tables)
 }
 
-func (u ui) printReach(tables []reports.Reachability, asJSON bool) error {
+func (u ui) printReach(tables []reports.Reachability) error {
 	for i := range tables {
 		for _, row := range tables[i].Cells {
 			for k := range row {
@@ -92,7 +92,7 @@ func (u ui) printReach(tables []reports.Reachability, asJSON bool) error {
 		}
 	}
 	text, differences := reports.ReachTables(tables, command.Colour(u.Out))
-	if asJSON {
+	if u.AsJSON {
 		data, err := reports.ReachJSON(tables)
 		if err != nil {
 			return err
@@ -195,7 +195,7 @@ func onPaper(lab *topology.Lab, p *plan.Plan, dialers []topology.Dialer, planes 
 				for _, end := range prediction.Results() {
 					c.Predicted = with(c.Predicted, end.Value.Outcome)
 				}
-				c.Because = deniedBecause(lab, prediction)
+				c.Because = strings.Join(suite.DeniedBy(lab, prediction), "; ")
 				row = append(row, c)
 			}
 			t.Cells = append(t.Cells, row)

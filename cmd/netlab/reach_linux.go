@@ -9,8 +9,8 @@ import (
 )
 
 // reachable resolves the argument: a running lab, which can be dialed and has its
-// scenario, else a scenario, which can only be followed on paper.
-func (u ui) reachable(ctx context.Context, args []string) (path string, lab runningLab, err error) {
+// scenario and its variables, else a scenario, which can only be followed on paper.
+func (u ui) reachable(ctx context.Context, args []string, flags *command.ScenarioFlags) (path string, lab runningLab, err error) {
 	running, err := labs.Running()
 	if err != nil {
 		return "", nil, err
@@ -29,5 +29,6 @@ func (u ui) reachable(ctx context.Context, args []string) (path string, lab runn
 	if err != nil {
 		return "", nil, err
 	}
+	flags.Default(info.Vars, info.VarFiles)
 	return info.File, client, nil
 }

@@ -9,7 +9,6 @@ import (
 
 func validateCommand(u ui) *cobra.Command {
 	var flags command.ScenarioFlags
-	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate [FILE…]",
 		Short: "Check scenarios; needs no privileges and no kernel",
@@ -23,14 +22,14 @@ and no kernel.
 			if err != nil {
 				return command.Usage(err, "name a scenario file")
 			}
-			if asJSON {
+			if u.AsJSON {
 				return u.validateJSON(paths, flags)
 			}
 			return u.validate(paths, flags)
 		},
 	}
 	flags.Register(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print the diagnostics as JSON")
+	u.JSONFlag(c, "the diagnostics")
 	return c
 }
 

@@ -11,15 +11,20 @@ import (
 var version = ""
 
 func versionCommand(u ui) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if u.AsJSON {
+				return u.JSON(map[string]string{"version": buildVersion(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			}
 			u.Print("netlab %s (%s, %s/%s)\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil
 		},
 	}
+	u.JSONFlag(c, "it")
+	return c
 }
 
 func buildVersion() string {

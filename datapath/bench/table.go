@@ -41,7 +41,7 @@ type part struct {
 
 func parts() []part {
 	return []part{{"process", wholeProcess, true}, {"test", wholeTest, true}, {"growth", growth, false}, {"pods", thousand, false},
-		{"services", services, false}, {"rules", rules(1000), false}, {"rules", rules(10000), false}, {"policies", programPolicies, false}, {"policies", deniedMesh, false}, {"policies", packetCosts, false}, {"ipvs", ipvs, false}}
+		{"nodes", manyNodes, false}, {"services", services, false}, {"rules", rules(1000), false}, {"rules", rules(10000), false}, {"policies", programPolicies, false}, {"policies", deniedMesh, false}, {"policies", packetCosts, false}, {"ipvs", ipvs, false}}
 }
 
 // Parts are the names of the groups of measurements.

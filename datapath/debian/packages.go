@@ -22,7 +22,7 @@ var packages = map[string][]string{
 		"id", "seq", "sort", "uniq", "wc", "cut", "tr", "tee", "date", "stat", "readlink", "timeout", "uname", "touch", "stty", "dd", "sync", "nproc", "mktemp", "basename", "dirname", "tty", "kill"},
 	"grep": {"grep"}, "sed": {"sed"}, "mawk": {"awk"}, "findutils": {"find", "xargs"}, "tar": {"tar"}, "less": {"less"}, "diffutils": {"diff", "cmp"},
 	"apt": {"apt-get", "apt-cache"}, "dpkg": {"dpkg-deb"}, "qemu-system-x86": {"qemu-system-x86_64"}, "qemu-system-arm": {"qemu-system-aarch64"},
-	"make": {"make"}, "gcc": {"gcc"},
+	"make": {"make"}, "gcc": {"gcc"}, "nginx": {"nginx"}, "perl-base": {"perl"},
 }
 
 var byProgram = func() map[string]string {

@@ -3,15 +3,12 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"os/exec"
 	"slices"
 	"sync"
-	"syscall"
-
-	"golang.org/x/sys/unix"
+	"sync/atomic"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/netns"
@@ -23,6 +20,9 @@ import (
 // scenario, and those that the user runs.
 type inside struct {
 	server *probe.Server
+	news   news // of what programs write
+
+	hosts atomic.Pointer[[]byte] // in the format of /etc/hosts; never nil
 
 	mu     sync.Mutex
 	closed bool
@@ -32,14 +32,13 @@ type inside struct {
 // occupants are what runs in one namespace.
 type occupants struct {
 	agents   []plan.Agent
-	execs    []plan.Exec
-	programs map[string]*exec.Cmd // of execs, by name
-	guests   map[int]bool         // process groups that users started
+	programs map[string]*program // by name
+	visited  bool                // users have run programs here, which may have left others behind
 }
 
 func (in *inside) at(name string) *occupants {
 	if in.spaces[name] == nil {
-		in.spaces[name] = &occupants{programs: map[string]*exec.Cmd{}, guests: map[int]bool{}}
+		in.spaces[name] = &occupants{programs: map[string]*program{}}
 	}
 	return in.spaces[name]
 }
@@ -58,7 +57,12 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 		o.agents = slices.DeleteFunc(slices.Clone(o.agents), func(b plan.Agent) bool { return b.Name == a.Name })
 	}
 	for _, x := range remove.Execs {
-		o.stop(x.Name)
+		in.server.Unlisten(name, x.Name)
+		if p := o.programs[x.Name]; p != nil {
+			p.end()
+			p.await()
+		}
+		delete(o.programs, x.Name)
 	}
 	for _, a := range add.Agents {
 		if err := in.server.Listen(here, name, agent(a, add.IPv6)); err != nil {
@@ -67,48 +71,50 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 		o.agents = append(o.agents, a)
 	}
 	for _, x := range add.Execs {
-		if err := o.start(x); err != nil {
-			return fmt.Errorf("program of %s: %w", x.Name, err)
+		watched := probe.Agent{Name: x.Name, Node: x.Node, IPv6: add.IPv6, Listen: sockets(x.Listen)}
+		if err := in.server.Watch(here, name, watched); err != nil {
+			return err
 		}
+		o.programs[x.Name] = newProgram(name, x, in.hostsNow, in.news.tell)
 	}
 	return nil
 }
 
 func agent(a plan.Agent, ipv6 bool) probe.Agent {
-	p := probe.Agent{Name: a.Name, Node: a.Node, IPv6: ipv6}
-	for _, l := range a.Listen {
-		p.Listen = append(p.Listen, probe.Socket{Protocol: flow.Protocol(l.Protocol), Port: l.Port})
-	}
+	p := probe.Agent{Name: a.Name, Node: a.Node, IPv6: ipv6, Listen: sockets(a.Listen)}
 	if a.Health != (plan.Health{}) {
 		p.Health = &probe.Health{Namespace: a.Health.Namespace, Service: a.Health.Service, LocalEndpoints: a.Health.LocalEndpoints}
 	}
 	return p
 }
 
-// start runs a program of the scenario. The thread is already in the namespace.
-func (o *occupants) start(x plan.Exec) error {
-	cmd := exec.Command(x.Argv[0], x.Argv[1:]...)
-	cmd.Env = append(cmd.Environ(), x.Env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return err
+func sockets(listen []plan.Listen) (list []probe.Socket) {
+	for _, l := range listen {
+		list = append(list, probe.Socket{Protocol: flow.Protocol(l.Protocol), Port: l.Port})
 	}
-	go func() { _ = cmd.Wait() }()
-	o.programs[x.Name] = cmd
-	o.execs = append(o.execs, x)
-	return nil
+	return list
 }
 
-func (o *occupants) stop(name string) {
-	if cmd := o.programs[name]; cmd != nil {
-		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+func (in *inside) hostsNow() []byte { return *in.hosts.Load() }
+
+// begin starts the programs that have not begun, once all namespaces are as planned, and
+// returns them.
+func (in *inside) begin(hosts []byte, space func(name string) (*netns.NS, error)) (list []*program) {
+	in.hosts.Store(&hosts)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for name, o := range in.spaces {
+		for _, p := range o.programs {
+			if ns, err := space(name); err == nil && p.begin(ns) {
+				list = append(list, p)
+			}
+		}
 	}
-	delete(o.programs, name)
-	o.execs = slices.DeleteFunc(slices.Clone(o.execs), func(x plan.Exec) bool { return x.Name == name })
+	return list
 }
 
 // leave is the hook that the kernel package calls before a namespace is removed.
-func (in *inside) leave(name string) {
+func (in *inside) leave(name string, ns *netns.NS) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	o, ok := in.spaces[name]
@@ -118,11 +124,15 @@ func (in *inside) leave(name string) {
 	for _, a := range o.agents {
 		in.server.Unlisten(name, a.Name)
 	}
-	for x := range o.programs {
-		o.stop(x)
+	for _, p := range o.programs {
+		in.server.Unlisten(name, p.Name)
+		p.end()
+		if !in.closed { // else all processes end with the engine
+			go p.await()
+		}
 	}
-	for group := range o.guests {
-		_ = unix.Kill(-group, unix.SIGKILL)
+	if o.visited {
+		killIn(ns)
 	}
 	delete(in.spaces, name)
 }
@@ -132,45 +142,33 @@ func (in *inside) running(name string, n *plan.Netns) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if o, ok := in.spaces[name]; ok {
-		n.Agents, n.Execs = o.agents, o.execs
+		n.Agents = o.agents
+		for _, p := range o.programs {
+			n.Execs = append(n.Execs, p.asPlanned())
+		}
+		slices.SortFunc(n.Execs, func(a, b plan.Exec) int { return cmp.Compare(a.Name, b.Name) })
 	}
 }
 
 var errClosed = errors.New("the lab is going down")
 
-// host registers a process group that a user started, so that it ends with its
-// namespace.
-func (in *inside) host(name string, group int) error {
+// visit notes that a user runs a program in a namespace. Whatever it leaves behind ends
+// with the namespace.
+func (in *inside) visit(name string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.at(name).visited = true
+}
+
+// close ends all agents and all processes of the lab.
+func (in *inside) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed {
-		return errClosed
-	}
-	in.at(name).guests[group] = true
-	return nil
-}
-
-func (in *inside) unhost(name string, group int) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if o, ok := in.spaces[name]; ok {
-		delete(o.guests, group)
-	}
-}
-
-// close ends all programs and agents.
-func (in *inside) close() {
-	in.mu.Lock()
-	closed := in.closed
-	in.closed = true
-	names := slices.Collect(maps.Keys(in.spaces))
-	in.mu.Unlock()
-	if closed {
 		return
 	}
-	// All sockets at once; leave then finds no agents.
+	in.closed = true
 	_ = in.server.Close()
-	for _, name := range names {
-		in.leave(name)
-	}
+	clear(in.spaces)
+	killAll()
 }

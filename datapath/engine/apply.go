@@ -5,6 +5,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -44,10 +45,6 @@ func (e *engine) applyForAnother(ctx context.Context, req request) (reply, error
 // apply makes the lab equal to a plan, or leaves it as it was. For a large lab it may
 // reply before it has checked what the change does not touch: see checkRest.
 func (e *engine) apply(ctx context.Context, req request) (reply, error) {
-	want, err := plan.Decode(bytes.NewReader(req.Plan))
-	if err != nil {
-		return reply{}, err
-	}
 	type answer struct {
 		reply
 		err error
@@ -58,7 +55,7 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 	go func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		r, rest, err := e.change(ctx, req, want)
+		r, rest, err := e.change(ctx, req)
 		answered <- answer{r, err}
 		if rest {
 			e.checkRest()
@@ -69,7 +66,7 @@ func (e *engine) apply(ctx context.Context, req request) (reply, error) {
 }
 
 // change is apply with the lock held; rest says that namespaces were left out.
-func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r reply, rest bool, err error) {
+func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, err error) {
 	e.changing.Store(true)
 	defer e.changing.Store(false)
 	if e.working.Err() != nil {
@@ -79,17 +76,28 @@ func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r re
 	if running := e.meta.Load(); !first && running.File != req.Meta.File {
 		return reply{}, false, &ClashError{File: running.File}
 	}
+	want, digest, err := e.wanted(req.Plan)
+	if err != nil {
+		return reply{}, false, err
+	}
 	// Before anything is changed: a full disk must not leave half of an update.
 	if e.folder != nil {
 		if err := e.folder.write(planFile+".new", req.Plan); err != nil {
 			return reply{}, false, err
 		}
 	}
+	if err := installed(want); err != nil {
+		return reply{}, false, err
+	}
 	before := e.kernel.Applied()
 	changes, rest, err := e.kernel.Update(ctx, want)
+	if err == nil {
+		err = allReady(ctx, e.inside.begin(req.Meta.Hosts, e.kernel.Namespace))
+	}
 	if err != nil {
 		return reply{}, false, e.undo(ctx, err, before, want, first)
 	}
+	e.digest = digest
 	e.meta.Store(&req.Meta)
 	e.found.Store(&Check{})
 	if e.folder != nil {
@@ -101,6 +109,17 @@ func (e *engine) change(ctx context.Context, req request, want *plan.Plan) (r re
 	left := e.drainingNow() // for as long as the lab is locked
 	e.left.Store(&left)
 	return reply{Applied: report(changes, req.Lines)}, rest, nil
+}
+
+// wanted decodes a plan, unless it is the one that was applied last: in a large lab that
+// takes as long as reading the kernel.
+func (e *engine) wanted(encoded []byte) (*plan.Plan, [sha256.Size]byte, error) {
+	digest := sha256.Sum256(encoded)
+	if digest == e.digest {
+		return e.kernel.Applied(), digest, nil
+	}
+	p, err := plan.Decode(bytes.NewReader(encoded))
+	return p, digest, err
 }
 
 func report(changes plan.Changes, lines bool) Applied {
@@ -120,7 +139,9 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 	if e.folder != nil {
 		e.folder.unlink(planFile + ".new")
 	}
+	var program *ProgramError
 	switch {
+	case errors.As(err, &program): // no feature of the kernel
 	case errors.Is(err, unix.EMFILE):
 		// No feature can be probed now: all would seem missing.
 		err = fmt.Errorf("%w (limit of this shell: ulimit -n; a lab needs about 2 per pod)", err)
@@ -133,6 +154,10 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 		// A lab that was already running stays as it was, even if the user hung up.
 		if _, back := e.kernel.Apply(context.Background(), before); back != nil {
 			err = errors.Join(err, fmt.Errorf("restore the lab: %w", back))
+		}
+		// Interrupted, the user does not wait for what ran before.
+		if again := e.inside.begin(e.meta.Load().Hosts, e.kernel.Namespace); ctx.Err() == nil {
+			err = errors.Join(err, allReady(ctx, again))
 		}
 	}
 	return err

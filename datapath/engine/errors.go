@@ -24,6 +24,25 @@ func (e *UnsupportedError) Error() string {
 	return "this machine lacks what the lab needs: " + strings.Join(list, ", ")
 }
 
+// ProgramError says what is wrong with a program of the scenario.
+type ProgramError struct {
+	Pod    string
+	File   string // where the pod is declared
+	Line   int
+	Why    string
+	Output []string // its last lines
+	// Missing is the program, if it is not installed.
+	Missing string
+}
+
+func (e *ProgramError) Error() string {
+	text := fmt.Sprintf("%s:%d: the program of pod %s %s", e.File, e.Line, e.Pod, e.Why)
+	if len(e.Output) > 0 {
+		text += "; its last lines:\n    " + strings.Join(e.Output, "\n    ")
+	}
+	return text
+}
+
 // ErrEnded means that the lab went down during a request.
 var ErrEnded = errors.New("the lab went down meanwhile")
 

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,11 +22,12 @@ import (
 // Command is a program that a user runs inside a lab.
 type Command struct {
 	Netns                 string // where, as in the plan
+	Program               string // the pod whose files it sees, if that runs a program; empty: none
 	Argv                  []string
 	Env                   []string
-	Dir                   string // working directory; the root directory if it does not exist
-	TTY                   bool   // Stdin is to be the program's controlling terminal
-	Stdin, Stdout, Stderr *os.File
+	Dir                   string   // working directory; the root directory if it does not exist
+	TTY                   bool     // Stdin is to be the program's controlling terminal
+	Stdin, Stdout, Stderr *os.File // nil: /dev/null
 	// Signals are passed on to the program's process group.
 	Signals <-chan os.Signal
 }
@@ -39,12 +42,18 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	rights := unix.UnixRights(int(cmd.Stdin.Fd()), int(cmd.Stdout.Fd()), int(cmd.Stderr.Fd()))
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	fd := func(f *os.File) int { return int(cmp.Or(f, null).Fd()) }
+	rights := unix.UnixRights(fd(cmd.Stdin), fd(cmd.Stdout), fd(cmd.Stderr))
 	if _, _, err := conn.WriteMsgUnix([]byte{execRequest}, rights, nil); err != nil {
 		return 0, c.lost(err)
 	}
 	encoder := gob.NewEncoder(conn)
-	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
+	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Program: cmd.Program, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
 	if err := encoder.Encode(req); err != nil {
 		return 0, c.lost(err)
 	}
@@ -82,10 +91,6 @@ func (e *engine) exec(c command, files []*os.File, more *gob.Decoder) (reply, er
 		return reply{}, err
 	}
 	group := cmd.Process.Pid
-	defer e.inside.unhost(c.Netns, group)
-	if err := e.inside.host(c.Netns, group); err != nil {
-		_ = unix.Kill(-group, unix.SIGKILL)
-	}
 	var g guest
 	go func() {
 		for {
@@ -97,11 +102,15 @@ func (e *engine) exec(c command, files []*os.File, more *gob.Decoder) (reply, er
 		}
 		// Hung up while the program runs.
 		g.signal(group, unix.SIGHUP, unix.SIGCONT, unix.SIGTERM)
+		time.AfterFunc(hangUpPatience, func() { g.signal(group, unix.SIGKILL) })
 	}()
 	err = cmd.Wait()
 	g.end()
 	return reply{Exit: exitStatus(err)}, nil
 }
+
+// hangUpPatience is how long a program may take to end when its user hangs up.
+const hangUpPatience = time.Second
 
 // guest is a program that a user runs. Once it has ended no signal may be sent to its
 // group: background processes stay, and the ID may be reused.
@@ -144,8 +153,11 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 		cmd.Dir = "/"
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.TTY}
+	e.inside.visit(c.Netns)
 	err = ns.Do(func() error {
-		decorate(e.meta.Load().Hosts)
+		if err := e.inside.furnish(c); err != nil {
+			return err
+		}
 		return cmd.Start()
 	})
 	if err != nil {
@@ -154,17 +166,33 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// furnish gives the calling thread the files that a user's command sees: those of the
+// program of a pod, or else of the machine.
+func (in *inside) furnish(c command) error {
+	for _, p := range in.programs() {
+		if p.Name != c.Program {
+			continue
+		}
+		if there, err := p.enter(); there {
+			return err
+		}
+	}
+	_ = decorate(in.hostsNow())
+	return nil
+}
+
 // decorate gives the calling thread its own mounts. They are a convenience, so that
-// refusals, as in some containers, are not errors.
-func decorate(hosts []byte) {
-	if unix.Unshare(unix.CLONE_FS|unix.CLONE_NEWNS) != nil {
-		return
+// refusals, as in some containers, are not errors, except for the mount namespace.
+func decorate(hosts []byte) error {
+	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+		return os.NewSyscallError("unshare", err)
 	}
 	_ = unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	const file = "/run/netlab-hosts"
 	if os.WriteFile(file, hosts, 0o644) == nil {
 		_ = unix.Mount(file, "/etc/hosts", "", unix.MS_BIND, "")
 	}
+	return nil
 }
 
 // lookPath finds a program on the user's PATH, with the folders of the network

@@ -10,7 +10,9 @@ import (
 // except for Hosts.
 type Meta struct {
 	Name      string
-	File      string // absolute path of the scenario
+	File      string   // absolute path of the scenario
+	Vars      []string // that it was made with: NAME=VALUE
+	VarFiles  []string // absolute paths
 	Nodes     int
 	Pods      int
 	Clients   int
@@ -31,6 +33,8 @@ type Info struct {
 	// Check is the result of the check after the last Apply; empty while that is under
 	// way.
 	Check Check
+	// Programs are those of the scenario, by name.
+	Programs []Program
 }
 
 // Draining is a real server of weight 0 that is deleted when its connections have
@@ -52,11 +56,12 @@ type Applied struct {
 
 // command is a program to run in a lab.
 type command struct {
-	Netns string
-	Argv  []string
-	Env   []string
-	Dir   string
-	TTY   bool // the first descriptor is to be the program's controlling terminal
+	Netns   string
+	Program string
+	Argv    []string
+	Env     []string
+	Dir     string
+	TTY     bool // the first descriptor is to be the program's controlling terminal
 }
 
 type verb string
@@ -69,6 +74,7 @@ const (
 	verbDown  verb = "down"
 	verbExec  verb = "exec"
 	verbTry   verb = "features"
+	verbLogs  verb = "logs"
 )
 
 // request is what a client sends, once per connection.
@@ -79,6 +85,8 @@ type request struct {
 	Lines   bool
 	Flows   []flow.Flow
 	Command command
+	After   map[string]int64 // positions in the outputs of programs
+	Wait    bool             // for more of them
 }
 
 // reply is what the engine answers, once per connection.
@@ -90,6 +98,8 @@ type reply struct {
 	Have         []byte // encoded plan: what is there
 	Want         []byte // encoded plan: what was applied
 	Observations []flow.Observation
+	Outputs      []Output
+	Program      *ProgramError
 	Exit         int
 	Missing      map[string]string // feature: why it is missing
 }

@@ -5,6 +5,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -51,6 +52,7 @@ type engine struct {
 	mu     sync.RWMutex // held to change the lab, shared to use it
 	kernel *kernel.Kernel
 	proven map[plan.Feature]bool
+	digest [sha256.Size]byte // of the encoded plan that was applied last
 
 	reapEvery time.Duration
 
@@ -66,7 +68,8 @@ func newEngine(f *folder) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.inside = inside{server: server, spaces: map[string]*occupants{}}
+	e.inside.server, e.inside.spaces = server, map[string]*occupants{}
+	e.inside.hosts.Store(new([]byte))
 	e.kernel = kernel.New(kernel.Hooks{Check: e.check, Enter: e.inside.enter, Leave: e.inside.leave, Running: e.inside.running})
 	return e, nil
 }
@@ -116,6 +119,7 @@ func (e *engine) serve(conn *net.UnixConn, creator bool) {
 	}
 	if err != nil {
 		r.Err, r.Code, r.Missing = encodeError(err)
+		errors.As(err, &r.Program)
 	}
 	_ = gob.NewEncoder(conn).Encode(r)
 	if req.Verb == verbApply && len(req.Plan) > largePlan {
@@ -149,6 +153,8 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 		return e.read(ctx)
 	case verbProbe:
 		return e.probe(ctx, req)
+	case verbLogs:
+		return e.logs(ctx, req)
 	case verbTry:
 		return reply{Missing: texts(kernel.Missing(ctx, plan.AllFeatures()))}, nil
 	case verbDown:
@@ -160,13 +166,16 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 	}
 }
 
-// info takes no lock: it shows that the engine is alive.
+// info takes no lock on the lab: it shows that the engine is alive.
 func (e *engine) info() reply {
 	i := Info{State: "running", Started: e.started, RSS: residentMemory(), Draining: e.draining(), Check: *e.found.Load()}
 	if e.changing.Load() {
 		i.State = "changing"
 	}
 	i.Meta = *e.meta.Load()
+	for _, p := range e.inside.programs() {
+		i.Programs = append(i.Programs, p.status())
+	}
 	return reply{Info: i}
 }
 
@@ -197,7 +206,7 @@ func (e *engine) read(ctx context.Context) (reply, error) {
 func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return reply{Observations: probe.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
+	return reply{Observations: e.inside.server.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
 }
 
 // underlay is the namespace to which all nodes and clients have a link.
@@ -273,6 +282,8 @@ func texts(missing map[plan.Feature]error) map[string]string {
 // error is the reverse of encodeError.
 func (r reply) error() error {
 	switch {
+	case r.Program != nil:
+		return r.Program
 	case r.Code == codeUnsupported:
 		return &UnsupportedError{Missing: r.missing()}
 	case r.Code == codeClash:

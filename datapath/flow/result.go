@@ -18,8 +18,11 @@ type Result struct {
 	// TTL, or hop limit, of the flow's first packet when it arrived at the server. 0:
 	// unknown.
 	TTL    int `json:"ttl,omitempty"`
-	Status int `json:"status,omitempty"` // of an HTTP response; 0: there was none
+	Status int `json:"status,omitempty"` // of an HTTP response; 0: there was none; or AnyStatus
 }
+
+// AnyStatus is the predicted status of a response that a program writes as it pleases.
+const AnyStatus = -1
 
 // Result is the observation without what differs from one connection to the next.
 func (o Observation) Result() Result {
@@ -34,10 +37,13 @@ func (r Result) Core() Result {
 }
 
 // Agrees reports whether an observation is as predicted: equal, except for a TTL that
-// the server does not report.
+// the server does not report, and a status that is not predicted.
 func (r Result) Agrees(predicted Result) bool {
 	if r.TTL == 0 {
 		predicted.TTL = 0
+	}
+	if predicted.Status == AnyStatus {
+		predicted.Status = r.Status
 	}
 	return r == predicted
 }
@@ -68,7 +74,7 @@ func (r Result) Full() string {
 	if r.TTL != 0 {
 		text += fmt.Sprintf(", arriving with TTL %d", r.TTL)
 	}
-	if r.Status != 0 {
+	if r.Status > 0 {
 		text += fmt.Sprintf(", status %d", r.Status)
 	}
 	return text

@@ -24,7 +24,7 @@ type Hooks struct {
 	// agents and programs to start and those to stop.
 	Enter func(here netns.Here, name string, add, remove plan.Netns) error
 	// Leave is called before the namespace is removed.
-	Leave func(name string)
+	Leave func(name string, ns *netns.NS)
 	// Running adds the agents and programs that run in a namespace to what was read.
 	Running func(name string, read *plan.Netns)
 }
@@ -48,11 +48,12 @@ type space struct {
 	ns   *netns.NS
 	kind plan.Kind
 	// rules is for nodes: what Apply need not list again.
-	rules ruleset
+	rules  ruleset
+	neighs *watch // nil: they are always read
 	// Only what was ever created here has to be read; for the rest, querying every
 	// namespace is not worth it.
-	sets, virtual, qdiscs, nft bool
-	drains                     virtual.Drains // IPVS real servers that are draining
+	sets, virtual bool
+	drains        virtual.Drains // IPVS real servers that are draining
 	// During an Apply: an open socket, and the known indexes of links.
 	sock  *socket.Socket
 	index map[string]int
@@ -131,6 +132,7 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 func (k *Kernel) succeed(want *plan.Plan) {
 	k.applied, k.checked = want, true
 	k.noteRules(nil)
+	k.settleNeighs(nil)
 }
 
 func renewsLinks(c plan.Changes) bool {
@@ -160,9 +162,10 @@ func (k *Kernel) hangUp() {
 func (k *Kernel) Close(last string) {
 	for name, s := range k.spaces {
 		if k.hooks.Leave != nil {
-			k.hooks.Leave(name)
+			k.hooks.Leave(name, s.ns)
 		}
 		if name != last {
+			s.neighs.close()
 			s.ns.Close()
 			delete(k.spaces, name)
 		}

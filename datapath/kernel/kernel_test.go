@@ -93,7 +93,7 @@ func (a agents) hooks() Hooks {
 			a[name] = append(a[name], add.Agents...)
 			return nil
 		},
-		Leave:   func(name string) { delete(a, name) },
+		Leave:   func(name string, _ *netns.NS) { delete(a, name) },
 		Running: func(name string, n *plan.Netns) { n.Agents = a[name] },
 	}
 }

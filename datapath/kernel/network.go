@@ -189,10 +189,9 @@ func (r *runner) shape(s *plan.Step, q *plan.Qdisc) error {
 	}
 	var msgs []socket.Message
 	if s.Verb != plan.Add {
-		msgs = append(msgs, qdiscDel(index))
+		msgs = append(msgs, qdiscDel(index, q.OfArrivals()))
 	}
 	if s.Verb != plan.Delete {
-		r.here.qdiscs = true
 		msgs = append(msgs, qdiscAdd(q, index)...)
 	}
 	return r.queue(s, msgs...)

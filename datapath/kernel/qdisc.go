@@ -3,8 +3,12 @@
 package kernel
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -53,10 +57,14 @@ func qdiscAdd(q *plan.Qdisc, index int) []socket.Message {
 	return msgs
 }
 
-// qdiscDel restores the link's default qdisc.
-func qdiscDel(index int) socket.Message {
+// qdiscDel restores the link's default qdisc, or deletes the one of packets that arrive.
+func qdiscDel(index int, arrivals bool) socket.Message {
+	parent := uint32(netlink.HANDLE_ROOT)
+	if arrivals {
+		parent = netlink.HANDLE_CLSACT // the same as that of ingress
+	}
 	req := request(unix.RTM_DELQDISC, 0)
-	req.AddData(qdiscHeader(index, 0, netlink.HANDLE_ROOT))
+	req.AddData(qdiscHeader(index, 0, parent))
 	m := written(req)
 	m.Excuse = []unix.Errno{unix.ENOENT, unix.EINVAL, unix.ENODEV}
 	return m
@@ -93,35 +101,52 @@ func tbfOptions(q *plan.Qdisc) *nl.RtAttr {
 
 func ticks(d time.Duration) uint32 { return uint32(min(d/tick, math.MaxUint32)) }
 
-// qdiscs reads what qdiscAdd added, and whatever else shapes a link's packets.
+// qdiscs reads what qdiscAdd added, and whatever else shapes a link's packets. Those that
+// the kernel gives a link by itself have no handle.
 func qdiscs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 	list, err := handle.QdiscList(nil)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return nil // a kernel without packet schedulers
+	}
 	if err != nil {
 		return fmt.Errorf("qdiscs: %w", err)
 	}
 	found := map[string]*plan.Qdisc{}
-	at := func(index int) *plan.Qdisc {
-		link := names[index]
+	for _, q := range list {
+		a := q.Attrs()
+		if a.Handle == 0 || q.Type() == "noqueue" {
+			continue
+		}
+		link := names[a.LinkIndex]
+		if other := (plan.Qdisc{Link: link, Kind: q.Type()}); other.OfArrivals() {
+			n.Qdiscs = append(n.Qdiscs, other)
+			continue
+		}
 		if found[link] == nil {
 			found[link] = &plan.Qdisc{Link: link}
 		}
-		return found[link]
+		readQdisc(q, found[link])
 	}
-	for _, q := range list {
-		index := q.Attrs().LinkIndex
-		switch q := q.(type) {
-		case *netlink.Netem:
-			x := at(index)
-			x.Delay, x.Jitter = time.Duration(q.Latency)*tick, time.Duration(q.Jitter)*tick
-			x.Loss = float64(q.Loss) / math.MaxUint32
-		case *netlink.Tbf:
-			at(index).Rate = q.Rate * 8
-		}
-	}
-	for _, l := range n.Links {
-		if q := found[l.Name]; q != nil {
-			n.Qdiscs = append(n.Qdiscs, *q)
-		}
+	for _, link := range slices.Sorted(maps.Keys(found)) {
+		n.Qdiscs = append(n.Qdiscs, *found[link])
 	}
 	return nil
+}
+
+// readQdisc adds one of the qdiscs of a link, the outermost first.
+func readQdisc(q netlink.Qdisc, x *plan.Qdisc) {
+	switch q := q.(type) {
+	case *netlink.Netem:
+		if q.Gap|q.Duplicate|q.ReorderProb|q.CorruptProb == 0 && q.Rate64 == 0 && q.Parent == netlink.HANDLE_ROOT {
+			x.Delay, x.Jitter = time.Duration(q.Latency)*tick, time.Duration(q.Jitter)*tick
+			x.Loss = float64(q.Loss) / math.MaxUint32
+			return
+		}
+	case *netlink.Tbf:
+		if q.Parent == netlink.HANDLE_ROOT || q.Parent == netemClass && x.Impairs() {
+			x.Rate = q.Rate * 8
+			return
+		}
+	}
+	x.Kind = cmp.Or(x.Kind, q.Type())
 }

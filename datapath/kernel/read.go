@@ -38,7 +38,7 @@ type scope struct {
 func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
 	wanted := ordered.Index(want.Netns, nameOf)
-	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}}
+	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}, quiet: map[string]bool{}}
 	err := k.thread.Run(func(h netns.Here) error {
 		for _, name := range k.Names() {
 			if much.only != nil && !much.only[name] {
@@ -98,17 +98,24 @@ type reader struct {
 	scope
 	ends  map[plan.Peer]vethEnd
 	known map[string]bool // namespaces whose rules need not be listed
+	quiet map[string]bool // namespaces whose neighbours and forwarding entries need not be
 }
 
-// planned gives namespaces whose rules are unchanged those of the applied plan.
+// planned gives namespaces whose rules, or neighbours and forwarding entries, are
+// unchanged those of the applied plan.
 func (r *reader) planned(have *plan.Plan) {
-	if len(r.known) == 0 {
+	if len(r.known)+len(r.quiet) == 0 {
 		return
 	}
 	applied := ordered.Index(r.k.applied.Netns, nameOf)
 	for i := range have.Netns {
-		if n := &have.Netns[i]; r.known[n.Name] && applied[n.Name] != nil {
-			n.Tables, n.NFT = applied[n.Name].Tables, applied[n.Name].NFT
+		n := &have.Netns[i]
+		a := applied[n.Name]
+		if r.known[n.Name] && a != nil {
+			n.Tables, n.NFT = a.Tables, a.NFT
+		}
+		if r.quiet[n.Name] && a != nil {
+			n.Neighs, n.FDB = a.Neighs, a.FDB
 		}
 	}
 }
@@ -131,7 +138,13 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	if err != nil {
 		return n, err
 	}
-	for _, step := range []func(*netlink.Handle, map[int]string, *plan.Netns) error{addrs, routes, neighs, fdb} {
+	// First: what changes from here on is read again.
+	steps := []func(*netlink.Handle, map[int]string, *plan.Netns) error{neighs, fdb, addrs, routes}
+	if r.trust && s.neighs.quiet() {
+		r.quiet[name] = true
+		steps = steps[2:]
+	}
+	for _, step := range steps {
 		if err := step(handle, names, &n); err != nil {
 			return n, err
 		}
@@ -144,10 +157,8 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
 		r.known[name] = true
-	} else if s.nft || s.kind == plan.Node || len(want.NFT) > 0 {
-		if n.NFT, err = nftables.Read(); err != nil {
-			return n, err
-		}
+	} else if n.NFT, err = nftables.Read(s.kind == plan.Node); err != nil {
+		return n, err
 	}
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)
@@ -176,8 +187,8 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
 		}
 		down := a.Flags&net.FlagUp == 0
-		if a.Flags&net.FlagLoopback != 0 || down && !wants(want, a.Name) {
-			continue // fallback devices of the kernel, which are down
+		if a.Flags&net.FlagLoopback != 0 || down && fallback[a.Name] && !wants(want, a.Name) {
+			continue
 		}
 		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex], Down: down}
 		copy(link.MAC[:], a.HardwareAddr)
@@ -189,6 +200,11 @@ func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]str
 	}
 	return names, nil
 }
+
+// fallback are the devices that drivers create in every namespace once they are loaded.
+// They are down, and cannot be deleted.
+var fallback = map[string]bool{"tunl0": true, "sit0": true, "gre0": true, "gretap0": true, "erspan0": true, "ip_vti0": true,
+	"ip6tnl0": true, "ip6gre0": true, "ip6_vti0": true, "ifb0": true, "ifb1": true}
 
 func wants(n *plan.Netns, link string) bool {
 	return slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
@@ -336,13 +352,11 @@ func permanent(handle *netlink.Handle, family int, what string, do func(e *netli
 	return nil
 }
 
-// filters reads what affects packets beyond routing and rules: qdiscs, sets and virtual
-// servers, where there could be any.
+// filters reads what affects packets beyond routing and rules: qdiscs; sets and virtual
+// servers where there could be any.
 func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
-	if s.qdiscs || len(want.Qdiscs) > 0 {
-		if err := qdiscs(handle, names, n); err != nil {
-			return err
-		}
+	if err := qdiscs(handle, names, n); err != nil {
+		return err
 	}
 	if s.sets || len(want.Sets) > 0 {
 		if n.Sets, err = sets.Read(); err != nil {

@@ -83,7 +83,6 @@ func (l *loader) nftLoad(name string, s *space, edits []nft.Edit) {
 		return
 	}
 	ns := s.ns
-	s.nft = true
 	l.start(name, func() error { return nftables.Apply(l.ctx, ns.Do, edits) })
 }
 

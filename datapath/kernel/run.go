@@ -272,11 +272,12 @@ func (k *Kernel) remove(name string) {
 		return
 	}
 	if k.hooks.Leave != nil {
-		k.hooks.Leave(name)
+		k.hooks.Leave(name, s.ns)
 	}
 	if s.sock != nil {
 		s.sock.Close()
 	}
+	s.neighs.close()
 	s.ns.Close()
 	delete(k.spaces, name)
 }

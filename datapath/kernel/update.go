@@ -38,7 +38,7 @@ func (k *Kernel) Update(ctx context.Context, want *plan.Plan) (changes plan.Chan
 // differing names the namespaces in which the plan differs from the applied one; nil
 // when all have to be read.
 func (k *Kernel) differing(want *plan.Plan) map[string]bool {
-	if !k.checked {
+	if !k.checked || want == k.applied {
 		return nil
 	}
 	paper := plan.Diff(k.applied, want)
@@ -87,6 +87,7 @@ func (k *Kernel) update(ctx context.Context, want *plan.Plan, only map[string]bo
 	}
 	k.applied = want
 	k.noteRules(only)
+	k.settleNeighs(only)
 	// What was left out counts as checked as before: only a failed Apply shows
 	// otherwise.
 	k.checked = true

@@ -22,7 +22,9 @@ func TestPlansSurviveEncoding(t *testing.T) {
 	p.Netns[1].Routes = append(p.Netns[1].Routes, Route{To: prefix("10.0.0.1/32"), Via: netip.MustParseAddr("192.168.0.1"),
 		More: []netip.Addr{netip.MustParseAddr("192.168.0.2")}, Dev: "eth0"})
 	p.Netns[1].Agents = append(p.Netns[1].Agents, Agent{Name: "health default/web", Health: Health{"default", "web", 2}, Listen: []Listen{{"tcp", 32000}}})
-	p.Netns[1].Execs = []Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
+	p.Netns[1].Execs = []Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "text", Restart: true, Node: "n1",
+		Files: []File{{"/etc/x", "y", 0o644}}, Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")}, Listen: []Listen{{"tcp", 80}},
+		Ready: Ready{TCP: 80, HTTP: "/", Port: 81, Exec: []string{"true"}, Within: 3}, Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
 	var buf bytes.Buffer
 	if err := Encode(&buf, p); err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	diffList(have.FDB, want.FDB, func(f FDB) FDB { f.Origin = Origin{}; return f }, nil, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
 	diffList(have.Sysctls, want.Sysctls, func(s Sysctl) string { return s.Key },
 		func(a, b Sysctl) bool { return a == b }, &e.Add.Sysctls, &e.Change.Sysctls, &e.Delete.Sysctls)
-	diffList(have.Qdiscs, want.Qdiscs, func(q Qdisc) string { return q.Link }, sameQdisc,
+	diffList(have.Qdiscs, want.Qdiscs, qdiscKey, sameQdisc,
 		&e.Add.Qdiscs, &e.Change.Qdiscs, &e.Delete.Qdiscs)
 	sets, virtual := ipset.Diff(have.Sets, want.Sets), ipvs.Diff(have.Virtual, want.Virtual)
 	e.Add.Sets, e.Change.Sets, e.Delete.Sets, e.Sets = sets.Add, sets.Change, sets.Delete, sets.Edits
@@ -107,6 +107,9 @@ func (e *Edit) empty() bool {
 func diffList[L ~[]T, T any, K comparable](have, want L, key func(T) K, same func(a, b T) bool, add, change, del *L) {
 	if len(have) == 0 {
 		*add = append(*add, want...)
+		return
+	}
+	if slices.EqualFunc(have, want, func(h, w T) bool { return key(h) == key(w) && (same == nil || same(h, w)) }) {
 		return
 	}
 	old := make(map[K]T, len(have))
@@ -193,10 +196,6 @@ func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
 
 func sameAgent(a, b Agent) bool {
 	return a.Node == b.Node && a.Health == b.Health && slices.Equal(a.Listen, b.Listen)
-}
-
-func sameExec(a, b Exec) bool {
-	return slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env)
 }
 
 // idle fills in the chains that are emptied while sets are recreated, and has them

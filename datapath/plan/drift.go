@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
@@ -65,6 +66,7 @@ func (d *drift) edit(e *Edit) {
 		}
 	}
 	d.items(e.Netns, "missing", &e.Add)
+	d.ended(e)
 	d.items(e.Netns, "changed", &e.Change)
 	d.items(e.Netns, "not in the plan", &e.Delete)
 	for i := range e.Sets {
@@ -80,6 +82,17 @@ func (d *drift) edit(e *Edit) {
 	for i := range e.Virtual {
 		d.virtual(e.Netns, &e.Virtual[i])
 	}
+}
+
+// ended notes programs that ended, which are in Change, and takes them from there.
+func (d *drift) ended(e *Edit) {
+	e.Change.Execs = reject(e.Change.Execs, func(x Exec) bool {
+		i := slices.IndexFunc(d.have[e.Netns].Execs, func(h Exec) bool { return h.Name == x.Name && h.State != "" })
+		if i >= 0 {
+			d.note(e.Netns, x.Origin, "the program of %s %s", x.Name, d.have[e.Netns].Execs[i].State)
+		}
+		return i >= 0
+	})
 }
 
 // membersShown bounds the members of one set that Drift names.
@@ -169,7 +182,7 @@ func (d *drift) items(netns, what string, n *Netns) {
 	noteEach(d, netns, what, n.Sets, func(s *ipset.Set) (Origin, string) { return s.Origin, fmt.Sprintf("set %s (%s)", s.Name, s.Kind()) })
 	noteEach(d, netns, what, n.Virtual, func(v *ipvs.Server) (Origin, string) { return v.Origin, "virtual server " + v.Words() })
 	noteEach(d, netns, what, n.Agents, func(a *Agent) (Origin, string) { return a.Origin, "agent " + a.words() })
-	noteEach(d, netns, what, n.Execs, func(x *Exec) (Origin, string) { return x.Origin, "program " + x.Name })
+	noteEach(d, netns, what, n.Execs, func(x *Exec) (Origin, string) { return x.Origin, "program of " + x.Name })
 }
 
 // noteEach notes what is wrong with each of some items, which describe tells.

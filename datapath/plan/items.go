@@ -166,7 +166,7 @@ func (v Verb) ip() string {
 // A qdisc takes one tc command per part, outermost first.
 func (q *Qdisc) write(w *textWriter, s *Step) {
 	if s.Verb != Add {
-		w.linef("tc -n %s qdisc delete dev %s root", s.Netns, q.Link)
+		w.linef("tc -n %s qdisc delete dev %s %s", s.Netns, q.Link, q.place())
 	}
 	if s.Verb == Delete {
 		return
@@ -180,7 +180,7 @@ func (q *Qdisc) write(w *textWriter, s *Step) {
 func (list Sysctls) write(w *textWriter, s *Step) {
 	var words strings.Builder
 	for _, x := range list {
-		fmt.Fprintf(&words, " %s=%s", x.Key, quoteShell(x.Value))
+		fmt.Fprintf(&words, " %s=%s", x.Key, QuoteShell(x.Value))
 	}
 	w.linef("ip netns exec %s sysctl -qw%s", s.Netns, words.String())
 }
@@ -257,11 +257,7 @@ func (edits NFTEdits) write(w *textWriter, _ *Step) {
 }
 
 func (a Agent) words() string {
-	ports := make([]string, 0, len(a.Listen))
-	for _, l := range a.Listen {
-		ports = append(ports, fmt.Sprintf("%s/%d", l.Protocol, l.Port))
-	}
-	s := a.Name + " (" + strings.Join(ports, ", ") + ")"
+	s := a.Name + " (" + listenWords(a.Listen) + ")"
 	if a.Node != "" {
 		s += " on " + a.Node
 	}
@@ -269,14 +265,6 @@ func (a Agent) words() string {
 		s += fmt.Sprintf(" answers health checks of %s/%s: local endpoints %d", a.Health.Namespace, a.Health.Service, a.Health.LocalEndpoints)
 	}
 	return s
-}
-
-func (x Exec) words() string {
-	var words []string
-	for _, s := range append(append([]string{}, x.Env...), x.Argv...) {
-		words = append(words, quoteShell(s))
-	}
-	return x.Name + ": " + strings.Join(words, " ")
 }
 
 // words returns the route as ip route writes it.

@@ -156,7 +156,10 @@ type FDB struct {
 // Qdisc is what a link does to outgoing packets: netem for delay, jitter and loss
 // (tc-netem(8)), tbf for the rate (tc-tbf(8)), or tbf below netem for both.
 type Qdisc struct {
-	Link   string
+	Link string
+	// Kind is one that no plan has, only in those read from the kernel: htb, or clsact and
+	// ingress, which are beside the others and act on packets that arrive.
+	Kind   string
 	Delay  time.Duration
 	Jitter time.Duration
 	Loss   float64 // share of the packets, from 0 to 1
@@ -217,12 +220,4 @@ type UDPService struct {
 	// There is at least one.
 	Endpoints []netip.AddrPort `json:"endpoints"`
 	Origin    Origin           `json:"origin,omitzero"`
-}
-
-// Exec is a program that runs in the namespace as long as the lab does.
-type Exec struct {
-	Name   string   `json:"name"`
-	Argv   []string `json:"argv"`
-	Env    []string `json:"env,omitempty"` // KEY=value, sorted
-	Origin Origin   `json:"origin,omitzero"`
 }

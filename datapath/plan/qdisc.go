@@ -26,6 +26,25 @@ func (q *Qdisc) Limit() uint32 {
 	return uint32(min(wait+uint64(q.Burst()), math.MaxInt32))
 }
 
+// place is where the qdisc is on its link: a link has one for each direction.
+func (q *Qdisc) place() string {
+	if q.OfArrivals() {
+		return q.Kind
+	}
+	return "root"
+}
+
+// OfArrivals reports whether it acts on packets that arrive.
+func (q *Qdisc) OfArrivals() bool { return q.Kind == "clsact" || q.Kind == "ingress" }
+
+// qdiscID identifies a qdisc in its namespace.
+type qdiscID struct {
+	link     string
+	arrivals bool
+}
+
+func qdiscKey(q Qdisc) qdiscID { return qdiscID{q.Link, q.OfArrivals()} }
+
 // commands are the qdiscs as tc qdisc add takes them, after dev LINK: outermost first.
 func (q *Qdisc) commands() []string {
 	var list []string
@@ -61,6 +80,12 @@ func tcTime(d time.Duration) string {
 // words describes the qdisc, for findings.
 func (q *Qdisc) words() string {
 	s := "dev " + q.Link
+	switch {
+	case q.OfArrivals():
+		return s + " " + q.Kind
+	case q.Kind != "":
+		return s + " root " + q.Kind
+	}
 	for _, c := range q.commands() {
 		s += " " + c
 	}
@@ -71,5 +96,5 @@ func (q *Qdisc) words() string {
 // loss in 32 bits, the rate in bytes.
 func sameQdisc(a, b Qdisc) bool {
 	near := func(x, y time.Duration) bool { return (x - y).Abs() < time.Microsecond }
-	return near(a.Delay, b.Delay) && near(a.Jitter, b.Jitter) && math.Abs(a.Loss-b.Loss) < 1e-6 && a.Rate/8 == b.Rate/8
+	return a.Kind == b.Kind && near(a.Delay, b.Delay) && near(a.Jitter, b.Jitter) && math.Abs(a.Loss-b.Loss) < 1e-6 && a.Rate/8 == b.Rate/8
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
@@ -26,6 +28,7 @@ func (c Changes) Requires() []Feature {
 		n.Links = append(append([]Link{}, e.Add.Links...), e.Change.Links...)
 		n.Sysctls = append(append([]Sysctl{}, e.Add.Sysctls...), e.Change.Sysctls...)
 		n.Agents = append(append([]Agent{}, e.Add.Agents...), e.Change.Agents...)
+		n.Execs = append(append([]Exec{}, e.Add.Execs...), e.Change.Execs...)
 		n.Qdiscs = append(append([]Qdisc{}, e.Add.Qdiscs...), e.Change.Qdiscs...)
 		n.Sets = append(append([]ipset.Set{}, e.Add.Sets...), e.Change.Sets...)
 		for _, s := range e.Sets {
@@ -94,12 +97,15 @@ func (n *Netns) requires(set needed) {
 	if len(n.Cut) > 0 {
 		set.add(FeatureConntrack)
 	}
-	for _, a := range n.Agents {
-		for _, l := range a.Listen {
-			if l.Protocol == "sctp" {
-				set.add(FeatureSCTP)
-			}
-		}
+	var listen []Listen
+	for i := range n.Agents {
+		listen = append(listen, n.Agents[i].Listen...)
+	}
+	for i := range n.Execs {
+		listen = append(listen, n.Execs[i].Listen...)
+	}
+	if slices.ContainsFunc(listen, func(l Listen) bool { return l.Protocol == "sctp" }) {
+		set.add(FeatureSCTP)
 	}
 	for i := range n.Tables {
 		requiresTable(set, &n.Tables[i])

@@ -105,7 +105,8 @@ func (w *textWriter) feed(command string, body func()) {
 	w.b, w.origin = append(w.b, "EOF\n"...), Origin{}
 }
 
-func quoteShell(s string) string {
+// QuoteShell writes a word as shells read it.
+func QuoteShell(s string) string {
 	const plain = "=/.,:%+@-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	if s != "" && strings.Trim(s, plain) == "" {
 		return s

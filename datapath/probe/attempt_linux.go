@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -130,15 +131,23 @@ func (r *run) ask(at int) error {
 	if r.flow(at).Upload > 0 {
 		return r.upload(at)
 	}
-	return send(r.attempts[at].fd, r.flow(at))
+	return r.send(at)
 }
 
-func send(fd int, f *flow.Flow) error {
-	words := question
-	if f.Path != "" {
-		words = "GET " + f.Path + " HTTP/1.1\r\nHost: " + f.To.String() + "\r\nConnection: close\r\n\r\n"
+func (r *run) send(at int) error {
+	f, a := r.flow(at), &r.attempts[at]
+	if a.mark == 0 && r.server != nil {
+		a.mark = r.server.await()
 	}
-	_, err := unix.SendmsgN(fd, []byte(words), nil, nil, unix.MSG_NOSIGNAL)
+	words, option := question, ""
+	if a.mark != 0 {
+		// A proxy does not pass on a connection option (RFC 9110, 7.6.1).
+		words, option = strings.TrimSuffix(question, "\n")+" "+markOf(a.mark)+"\n", ", "+markOf(a.mark)
+	}
+	if f.Path != "" {
+		words = "GET " + f.Path + " HTTP/1.1\r\nHost: " + f.To.String() + "\r\nConnection: close" + option + "\r\n\r\n"
+	}
+	_, err := unix.SendmsgN(a.fd, []byte(words), nil, nil, unix.MSG_NOSIGNAL)
 	if f.Protocol == flow.UDP && errors.Is(err, unix.EPERM) {
 		// The dialer's own rules dropped the datagram, silently or, with REJECT, together
 		// with an ICMP error that is read next: a client that ignores what send returns,
@@ -193,8 +202,11 @@ func (r *run) hear(at int, b []byte) {
 		a.keep(b)
 		return
 	}
-	r.answered(at, line)
 	r.measured(at)
+	if !r.answered(at, line) && a.mark != 0 && a.young {
+		a.state = heard // who it was is known soon: lookAgain
+		return
+	}
 	r.end(at, flow.Connected, "")
 }
 
@@ -222,10 +234,17 @@ func (a *attempt) keep(b []byte) {
 	}
 }
 
-// answered records the answer of an agent; other servers have none.
-func (r *run) answered(at int, line []byte) {
-	if a, ok := ParseAnswer(line); ok {
-		s := &r.seen[r.order[at]]
-		s.Answer, s.Node, s.Source, s.TTL = a.Name, a.Node, a.Peer, a.TTL
+// answered records who answered: an agent says so, and of programs it is witnessed.
+func (r *run) answered(at int, line []byte) bool {
+	a, ok := ParseAnswer(line)
+	if !ok {
+		return r.witnessed(at)
 	}
+	r.record(at, a)
+	return true
+}
+
+func (r *run) record(at int, a Answer) {
+	s := &r.seen[r.order[at]]
+	s.Answer, s.Node, s.Source, s.TTL = a.Name, a.Node, a.Peer, a.TTL
 }

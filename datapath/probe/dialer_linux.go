@@ -27,6 +27,13 @@ const (
 	maxAge = 20 * time.Millisecond
 )
 
+// Dial is the function Dial, except that it also knows which programs connections reach
+// (Watch). Such a program need not answer: a TCP connection counts as soon as data has
+// arrived, a datagram when it has arrived, unless the answer is a refusal.
+func (s *Server) Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
+	return dial(ctx, s, flows, enter)
+}
+
 // Dial makes one connection attempt per flow and returns what happened, in the
 // order of flows. enter opens the network namespace of a flow by its name, and is
 // called once per name, in the order of names; Dial does not close what it
@@ -39,6 +46,10 @@ const (
 // empty. TCP connections end with a reset, which leaves nothing in TIME_WAIT, on either
 // side or in conntrack.
 func Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
+	return dial(ctx, nil, flows, enter)
+}
+
+func dial(ctx context.Context, s *Server, flows []flow.Flow, enter func(name string) (*netns.NS, error)) []flow.Observation {
 	seen := make([]flow.Observation, len(flows))
 	for i, f := range flows {
 		seen[i].Flow = f
@@ -54,7 +65,7 @@ func Dial(ctx context.Context, flows []flow.Flow, enter func(name string) (*netn
 			return err
 		}
 		defer r.close()
-		r.here, r.enter = here, enter
+		r.here, r.enter, r.server = here, enter, s
 		return r.loop(ctx)
 	})
 	if err != nil {
@@ -76,6 +87,7 @@ type attempt struct {
 	part   []byte
 	sent   int           // bytes of an upload
 	upload time.Duration // of an upload
+	mark   uint64        // in what it sends; 0: none
 }
 
 type state uint8
@@ -84,13 +96,15 @@ const (
 	waiting state = iota // not begun
 	joining              // connecting
 	asked                // connected, the request is sent
+	heard                // there was an answer, but it does not say whose
 	over
 )
 
 // run is one Dial. Attempts are identified by their index in order.
 type run struct {
-	here  netns.Here
-	enter func(name string) (*netns.NS, error)
+	here   netns.Here
+	enter  func(name string) (*netns.NS, error)
+	server *Server // knows which programs are reached; nil: nobody does
 
 	seen      []flow.Observation
 	order     []int // indexes of seen, grouped by network namespace
@@ -139,8 +153,9 @@ func newRun(ctx context.Context, seen []flow.Observation) (*run, error) {
 // close closes everything still open.
 func (r *run) close() {
 	for i := range r.attempts[:r.next] {
-		if a := &r.attempts[i]; a.state == joining || a.state == asked {
+		if a := &r.attempts[i]; a.state != waiting && a.state != over {
 			unix.Close(a.fd)
+			r.forget(a)
 		}
 	}
 	if !r.cancel() {
@@ -198,6 +213,8 @@ func (r *run) age(now time.Duration) {
 		r.lookAgain(first.at)
 		switch r.attempts[first.at].state {
 		case over:
+		case heard:
+			r.end(first.at, flow.Connected, "")
 		case asked:
 			if r.flow(first.at).Protocol != flow.UDP {
 				r.end(first.at, flow.Timeout, "connected, but no answer")
@@ -211,7 +228,7 @@ func (r *run) age(now time.Duration) {
 }
 
 // lookAgain gives an attempt a last chance before it times out: on a busy machine its
-// event may still be pending.
+// event may still be pending, and a program that it has reached may never answer.
 //
 // It also reads the error that the kernel has kept. An ICMP error that arrives while
 // connect holds the socket, as from a REJECT on the dialer's own node, is only recorded
@@ -220,6 +237,11 @@ func (r *run) age(now time.Duration) {
 func (r *run) lookAgain(at int) {
 	r.proceed(at)
 	a := &r.attempts[at]
+	if a.state == heard || a.state == asked && r.flow(at).Path == "" && r.flow(at).Upload == 0 {
+		if r.witnessed(at) || a.state == heard {
+			r.end(at, flow.Connected, "")
+		}
+	}
 	if a.state != joining {
 		return
 	}
@@ -250,7 +272,32 @@ func (r *run) grow(a *attempt) {
 
 // fail ends an attempt with an error of its socket.
 func (r *run) fail(at int, err error) {
-	r.end(at, outcome(err), err.Error())
+	if o := outcome(err); o != flow.Reset || r.flow(at).Path != "" || !r.witnessed(at) {
+		r.end(at, o, err.Error())
+		return
+	}
+	r.end(at, flow.Connected, "") // a program may close what it has not read, which resets
+}
+
+// witnessed records the program that an attempt has reached, if it did.
+func (r *run) witnessed(at int) bool {
+	number := r.attempts[at].mark
+	if number == 0 {
+		return false
+	}
+	a := r.server.witnessed(number)
+	if a != nil {
+		r.record(at, *a)
+	}
+	return a != nil
+}
+
+// forget ends the search for the mark of an attempt.
+func (r *run) forget(a *attempt) {
+	if a.mark != 0 {
+		r.server.forget(a.mark)
+		a.mark = 0
+	}
 }
 
 // end records how an attempt ended and closes its socket, if it has one.
@@ -267,5 +314,6 @@ func (r *run) end(at int, o flow.Outcome, text string) {
 		r.open--
 		r.grow(a)
 	}
+	r.forget(a)
 	a.state, a.part = over, nil
 }

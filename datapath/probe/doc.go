@@ -32,6 +32,9 @@
 // sent (IP_PKTINFO, ip(7)). A datagram that is itself such a line is not answered, or
 // two agents could keep each other busy forever.
 //
+// Over UDP or TCP, a program that is not an agent answers as it pleases, or not at all. What
+// it would say as an agent is known all the same: see witness_linux.go.
+//
 // A connection of the Server is reset, not closed gracefully, when its agent is removed
 // or the process dies: an orphaned connection in FIN_WAIT would keep its network
 // namespace alive for a minute (tcp_fin_timeout, ip-sysctl.rst).

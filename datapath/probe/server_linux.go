@@ -49,8 +49,10 @@ type Server struct {
 	closed  bool
 	err     error // why the loop failed
 	agents  map[agentKey][]*listener
-	slots   []slot    // by descriptor
-	young   list.List // connections, the one idle for longest first
+	marks   uint64               // numbers given to connections
+	awaited map[uint64]*sighting // of connections being dialed: what a program saw
+	slots   []slot               // by descriptor
+	young   list.List            // connections, the one idle for longest first
 	idle    list.List
 	scratch [64 << 10]byte
 	syn     [maxHeaders]byte
@@ -64,6 +66,7 @@ type agentKey struct{ netns, name string }
 type listener struct {
 	fd     int
 	ipv6   bool
+	raw    bool // it answers nothing, but looks for marks (witness_linux.go)
 	socket Socket
 	answer Answer
 	health *Health
@@ -81,7 +84,7 @@ func NewServer() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start agents: %w", err)
 	}
-	s := &Server{poller: poller, done: make(chan struct{}), agents: map[agentKey][]*listener{}}
+	s := &Server{poller: poller, done: make(chan struct{}), agents: map[agentKey][]*listener{}, awaited: map[uint64]*sighting{}}
 	go s.loop()
 	return s, nil
 }
@@ -165,8 +168,8 @@ func (s *Server) Listen(_ netns.Here, netns string, a Agent) error {
 	return nil
 }
 
-// Unlisten closes an agent's sockets and resets their connections. A missing agent is
-// not an error. It can be called from anywhere.
+// Unlisten closes an agent's sockets and resets their connections, or ends a Watch. A
+// missing agent is not an error. It can be called from anywhere.
 func (s *Server) Unlisten(netns, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,6 +263,8 @@ func (s *Server) handle(fd int, now time.Time) {
 	case at.conn != nil:
 		s.serve(at.conn, now)
 	case at.listener == nil:
+	case at.listener.raw:
+		s.lookOut(at.listener)
 	case at.listener.socket.Protocol == flow.UDP:
 		s.answerDatagrams(at.listener)
 	default:

@@ -22,8 +22,9 @@ type Branch struct {
 	flow.Result
 	// Why says in one sentence what happened to the packet when there was no answer.
 	Why string `json:"why,omitempty"`
-	// Assumed: a program runs where the packet arrives, and what it listens on is
-	// unknown. The result assumes that it does not listen.
+	// Assumed: a program runs where the packet arrives, and the plan does not say what it
+	// does there. The result assumes that it does not listen on a port that no port block
+	// names, and that it answers on one that does.
 	Assumed bool       `json:"assumed,omitempty"`
 	Local   netip.Addr `json:"local,omitzero"` // the dialer's own address
 	Steps   []Step     `json:"steps"`

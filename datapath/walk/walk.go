@@ -283,9 +283,14 @@ func (r *run) serve(t *talk, f *fate) Branch {
 	}
 	who := listener(f.h, f.p)
 	if who == nil {
+		for i := range f.h.Execs {
+			if x := &f.h.Execs[i]; x.Accepts(string(f.p.proto), f.p.dst.Port()) {
+				return r.program(t, f, x)
+			}
+		}
 		why := fmt.Sprintf("nothing in %s listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
 		if len(f.h.Execs) > 0 {
-			why = fmt.Sprintf("no agent in %s listens on %s port %d, and what its program listens on is not known", f.h.Name, t.flow.Protocol, f.p.dst.Port())
+			why = fmt.Sprintf("no port block in %s says that its program listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
 		}
 		r.step(f.p, Step{Kind: Rejected, Netns: f.h.Name, Text: why})
 		b := r.closed(t, f, why)
@@ -304,6 +309,28 @@ func (r *run) serve(t *talk, f *fate) Branch {
 	// A health check reports on the service, not its own name and what it saw.
 	if who.Health == (plan.Health{}) {
 		b.Answer, b.Node, b.Source, b.TTL = who.Name, who.Node, seen.Addr(), ttl
+	}
+	return b
+}
+
+// program is the server's side where a program listens. A datagram that arrives is all that
+// counts, since a program answers only what it understands; what it writes in an HTTP
+// response, or does with an upload, is not in the plan.
+func (r *run) program(t *talk, f *fate, x *plan.Exec) Branch {
+	seen, ttl := f.p.src, f.p.ttl
+	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: x.Name})
+	b := ended(flow.Connected, "")
+	if t.flow.Protocol != flow.UDP {
+		if b = r.converse(t, f); b.Outcome != flow.Connected {
+			return b
+		}
+	}
+	b.Answer, b.Node, b.Source, b.TTL = x.Name, x.Node, seen.Addr(), ttl
+	if t.flow.Path != "" {
+		b.Status = flow.AnyStatus
+	}
+	if b.Assumed = t.flow.Upload > 0; b.Assumed {
+		b.Why = fmt.Sprintf("what the program of %s does with an upload is not in the plan", x.Name)
 	}
 	return b
 }

@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
@@ -17,6 +18,7 @@ type Forecast struct {
 	Unknown    string          // why paper cannot predict the pair; empty: it can
 	Prediction walk.Prediction // without branches when the name did not resolve
 	Wrong      []string        // what is wrong with the prediction
+	Outside    []walk.Branch   // those that do not end as claimed; of a mix, all
 }
 
 // Predict follows connections of every pair through a plan, in the order of the pairs of
@@ -29,8 +31,9 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 		if !p.target().NotFound {
 			f.Prediction = p.walk(w)
 			e = p.predicted(w, f.Prediction)
+			f.Outside = slices.DeleteFunc(slices.Clone(f.Prediction.Branches), func(b walk.Branch) bool { return p.Mix == nil && p.outcomes[b.Outcome] > 0 })
 		}
-		if f.Unknown = unknown(f.Prediction); f.Unknown != "" {
+		if f.Unknown = p.unknown(f.Prediction); f.Unknown != "" {
 			if !p.Sometimes {
 				f.Wrong = p.outside(f.certain())
 			}
@@ -47,11 +50,15 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 	return all
 }
 
-// unknown says why paper cannot predict a flow.
-func unknown(p walk.Prediction) string {
-	for _, b := range p.Branches {
-		if b.Assumed && b.Probability > 0 {
+// unknown says why paper cannot judge what is claimed of the flow.
+func (p *pair) unknown(of walk.Prediction) string {
+	for _, b := range of.Branches {
+		switch {
+		case b.Probability == 0:
+		case b.Assumed:
 			return b.Why
+		case b.Status == flow.AnyStatus && p.HTTP != nil && p.HTTP.Status != 0:
+			return fmt.Sprintf("the status that the program of %s answers is not in the plan", b.Answer)
 		}
 	}
 	return ""
@@ -61,7 +68,7 @@ func unknown(p walk.Prediction) string {
 func (f Forecast) certain() evidence {
 	weights := map[flow.Result]float64{}
 	for _, b := range f.Prediction.Branches {
-		if !b.Assumed {
+		if !b.Assumed && b.Status != flow.AnyStatus {
 			weights[b.Result] += b.Probability
 		}
 	}

@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"testing"
@@ -102,11 +103,14 @@ func TestDisagreementIsNotFailure(t *testing.T) {
 	}
 }
 
-// What a program listens on is not in the plan: packets decide, whatever the claim.
+// On which other ports a program listens, and what it answers, is not in the plan: packets
+// decide, whatever the claim.
 func TestPaperDoesNotGuessPrograms(t *testing.T) {
-	w := walk.New(&plan.Plan{Netns: []plan.Netns{{Name: "pod.a", Execs: []plan.Exec{{Name: "a", Argv: []string{"server"}}}}}})
-	for _, outcome := range []flow.Outcome{flow.Connected, flow.Refused} {
-		r := Reach{From: []Place{{Name: "a", Netns: "pod.a"}}, To: twin(80), Outcome: outcome}
+	x := plan.Exec{Name: "a", Argv: []string{"server"}, Listen: []plan.Listen{{Protocol: "tcp", Port: 80}}}
+	w := walk.New(&plan.Plan{Netns: []plan.Netns{{Name: "pod.a", Execs: []plan.Exec{x}}}})
+	for _, r := range []Reach{{To: twin(81)}, {To: twin(81), Outcome: flow.Refused}, {To: twin(80), HTTP: &HTTP{Path: "/", Status: 404}}, {To: twin(80), MTU: 1500}} {
+		r.From, r.Outcome = []Place{{Name: "a", Netns: "pod.a"}}, cmp.Or(r.Outcome, flow.Connected)
+		outcome := r.Describe()
 		f := r.Predict(w)[0]
 		if f.Unknown == "" || !f.OK || len(f.Outcomes) > 0 {
 			t.Errorf("%s: got %+v", outcome, f)
@@ -114,5 +118,17 @@ func TestPaperDoesNotGuessPrograms(t *testing.T) {
 		if wrong := f.Disagrees([]flow.Observation{{Outcome: flow.Connected}}); len(wrong) > 0 {
 			t.Errorf("%s: got %q", outcome, wrong)
 		}
+	}
+	// On its ports it answers, as paper says: a claim to the contrary is wrong at once.
+	r := Reach{From: []Place{{Name: "a", Netns: "pod.a"}}, To: twin(80), Outcome: flow.Connected, Answers: []string{"a"}}
+	if f := r.Predict(w)[0]; !f.OK || f.Unknown != "" {
+		t.Errorf("on its port: %+v", f)
+	}
+	for _, protocol := range []flow.Protocol{flow.TCP, flow.UDP} {
+		r.Outcome, r.Protocol = flow.Refused, protocol
+		if f := r.Predict(w)[0]; f.OK != (protocol == flow.UDP) {
+			t.Errorf("refused over %s: %+v", protocol, f)
+		}
+		r.Answers = nil
 	}
 }

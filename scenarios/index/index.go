@@ -3,7 +3,11 @@
 package index
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -51,10 +55,20 @@ column; where it is missing, ` + "`netlab vm test FILE`" + ` has it.
 	return b.String(), nil
 }
 
-// needsOf are the features that any variation of a lab needs.
-func needsOf(lab scenarios.Lab) ([]plan.Feature, error) {
+// needsOf are the features that any variation of a lab needs. It is read from a file of
+// its own name, as it is written by netlab init: it may name itself.
+func needsOf(lab scenarios.Lab) (features []plan.Feature, err error) {
+	dir, err := os.MkdirTemp("", "netlab")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, path.Base(lab.Path))
+	if err := os.WriteFile(file, lab.Text, 0o600); err != nil {
+		return nil, err
+	}
 	load := func(v language.Variation) (*language.Scenario, error) {
-		s, diags := language.Load("-", language.Options{Catalogue: datapath.Catalogue(), Stdin: strings.NewReader(string(lab.Text)), Variation: v})
+		s, diags := language.Load(file, language.Options{Catalogue: datapath.Catalogue(), Variation: v})
 		if diags.HasErrors() {
 			return nil, fmt.Errorf("%s: %s", lab.Path, diags.JSON())
 		}

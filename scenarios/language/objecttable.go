@@ -44,7 +44,7 @@ func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
 
 // podTable is a pod, or several of them.
 func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
-	return blocks.Schema{Kind: "pod", Blocks: []blocks.Nested{portBlock("pod"), linkBlock("pod")}, Attrs: object(blocks.Noted(&s.Named, "string", (*blocks.Reader).Text), []blocks.Attribute{
+	return blocks.Schema{Kind: "pod", Blocks: append(l.programBlocks(), portBlock("pod"), linkBlock("pod")), Attrs: append(object(blocks.Noted(&s.Named, "string", (*blocks.Reader).Text), []blocks.Attribute{
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node that the pod runs on; the nodes take turns if it is not set."},
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the pod."},
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
@@ -52,11 +52,9 @@ func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
 		{At: &s.HostNetwork, Name: "host_network", Default: `false`, Means: "Whether the pod uses the network namespace of its node."},
 		{At: &s.Ready, Name: "ready", Default: `true`, Means: "Whether the pod is ready for connections to services."},
 		{At: &s.Terminating, Name: "terminating", Default: `false`, Means: "Whether the pod is being deleted."},
-		{At: l.command(s), Name: "command", Means: "A program that runs in the pod, instead of the agent that answers on its ports."},
-		{At: l.later(&s.Env), Name: "env", Means: "Environment variables of the command."},
 		{Name: "host_port"},
 		{Name: "dns"},
-	})}
+	}), l.programAttributes(s)...)}
 }
 
 func portBlock(of string) blocks.Nested {

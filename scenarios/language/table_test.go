@@ -157,6 +157,18 @@ pod "a" {
     #[client.port]
   }
 }
+pod "program" {
+  command = ["sleep", "inf"]
+  #[pod]
+  file "/etc/app.conf" {
+    content = "x"
+    #[pod.file]
+  }
+  ready {
+    exec = ["true"]
+    #[pod.ready]
+  }
+}
 pod "b" {
   port "http" { port = 80 }
   labels = { app = "b" }

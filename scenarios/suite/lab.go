@@ -11,6 +11,7 @@ import (
 // Lab is a scenario that is ready to run.
 type Lab struct {
 	Path     string // as the user named it
+	Args     string // of netlab explain, which name the scenario and its variables
 	Scenario *language.Scenario
 	Plan     *plan.Plan
 }

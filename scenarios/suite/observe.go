@@ -100,7 +100,6 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	result.Status = reports.Passed
 	if !verdict.OK {
 		result.Status = reports.Failed
-		x.addRules(result.Rows, verdict, flows)
 	}
 	if again := result.Again(); r.options.Strict && again != "" {
 		result.Status, result.Failure = reports.Failed, again+", which --strict does not allow"
@@ -108,7 +107,11 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	if verdict.Disagrees {
 		result.Status = reports.Disagreed
 	}
+	if result.Status != reports.Passed {
+		x.addPrograms(ctx, lab, trial, &result)
+	}
 	result.Table = e.Table(verdict, trial.Forecasts)
+	x.lab.explain(&result, trial.Forecasts)
 	return result
 }
 
@@ -126,15 +129,4 @@ func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows [
 		observations[p] = news[i]
 	}
 	return nil
-}
-
-// addRules adds, for each pair that failed, the rules that its packets should have met.
-func (x *run) addRules(rows []reports.Row, v expect.Verdict, flows []flow.Flow) {
-	told := 0
-	for i, pair := range v.Pairs {
-		if !pair.OK && len(pair.Flows) > 0 && told < maxTold {
-			told++
-			rows[i].Rules = RulesFor(x.lab.Plan, flows[pair.Flows[0]])
-		}
-	}
 }

@@ -66,18 +66,14 @@ func (l *Lab) predict(w *walk.World, e *expect.Reach) reports.Result {
 	if len(open) > 0 {
 		result.Status, result.Reason = reports.Skipped, "not predicted on paper: "+strings.Join(open, ", ")
 	}
-	told := 0
 	for _, f := range forecasts {
-		row := f.Row
 		if !f.OK {
 			result.Status, result.Reason = reports.Failed, ""
-			if told++; told <= maxTold && len(f.Prediction.Branches) > 0 {
-				row.Rules = RulesFor(l.Plan, f.Prediction.Flow)
-			}
 		}
-		result.Rows = append(result.Rows, row)
+		result.Rows = append(result.Rows, f.Row)
 	}
 	result.Table = e.Table(expect.Verdict{}, forecasts)
+	l.explain(&result, forecasts)
 	result.Duration = reports.Seconds(time.Since(started))
 	return result
 }

@@ -10,12 +10,8 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// Limits of what a failure prints: rules, and pairs of an expectation with rules, since
-// finding them takes a walk through all rules.
-const (
-	maxRules = 40
-	maxTold  = 20
-)
+// maxRules bounds the rules that a failure prints.
+const maxRules = 40
 
 // RulesFor lists the rules of a plan that a packet of the flow should meet: those that
 // name its destination, on the nodes that it can pass, and the chains that they jump
@@ -68,7 +64,7 @@ func tableRules(n *plan.Netns, t iptables.Table, f flow.Flow) []string {
 		shown[chain] = true
 		for i := range c.Rules {
 			r := &c.Rules[i]
-			if filter && !names(r, f, local) {
+			if filter && !concerns(r, f, local) {
 				continue
 			}
 			line := fmt.Sprintf("%s %s: %s", n.Name, t.Name, r.Restore(chain))
@@ -87,9 +83,9 @@ func tableRules(n *plan.Netns, t iptables.Table, f flow.Flow) []string {
 	return lines
 }
 
-// names reports whether a rule matches the flow's destination port, at its destination
+// concerns reports whether a rule matches the flow's destination port, at its destination
 // address or at any address of the node.
-func names(r *iptables.Rule, f flow.Flow, local bool) bool {
+func concerns(r *iptables.Rule, f flow.Flow, local bool) bool {
 	port, proto, addr := false, false, local
 	for _, m := range r.Matches {
 		switch m := m.(type) {

@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
@@ -58,6 +61,8 @@ type run struct {
 	downErr error
 	setup   reports.Result
 	paper   *walk.World // the plan, to predict from
+	// building is the lab while it comes up.
+	building atomic.Pointer[engine.Client]
 }
 
 // New prepares a run of the labs; nothing starts before Start.
@@ -102,6 +107,17 @@ func (r *Runner) Start(ctx context.Context) {
 			})
 		}
 	})
+}
+
+// Building are the labs that are coming up.
+func (r *Runner) Building() []*engine.Client {
+	var list []*engine.Client
+	for _, x := range r.runs {
+		if lab := x.building.Load(); lab != nil {
+			list = append(list, lab)
+		}
+	}
+	return list
 }
 
 // Stop ends all running labs and waits until they are gone.
@@ -187,6 +203,24 @@ func notRun(result *reports.Result, err error, failure string) {
 	if errors.As(err, &lacks) {
 		result.Status, result.Failure, result.Reason = reports.Skipped, "", err.Error()
 	}
+	if reason := notInstalled(err); reason != "" {
+		result.Status, result.Failure, result.Reason = reports.Skipped, "", reason
+	}
+}
+
+// notInstalled says which package a lab lacks; empty: none, or the program is in no package
+// that is known here, and probably misspelt.
+func notInstalled(err error) string {
+	var program *engine.ProgramError
+	if !errors.As(err, &program) {
+		return ""
+	}
+	name := filepath.Base(program.Missing)
+	pkg := debian.Package(name)
+	if pkg == "" {
+		return ""
+	}
+	return fmt.Sprintf("this machine lacks %s: apt-get install %s", name, pkg)
 }
 
 func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
@@ -202,7 +236,9 @@ func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
 	if r.options.Meta != nil {
 		meta = r.options.Meta(x.lab)
 	}
+	x.building.Store(lab)
 	_, err = lab.Apply(ctx, x.lab.Plan, meta, false)
+	x.building.Store(nil)
 	if err == nil && r.options.Thorough {
 		err = unchanged(ctx, lab, x.lab.Plan, meta)
 	}

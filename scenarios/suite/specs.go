@@ -60,9 +60,12 @@ func await(ctx ginkgo.SpecContext, ready <-chan struct{}) {
 // reason to skip.
 func settle(err error, at types.CodeLocation) {
 	var lacks *engine.UnsupportedError
+	reason := notInstalled(err)
 	switch {
 	case errors.As(err, &lacks):
 		ginkgo.Skip(err.Error())
+	case reason != "":
+		ginkgo.Skip(reason)
 	case err != nil:
 		fail(err.Error(), at)
 	}
@@ -84,7 +87,7 @@ func fail(message string, at types.CodeLocation) {
 }
 
 // Explain describes why an expectation failed: what was wanted, what was observed, and
-// the rules that the packets should have met.
+// the policies that decided or the rules that the packets should have met.
 func Explain(r reports.Result) string {
 	var b strings.Builder
 	if r.Failure != "" {
@@ -95,11 +98,20 @@ func Explain(r reports.Result) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%s to %s\n  wanted:    %s\n  observed:  %s\n  predicted: %s\n", row.Who, row.To, row.Wanted, row.Observed, row.Predicted)
+		for _, policy := range row.Policies {
+			fmt.Fprintf(&b, "  policy:    %s\n", policy)
+		}
+		if row.Explain != "" {
+			fmt.Fprintf(&b, "  explain:   %s\n", row.Explain)
+		}
 		if len(row.Rules) > 0 {
 			b.WriteString("  rules that the packet should have met:\n")
 		}
 		for _, rule := range row.Rules {
 			fmt.Fprintf(&b, "    %s\n", rule)
+		}
+		for _, p := range row.Programs {
+			fmt.Fprintf(&b, "  the program of %s: %s\n    %s\n", p.Name, p.State, strings.Join(p.Lines, "\n    "))
 		}
 	}
 	return b.String()

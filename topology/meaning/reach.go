@@ -29,7 +29,8 @@ type Verdict []flow.Result
 // address that is its node's.
 //
 // The zero dialer, and one without an address of the destination's family, ends
-// Unreachable. What a pod with a command listens on is unknown, and counts as nothing.
+// Unreachable. A program listens on the ports of its pod,
+// and on no other.
 func Reach(lab *topology.Lab, from topology.Dialer, to netip.AddrPort, protocol topology.Protocol) Verdict {
 	ps := &paths{lab: network{lab}, protocol: protocol}
 	ps.dial(from, netip.AddrPortFrom(to.Addr().Unmap(), to.Port()))

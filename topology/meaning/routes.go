@@ -49,10 +49,10 @@ func (at place) listener(lab network, protocol topology.Protocol, port uint16) (
 	case at.client != nil:
 		return flow.Result{Answer: at.client.Name}, listens(at.client.Ports)
 	case at.pod != nil:
-		return flow.Result{Answer: at.pod.AgentName(), Node: at.pod.Node.Name}, len(at.pod.Command) == 0 && listens(at.pod.Ports)
+		return flow.Result{Answer: at.pod.AgentName(), Node: at.pod.Node.Name}, listens(at.pod.Ports)
 	case at.node != nil:
 		for _, p := range at.node.Pods {
-			if p.HostNetwork && len(p.Command) == 0 && listens(p.Ports) {
+			if p.HostNetwork && listens(p.Ports) {
 				return flow.Result{Answer: p.AgentName(), Node: at.node.Name}, true
 			}
 		}

@@ -47,7 +47,6 @@ func (r *resolver) endpoints(s *resolving, p *topology.ServicePort, spec topolog
 			}
 			listening = listening || pp.Number == target
 		}
-		listening = listening || len(pod.Command) > 0
 		if target != 0 {
 			for _, e := range s.endpointsOf(pod, target) {
 				if pod.HostNetwork {

@@ -76,6 +76,7 @@ func (r *resolver) resolvePods() {
 			continue
 		}
 		p.Ports = r.ports(fmt.Sprintf("pod %q", p.AgentName()), s.Ports, s.Origin)
+		p.Program = r.program(p, s)
 		if p.Node = r.podNode(s, blocks[s.Block]); p.Node == nil {
 			continue
 		}

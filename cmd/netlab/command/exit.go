@@ -20,8 +20,9 @@ const (
 type Error struct {
 	Err   error
 	Code  int
-	Hint  string // empty: nothing to add
-	quiet bool   // the user has seen it already
+	Hint  string   // empty: nothing to add
+	About []string // lines that come before it, such as what is missing
+	quiet bool     // the user has seen it already
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -70,6 +70,27 @@ func (f *ScenarioFlags) Register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.VarFiles, "var-file", nil, "read variables from a `FILE` (repeatable)")
 }
 
+// Given are the variables of a scenario that the flags set, and the files with more, as
+// absolute paths.
+func (f ScenarioFlags) Given(s *language.Scenario) (vars, files []string) {
+	for _, v := range f.vars {
+		if name, _, _ := strings.Cut(v, "="); slices.Contains(s.Variables, name) {
+			vars = append(vars, v)
+		}
+	}
+	for _, file := range f.VarFiles {
+		files = append(files, source.Absolute(file))
+	}
+	return vars, files
+}
+
+// Default sets variables unless flags do.
+func (f *ScenarioFlags) Default(vars, files []string) {
+	if len(f.vars)+len(f.VarFiles) == 0 {
+		f.vars, f.VarFiles = vars, files
+	}
+}
+
 func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
 	vars := map[string]string{}
 	for _, v := range f.vars {
@@ -82,6 +103,42 @@ func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
 	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Environ: os.Environ(), Stdin: u.In, Variation: f.Variation, Shared: f.declared != nil}, nil
 }
 
+// Arguments name a scenario, with what the flags say, on the command line of another verb;
+// "" for standard input, which is read only once.
+func (f ScenarioFlags) Arguments(path string, s *language.Scenario) string {
+	if path == "-" {
+		return ""
+	}
+	words := []string{"-f", plan.QuoteShell(path)}
+	vars, _ := f.Given(s)
+	for _, v := range vars {
+		words = append(words, "--var", plan.QuoteShell(v))
+	}
+	for _, file := range f.VarFiles {
+		words = append(words, "--var-file", plan.QuoteShell(file))
+	}
+	for _, s := range f.Variation {
+		words = append(words, "--matrix", s.Axis+"="+s.Value)
+	}
+	return strings.Join(words, " ")
+}
+
+// Vary loads the one combination of a matrix that texts such as proxy=ipvs name.
+func (f *ScenarioFlags) Vary(texts []string) error {
+	catalogue := datapath.Catalogue()
+	for _, text := range texts {
+		axis, err := language.ParseAxis(text, &catalogue)
+		if err == nil && len(axis.Values) > 1 {
+			err = fmt.Errorf("%q has several values", text)
+		}
+		if err != nil {
+			return Usage(fmt.Errorf("--matrix: %w", err), "write one value, for example --matrix proxy=ipvs")
+		}
+		f.Variation = append(f.Variation, language.Setting{Axis: axis.Name, Value: axis.Values[0]})
+	}
+	return nil
+}
+
 // Load reads one scenario and prints its diagnostics. If any is an error, it returns
 // an error that prints nothing more.
 func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
@@ -89,11 +146,13 @@ func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(diags) > 0 {
+	if u.AsJSON && diags.HasErrors() {
+		*u.diags = append(*u.diags, diags...)
+	} else if len(diags) > 0 {
 		_ = diags.WriteText(u.Errs, Colour(u.Errs))
 	}
 	if diags.HasErrors() {
-		if dir := filepath.Dir(path); path != "-" && !isFolder(path) && source.IsLab(dir) {
+		if dir := filepath.Dir(path); !u.AsJSON && path != "-" && !isFolder(path) && source.IsLab(dir) {
 			u.Say("netlab: %s is a part of a lab\n  name its folder: %s", path, dir)
 		}
 		return nil, &Invalid{diags}
@@ -112,6 +171,9 @@ func (*Invalid) Unwrap() error { return Told(ExitInvalid) }
 // PartsOf is a hint about invalid files of a folder that are valid together: they are meant as
 // parts of one lab.
 func (u *UI) PartsOf(invalid []string, f ScenarioFlags) {
+	if u.AsJSON {
+		return
+	}
 	tried := map[string]bool{}
 	for _, path := range invalid {
 		dir := filepath.Dir(path)
@@ -179,6 +241,24 @@ func TheScenario(args []string) (string, error) {
 		return "", Usage(fmt.Errorf("several scenarios in %s: %s", called, strings.Join(found, ", ")),
 			fmt.Sprintf("name one of them; if they are parts of one lab, rename the folder: %s.lab", filepath.Base(source.Absolute(dir))))
 	}
+}
+
+// TheScenarios are those that the arguments name, each one of them, or the only one in the
+// working directory.
+func TheScenarios(args []string) ([]string, error) {
+	if len(args) <= 1 {
+		path, err := TheScenario(args)
+		return []string{path}, err
+	}
+	var paths []string
+	for i := range args {
+		path, err := TheScenario(args[i : i+1])
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }
 
 func isFolder(path string) bool {

@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // UI holds the rules for what the user reads: the answer goes to standard output
@@ -22,9 +25,19 @@ type UI struct {
 	Errs    io.Writer
 	Verbose bool
 	Timeout time.Duration
+	// AsJSON: the answer is asked for as JSON, and so is an error.
+	AsJSON bool
+	diags  *source.Diagnostics // that explain the error
 }
 
-func New(in io.Reader, out, errs io.Writer) *UI { return &UI{In: in, Out: out, Errs: errs} }
+// JSONFlag adds --json to a command, which then prints what it has to say as JSON.
+func (u *UI) JSONFlag(c *cobra.Command, what string) {
+	c.Flags().BoolVar(&u.AsJSON, "json", false, "print "+what+" as JSON; an error, too")
+}
+
+func New(in io.Reader, out, errs io.Writer) *UI {
+	return &UI{In: in, Out: out, Errs: errs, diags: &source.Diagnostics{}}
+}
 
 // IsTerminal reports whether a person reads or types there.
 func IsTerminal(stream any) bool {
@@ -61,7 +74,12 @@ func (u *UI) Finish(err error) int {
 	case !errors.As(err, &e):
 		e = &Error{Err: err, Code: ExitInvalid, Hint: "see: netlab --help"}
 	}
-	if !e.quiet {
+	if u.AsJSON {
+		u.fail(e, err)
+	} else if !e.quiet {
+		for _, line := range e.About {
+			u.Say("%s", line)
+		}
 		u.Say("netlab: %v", err)
 		if e.Hint != "" {
 			u.Say("  %s", e.Hint)
@@ -70,16 +88,42 @@ func (u *UI) Finish(err error) int {
 	return e.Code
 }
 
+// Answered says that the answer holds the diagnostics of scenarios, as results.
+func (u *UI) Answered() { *u.diags = nil }
+
+// fail prints an error as JSON, in place of the answer that there is not. One whose
+// answer says everything, such as a claim that failed, has nothing to add.
+func (u *UI) fail(e *Error, err error) {
+	if e.quiet && len(*u.diags) == 0 {
+		return
+	}
+	type failure struct {
+		Message     string             `json:"message"`
+		Hint        string             `json:"hint,omitempty"` // what to do
+		About       []string           `json:"about,omitempty"`
+		Exit        int                `json:"exit"`
+		Diagnostics source.Diagnostics `json:"diagnostics,omitempty"` // of a scenario, as validate prints them
+	}
+	f := failure{err.Error(), e.Hint, e.About, e.Code, *u.diags}
+	if e.quiet {
+		f.Message, f.Hint = "the scenario is invalid", "see the diagnostics"
+	}
+	_ = u.JSON(map[string]failure{"error": f})
+}
+
 // Working shows what takes long, after the first second: as one line that
 // counts on a terminal, as plain lines elsewhere. The returned function ends it.
-func (u *UI) Working(what string) (done func()) {
+func (u *UI) Working(what string) (done func()) { return u.WorkingOn(func() string { return what }) }
+
+// WorkingOn is Working for something that changes.
+func (u *UI) WorkingOn(what func() string) (done func()) {
 	stop := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		started := time.Now()
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
-		terminal, lines := IsTerminal(u.Errs), 0
+		terminal, lines, last := IsTerminal(u.Errs), 0, ""
 		for {
 			select {
 			case <-stop:
@@ -88,13 +132,13 @@ func (u *UI) Working(what string) (done func()) {
 				}
 				return
 			case <-tick.C:
-				passed := time.Since(started).Round(time.Second)
+				passed, now := time.Since(started).Round(time.Second), what()
 				if terminal {
-					fmt.Fprintf(u.Errs, "\r\033[K%s … %v", what, passed)
-				} else if lines%10 == 0 {
-					u.Say("%s … %v", what, passed)
+					fmt.Fprintf(u.Errs, "\r\033[K%s … %v", now, passed)
+				} else if lines%10 == 0 || now != last {
+					u.Say("%s … %v", now, passed)
 				}
-				lines++
+				lines, last = lines+1, now
 			}
 		}
 	})

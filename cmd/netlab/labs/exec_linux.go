@@ -21,7 +21,8 @@ func execCommand(u ui) *cobra.Command {
 		Use: "exec TARGET -- CMD…",
 		Long: `Run a command inside a node, pod or client (web-0, node1, laptop; db/web-0 in another
 namespace), and exit with its status. The command sees the files of this machine and the
-network of the target; names of the lab resolve.
+network of the target; names of the lab resolve. In a pod that runs a program of the scenario
+it also sees the files of that pod.
 
   netlab exec laptop -- curl node1:31380
   netlab exec -it node1 -- watch ip -s link`,
@@ -86,6 +87,9 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 	dir, _ := os.Getwd()
 	cmd := engine.Command{Netns: target.Netns, Argv: o.argv, Env: os.Environ(), Dir: dir,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if target.Kind == "pod" {
+		cmd.Program = target.Display()
+	}
 	if o.shell {
 		cmd.Argv, cmd.Env = shellFor(target.Name, cmd.Env)
 	}
@@ -94,7 +98,8 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	cmd.Signals = signals
-	ctx = context.WithoutCancel(ctx)
+	ctx, release := untilTimeout(ctx)
+	defer release()
 	var status int
 	if o.tty {
 		if err := command.NeedTerminal(); err != nil {
@@ -111,6 +116,17 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 		return command.Told(status)
 	}
 	return nil
+}
+
+// untilTimeout is a context that --timeout ends, but signals do not.
+func untilTimeout(ctx context.Context) (running context.Context, release func()) {
+	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if !command.Interrupted(ctx) {
+			end(context.Cause(ctx))
+		}
+	})
+	return running, func() { stop(); end(nil) }
 }
 
 // execFailed gives the error of a program that did not run to completion the exit

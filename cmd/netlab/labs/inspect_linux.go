@@ -17,7 +17,6 @@ import (
 )
 
 func inspectCommand(u ui) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:               "inspect [LAB]",
 		Args:              cobra.MaximumNArgs(1),
@@ -35,16 +34,17 @@ func inspectCommand(u ui) *cobra.Command {
 			if err != nil {
 				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
-			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining}
-			if asJSON {
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining, Programs: info.Programs}
+			if u.AsJSON {
 				return u.JSON(v)
 			}
 			err = u.inspect(v)
+			u.printPrograms(v.Programs, func(engine.Program) bool { return true })
 			u.printDraining(v.Draining)
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the lab")
 	return c
 }
 
@@ -54,7 +54,8 @@ type view struct {
 	File  string `json:"file"`
 	State string `json:"state"`
 	inventory
-	Interfaces map[string][]interfaceRecord `json:"interfaces"`         // by network namespace
+	Interfaces map[string][]interfaceRecord `json:"interfaces"` // by network namespace
+	Programs   []engine.Program             `json:"programs,omitempty"`
 	Draining   []engine.Draining            `json:"draining,omitempty"` // real servers that still have connections
 }
 

@@ -20,7 +20,7 @@ func Commands(shared *command.UI) map[string]*cobra.Command {
 	u := ui{shared}
 	return map[string]*cobra.Command{
 		"up": upCommand(u), "down": downCommand(u), "ps": psCommand(u), "inspect": inspectCommand(u),
-		"exec": execCommand(u), "shell": shellCommand(u), "status": statusCommand(u), "rules": rulesCommand(u),
+		"exec": execCommand(u), "shell": shellCommand(u), "status": statusCommand(u), "rules": rulesCommand(u), "logs": logsCommand(u),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -15,7 +16,6 @@ import (
 )
 
 func psCommand(u ui) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use:  "ps",
 		Args: cobra.NoArgs,
@@ -24,13 +24,13 @@ func psCommand(u ui) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if u.AsJSON {
 				return u.JSON(rows)
 			}
 			return u.labTable(rows)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the list")
 	return c
 }
 
@@ -45,6 +45,8 @@ type labRow struct {
 	Services int       `json:"services"`
 	Started  time.Time `json:"started"`
 	Memory   int64     `json:"memory_bytes"` // of the engine
+	// Ended are the programs of pods that do not run, and why.
+	Ended []string `json:"ended,omitempty"`
 }
 
 func labRows(ctx context.Context) ([]labRow, error) {
@@ -78,7 +80,7 @@ func rowOf(ctx context.Context, name string) labRow {
 		return labRow{Name: name, State: "unreachable"}
 	default:
 		return labRow{Name: name, File: info.File, State: info.State, Nodes: info.Nodes, Clients: info.Clients,
-			Pods: info.Pods, Services: info.Services, Started: info.Started, Memory: info.RSS}
+			Pods: info.Pods, Services: info.Services, Started: info.Started, Memory: info.RSS, Ended: ended(info.Programs)}
 	}
 }
 
@@ -93,6 +95,9 @@ func (u ui) labTable(rows []labRow) error {
 		if r.State == "unreachable" {
 			fmt.Fprintf(w, "%s\t%s\t\t\t\t\t\t\tremove it: netlab down %s\n", r.Name, r.State, r.Name)
 			continue
+		}
+		if len(r.Ended) > 0 {
+			r.State += " (" + strings.Join(r.Ended, ", ") + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%.1f MB\t%s\n", r.Name, r.State, r.Nodes, r.Clients, r.Pods, r.Services,
 			age(time.Since(r.Started)), float64(r.Memory)/1e6, relative(r.File))

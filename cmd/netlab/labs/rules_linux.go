@@ -35,14 +35,13 @@ rules that a scenario would have, without a kernel. TARGET is a node.
 	c.Flags().StringVar(&o.lab, "lab", "", "the lab, if several are running")
 	c.Flags().StringVarP(&o.file, "file", "f", "", "show the rules of a `SCENARIO` instead of a running lab")
 	c.Flags().StringVarP(&o.table, "table", "t", "", "only this `TABLE`: filter, mangle, nat or raw")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	u.JSONFlag(c, "the rules")
 	return c
 }
 
 type rulesOptions struct {
 	flags                    command.ScenarioFlags
 	lab, file, target, table string
-	json                     bool
 }
 
 func (u ui) rules(c *cobra.Command, o rulesOptions) error {
@@ -60,7 +59,7 @@ func (u ui) rules(c *cobra.Command, o rulesOptions) error {
 			lines = append(lines, annotate(n, netnsOf(want, n.Name), o.table)...)
 		}
 	}
-	if o.json {
+	if u.AsJSON {
 		if lines == nil {
 			lines = []ruleLine{}
 		}

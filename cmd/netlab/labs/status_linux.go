@@ -9,11 +9,10 @@ import (
 )
 
 func statusCommand(u ui) *cobra.Command {
-	var asJSON bool
 	c := &cobra.Command{
 		Use: "status [LAB]",
 		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
-1 when something is missing, different or extra. IPVS real servers that left the plan and are
+1 when something is missing, different or extra, or a program of a pod has ended. IPVS real servers that left the plan and are
 draining are listed, but are not drift.
 
 In a large lab, up may return before it has checked the namespaces that its change does not
@@ -36,7 +35,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 			}
 			info = now
 			drift := plan.Drift(have, want)
-			if asJSON {
+			if u.AsJSON {
 				if drift == nil {
 					drift = []string{}
 				}
@@ -44,10 +43,11 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				if draining == nil {
 					draining = []engine.Draining{}
 				}
-				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "draining": draining,
+				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "draining": draining, "programs": append([]engine.Program{}, info.Programs...),
 					"repaired": info.Check.Summary, "check_error": info.Check.Err})
 			} else {
 				u.printDrift(info.Name, relative(info.File), drift)
+				u.printPrograms(info.Programs, func(p engine.Program) bool { return p.Restarts > 0 })
 				u.printDraining(info.Draining)
 				u.sayCheck(info.Name, info.Check)
 			}
@@ -57,7 +57,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	u.JSONFlag(c, "the drift")
 	return c
 }
 

@@ -1,6 +1,7 @@
 package labs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
@@ -23,55 +25,126 @@ func upCommand(u ui) *cobra.Command {
 	var name string
 	var dry bool
 	c := &cobra.Command{
-		Use: "up [FILE]",
+		Use: "up [FILE…]",
 		Long: `Build the lab that a scenario describes. If it is already running, apply the difference:
-what the difference does not touch is not disturbed.
+what the difference does not touch is not disturbed. Each of several files is a lab of its
+own; nothing is built before all of them are checked.
 
 What has drifted from the plan is repaired, too. In a large lab, namespaces that the change
 does not touch are repaired after up returns; other commands wait for it, and status reports
 it.
 
 ` + command.Folders,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := command.TheScenario(args)
+			paths, err := command.TheScenarios(args)
+			if err != nil {
+				return err
+			}
+			if len(paths) > 1 && name != "" {
+				return command.Usage(errors.New("--name is for one lab, but there are several files"), "leave it out")
+			}
+			list, err := u.prepare(paths, flags, name)
 			if err != nil {
 				return err
 			}
 			if dry {
-				_, p, err := u.Compile(path, flags)
-				if err == nil {
-					_, err = u.Out.Write(p.Text())
-				}
-				return err
+				return u.dryRun(list)
 			}
-			return u.up(c.Context(), path, flags, name)
+			return u.upAll(c.Context(), list)
 		},
 	}
 	flags.Register(c)
 	c.Flags().StringVar(&name, "name", "", "name of the lab, if not the scenario's: to run two copies of one")
+	u.JSONFlag(c, "what was done")
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done: netlab plan")
 	return c
 }
 
-func (u ui) up(ctx context.Context, path string, flags command.ScenarioFlags, name string) error {
+// wantedLab is a lab that up is asked for.
+type wantedLab struct {
+	scenario *language.Scenario
+	plan     *plan.Plan
+	meta     engine.Meta
+}
+
+// prepare reads all scenarios, so that mistakes in any of them are reported first.
+func (u ui) prepare(paths []string, flags command.ScenarioFlags, name string) ([]wantedLab, error) {
+	flags = flags.ForMany(paths)
+	var list []wantedLab
+	var invalid []string
+	for _, path := range paths {
+		s, p, err := u.Compile(path, flags)
+		if command.IsTold(err) {
+			invalid = append(invalid, path)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.Lab = cmp.Or(name, s.Name)
+		if err := checkLabName(p.Lab); err != nil {
+			return nil, err
+		}
+		w := wantedLab{s, p, MetaOf(s, p, p.Lab, path)}
+		w.meta.Vars, w.meta.VarFiles = flags.Given(s)
+		list = append(list, w)
+	}
+	if len(invalid) > 0 {
+		u.PartsOf(invalid, flags)
+		return nil, command.Told(command.ExitInvalid)
+	}
+	return list, flags.Undeclared()
+}
+
+// dryRun prints plans.
+func (u ui) dryRun(list []wantedLab) error {
+	for _, w := range list {
+		var err error
+		if u.AsJSON {
+			err = u.JSON(w.plan)
+		} else {
+			_, err = u.Out.Write(w.plan.Text())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// broughtUp is what up did with a lab.
+type broughtUp struct {
+	Lab     string          `json:"lab"`
+	Created bool            `json:"created"`
+	Changes string          `json:"changes"` // in one line; empty: none
+	Seconds reports.Seconds `json:"seconds"`
+}
+
+func (u ui) upAll(ctx context.Context, list []wantedLab) error {
+	done := []broughtUp{}
+	for _, w := range list {
+		b, err := u.up(ctx, w)
+		if err != nil {
+			return err
+		}
+		done = append(done, b)
+		if !u.AsJSON {
+			u.reportUp(w, b)
+		}
+	}
+	if u.AsJSON {
+		return u.JSON(done)
+	}
+	return nil
+}
+
+func (u ui) up(ctx context.Context, w wantedLab) (broughtUp, error) {
 	started := time.Now()
-	s, p, err := u.Compile(path, flags)
-	if err != nil {
-		return err
-	}
-	if name == "" {
-		name = s.Name
-	}
-	if err := checkLabName(name); err != nil {
-		return err
-	}
-	p.Lab = name
-	meta := MetaOf(s, p, name, path)
 	var applied engine.Applied
 	var isNew bool
+	var err error
 	for try := 0; ; try++ {
-		applied, isNew, err = u.bringUp(ctx, p, meta)
+		applied, isNew, err = u.bringUp(ctx, w.plan, w.meta)
 		// A lab that goes away while it is being changed is made anew.
 		gone := errors.Is(err, engine.ErrEnded) || errors.Is(err, engine.ErrNotRunning) || errors.Is(err, engine.ErrUnreachable)
 		if !gone || isNew || try == 5 {
@@ -79,10 +152,9 @@ func (u ui) up(ctx context.Context, path string, flags command.ScenarioFlags, na
 		}
 	}
 	if err != nil {
-		return u.explainApply(ctx, err, s, meta, p)
+		return broughtUp{}, u.explainApply(ctx, err, w.scenario, w.meta, w.plan)
 	}
-	u.reportUp(name, s, applied, isNew, time.Since(started))
-	return nil
+	return broughtUp{w.meta.Name, isNew, applied.Summary, reports.Seconds(time.Since(started))}, nil
 }
 
 // bringUp makes the lab, or changes the one that runs.
@@ -103,7 +175,8 @@ func (u ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engi
 
 // apply applies a plan and shows the progress if it takes long.
 func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta engine.Meta) (engine.Applied, error) {
-	done := u.Working(fmt.Sprintf("building %s: %s, %s", meta.Name, command.Plural(meta.Nodes, "node"), command.Plural(meta.Pods, "pod")))
+	building := fmt.Sprintf("building %s: %s, %s", meta.Name, command.Plural(meta.Nodes, "node"), command.Plural(meta.Pods, "pod"))
+	done := u.WorkingOn(func() string { return Waiting(ctx, building, lab) })
 	defer done()
 	applied, err := lab.Apply(ctx, p, meta, u.Verbose)
 	if err == nil {
@@ -112,6 +185,28 @@ func (u ui) apply(ctx context.Context, lab *engine.Client, p *plan.Plan, meta en
 		}
 	}
 	return applied, err
+}
+
+// Waiting says for which programs labs wait that are being changed; else, what a command does.
+func Waiting(ctx context.Context, does string, labs ...*engine.Client) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	var list []string
+	for _, lab := range labs {
+		info, _ := lab.Info(ctx) // one that is going away waits for nothing
+		for _, p := range info.Programs {
+			if p.Waiting != "" {
+				list = append(list, fmt.Sprintf("%s to %s", p.Name, p.Waiting))
+			}
+		}
+	}
+	if len(list) == 0 {
+		return does
+	}
+	if more := len(list) - 3; more > 0 {
+		list = append(list[:3], fmt.Sprintf("%d more", more))
+	}
+	return "waiting for " + strings.Join(list, ", ")
 }
 
 // connectPatience is how long a lab may lack its control socket while it is made
@@ -161,6 +256,7 @@ func cannotStart(err error) error {
 func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, meta engine.Meta, p *plan.Plan) error {
 	var lacks *engine.UnsupportedError
 	var clash *engine.ClashError
+	var program *engine.ProgramError
 	var told *command.Error
 	switch {
 	case command.Interrupted(ctx):
@@ -173,17 +269,20 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 				meta.Name, relative(meta.File), meta.Name))
 	case errors.Is(err, engine.ErrBusy):
 		return command.Broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
+	case errors.As(err, &program) && program.Missing != "":
+		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: "install it, or name another program: nothing was built"}
+	case errors.As(err, &program):
+		return command.Broken(err, "correct the command of the pod, or its ready block; the lab is as it was before")
 	case errors.As(err, &lacks):
+		var needs []string
 		for _, f := range plan.Requires(p) {
 			why, missing := lacks.Missing[f]
 			if !missing {
 				continue
 			}
-			about := f.About()
-			u.Say("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why)
-			u.Say("  %s", about.Remedy)
+			needs = append(needs, fmt.Sprintf("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why), "  "+f.About().Remedy)
 		}
-		return &command.Error{Err: errors.New("nothing was built"), Code: command.ExitUnsupported, Hint: fmt.Sprintf("use a virtual machine: netlab vm up %s; see all that is missing: netlab doctor", relative(meta.File))}
+		return &command.Error{Err: errors.New("nothing was built"), Code: command.ExitUnsupported, About: needs, Hint: fmt.Sprintf("use a virtual machine: netlab vm up %s; see all that is missing: netlab doctor", relative(meta.File))}
 	default:
 		return cannotStart(err)
 	}
@@ -202,18 +301,14 @@ func needer(s *language.Scenario, f plan.Feature) string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-func (u ui) reportUp(name string, s *language.Scenario, a engine.Applied, isNew bool, took time.Duration) {
-	if !isNew && a.Summary == "" {
-		u.Print("%s: no change\n", name)
+func (u ui) reportUp(w wantedLab, b broughtUp) {
+	if !b.Created {
+		u.Print("%s: %s\n", b.Lab, cmp.Or(b.Changes, "no change"))
 		return
 	}
-	if !isNew {
-		u.Print("%s: %s\n", name, a.Summary)
-		return
-	}
-	u.Print("%s is up: %s, in %v\n", name, command.Counts(s.Lab), took.Round(time.Millisecond))
+	u.Print("%s is up: %s, in %v\n", b.Lab, command.Counts(w.scenario.Lab), time.Duration(b.Seconds).Round(time.Millisecond))
 	u.Print("\n  next:\n")
-	for _, line := range nextSteps(name, s) {
+	for _, line := range nextSteps(b.Lab, w.scenario) {
 		u.Print("    %s\n", line)
 	}
 }

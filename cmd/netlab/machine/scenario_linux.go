@@ -53,7 +53,7 @@ reported before it boots. Reports are written to the files that the flags name.`
 			return u.inMachine(c.Context(), f, w.job, w.boot)
 		},
 	}
-	o.Register(c)
+	o.Register(u.UI, c)
 	return c
 }
 
@@ -147,8 +147,9 @@ func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*comma
 	}
 	// The machine repeats the warnings; here, only mistakes are reported.
 	var said bytes.Buffer
-	quiet := command.New(bytes.NewReader(w.job.Stdin), io.Discard, &said)
-	if err := check(quiet); err != nil {
+	quiet := *u.UI
+	quiet.In, quiet.Out, quiet.Errs = bytes.NewReader(w.job.Stdin), io.Discard, &said
+	if err := check(&quiet); err != nil {
 		_, _ = said.WriteTo(u.Errs)
 		return w, err
 	}

@@ -54,7 +54,7 @@ func (u ui) variations(path string, o Options) ([]*suite.Lab, error) {
 			return nil, err
 		}
 		if axes = s.Matrix; len(axes) == 0 || o.Keep || o.Pause {
-			return []*suite.Lab{{Path: path, Scenario: s, Plan: p}}, nil
+			return []*suite.Lab{{Path: path, Args: o.Flags.Arguments(path, s), Scenario: s, Plan: p}}, nil
 		}
 	}
 	var labs []*suite.Lab
@@ -64,7 +64,7 @@ func (u ui) variations(path string, o Options) ([]*suite.Lab, error) {
 		if err != nil {
 			return nil, err
 		}
-		labs = append(labs, &suite.Lab{Path: path, Scenario: s, Plan: p})
+		labs = append(labs, &suite.Lab{Path: path, Args: o.Flags.Arguments(path, s), Scenario: s, Plan: p})
 	}
 	return labs, nil
 }

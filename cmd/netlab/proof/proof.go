@@ -56,7 +56,7 @@ An invalid scenario fails alone: the others are tested, and the exit status is 2
 			return u.testForReal(c.Context(), command.OrHere(args), o)
 		},
 	}
-	o.Register(c)
+	o.Register(shared, c)
 	c.Flags().BoolVar(&o.paper, "paper", false, "build nothing, and judge what the rules do on paper")
 	return c
 }
@@ -69,7 +69,6 @@ type Options struct {
 	focus     []string
 	JUnit     string
 	HTML      string
-	json      bool
 	matrix    []string
 	axes      []language.Axis
 	parallel  int
@@ -79,14 +78,14 @@ type Options struct {
 	noSkip    bool
 }
 
-func (o *Options) Register(c *cobra.Command) {
+func (o *Options) Register(u *command.UI, c *cobra.Command) {
 	o.Flags.Register(c)
 	f := c.Flags()
 	f.BoolVar(&o.Keep, "keep", false, "leave the labs running")
 	f.StringArrayVar(&o.focus, "focus", nil, "only expectations that match the `REGEXP` (repeatable)")
 	f.StringVar(&o.JUnit, "junit", "", "write a JUnit report to `FILE`; -: print it instead of the table")
 	f.StringVar(&o.HTML, "html", "", "write an HTML report to `FILE`; -: print it instead of the table")
-	f.BoolVar(&o.json, "json", false, "print the results as JSON")
+	u.JSONFlag(c, "the results")
 	f.StringArrayVar(&o.matrix, "matrix", nil, "run every combination of `AXIS=VALUE,…` (network, proxy, policies, ip_families; repeatable)")
 	f.IntVar(&o.parallel, "parallel", 0, "how many labs run at once (0: four per core)")
 	f.StringVar(&o.partition, "partition", "", "only part `i/N` of the scenarios, for parallel CI jobs")
@@ -179,7 +178,7 @@ func Labs(u *command.UI, args []string, o Options) (labs []*suite.Lab, invalid [
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := o.check(); err != nil {
+	if err := o.check(u.AsJSON); err != nil {
 		return nil, nil, err
 	}
 	o.Flags = o.Flags.ForMany(paths)
@@ -296,7 +295,7 @@ func (u ui) printReport(report reports.Report, o Options) error {
 	for _, form := range []struct {
 		flag, path string
 		render     func(reports.Report) ([]byte, error)
-	}{{"--junit", o.JUnit, reports.JUnit}, {"--html", o.HTML, reports.HTML}, {"--json", stdoutIf(o.json), reports.JSON}} {
+	}{{"--junit", o.JUnit, reports.JUnit}, {"--html", o.HTML, reports.HTML}, {"--json", stdoutIf(u.AsJSON), reports.JSON}} {
 		if form.path == "" {
 			continue
 		}
@@ -311,6 +310,7 @@ func (u ui) printReport(report reports.Report, o Options) error {
 			return command.Broken(fmt.Errorf("%s: %w", form.flag, err), "name a file that can be written: "+form.flag+" FILE")
 		}
 	}
+	u.Answered()
 	if printed != "" {
 		return nil
 	}
@@ -329,9 +329,9 @@ func stdoutIf(yes bool) string {
 }
 
 // check finds flags that contradict each other.
-func (o Options) check() error {
+func (o Options) check(asJSON bool) error {
 	var printed []string
-	for flag, yes := range map[string]bool{"--junit -": o.JUnit == Stdout, "--html -": o.HTML == Stdout, "--json": o.json} {
+	for flag, yes := range map[string]bool{"--junit -": o.JUnit == Stdout, "--html -": o.HTML == Stdout, "--json": asJSON} {
 		if yes {
 			printed = append(printed, flag)
 		}

@@ -20,7 +20,9 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 		return err
 	}
 	options := suite.Options{Parallel: o.parallel, Strict: o.strict, Meta: func(lab *suite.Lab) engine.Meta {
-		return labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
+		meta := labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
+		meta.Vars, meta.VarFiles = o.Flags.Given(lab.Scenario)
+		return meta
 	}}
 	if o.Keep || o.Pause {
 		if err := namesAreFree(list); err != nil {
@@ -30,7 +32,8 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 		options.Finish = u.finisher(o)
 	}
 	runner := suite.New(list, options)
-	done := u.Working(fmt.Sprintf("testing %s", command.Plural(len(list), "scenario")))
+	testing := fmt.Sprintf("testing %s", command.Plural(len(list), "scenario"))
+	done := u.WorkingOn(func() string { return labs.Waiting(ctx, testing, runner.Building()...) })
 	passed := runner.Run(ctx)
 	done()
 	report := runner.Report()

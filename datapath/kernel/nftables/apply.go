@@ -28,8 +28,14 @@ func family(name string) (uint8, error) {
 	case "ip6":
 		return unix.NFPROTO_IPV6, nil
 	}
+	if f, ok := others[name]; ok {
+		return f, nil
+	}
 	return 0, fmt.Errorf("nft: unknown family %q", name)
 }
+
+// others are the families that no plan has.
+var others = map[string]uint8{"arp": unix.NFPROTO_ARP, "bridge": unix.NFPROTO_BRIDGE, "netdev": unix.NFPROTO_NETDEV}
 
 // Apply carries out edits over a socket opened within do, which enters the right
 // namespace.

@@ -16,27 +16,33 @@ import (
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// Read lists the tables of the calling thread's namespace, except those of
-// iptables-nft. Rules become text: what plans would write differently does not equal
-// any of their rules.
-func Read() ([]nft.Table, error) {
+// Read lists the tables of the calling thread's namespace, without those of iptables-nft
+// if they are read as iptables. Rules become text: what plans would write differently does
+// not equal any of their rules. Of families that no plan has only the names are read.
+func Read(iptables bool) ([]nft.Table, error) {
 	var tables []nft.Table
 	err := dump(unix.NFT_MSG_GETTABLE, unix.AF_UNSPEC, nil, func(family uint8, a attrs) error {
 		name := map[uint8]string{unix.NFPROTO_INET: "inet", unix.NFPROTO_IPV4: "ip", unix.NFPROTO_IPV6: "ip6"}[family]
-		if t := a.Text(unix.NFTA_TABLE_NAME); name != "" && !ofIPTables(name, t) {
+		name = cmp.Or(name, nameOf(others, family))
+		if t := a.Text(unix.NFTA_TABLE_NAME); name != "" && !(iptables && ofIPTables(name, t)) {
 			tables = append(tables, nft.Table{Family: name, Name: t})
 		}
 		return nil
 	})
 	for i := range tables {
-		if err == nil {
+		if _, other := others[tables[i].Family]; err == nil && !other {
 			err = readTable(&tables[i])
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nft list: %w", err)
 	}
-	return tables, nil
+	return slices.DeleteFunc(tables, idle), nil
+}
+
+// idle reports whether a table is one that iptables-nft creates when it lists rules.
+func idle(t nft.Table) bool {
+	return ofIPTables(t.Family, t.Name) && !slices.ContainsFunc(t.Chains, func(c nft.Chain) bool { return len(c.Rules) > 0 || c.Policy == "drop" })
 }
 
 func ofIPTables(family, name string) bool {

@@ -47,7 +47,11 @@ func (b *Block) Written() topology.Written { return topology.Written{Block: b.La
 // is written where the schema says, and reports what is out of place.
 func (l *Reader) Read(b *Block, s Schema) *Content {
 	ctx := l.dynamicContext(b.Body, b.Scope)
-	raw, diags := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic)).Content(s.body())
+	body := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic))
+	raw, diags := body.Content(s.body())
+	if of := s.blocksIn(raw); len(of.Attrs) < len(s.Attrs) {
+		raw, diags = body.Content(of.body())
+	}
 	l.schemaDiags(diags, s)
 	l.checkPlanned(raw, s)
 	for _, a := range s.Attrs {
@@ -62,6 +66,20 @@ func (l *Reader) Read(b *Block, s Schema) *Content {
 		}
 	}
 	return out
+}
+
+// blocksIn is the schema without the bools that are blocks: JSON writes both alike, so that
+// an object is a block where there is one of that name.
+func (s Schema) blocksIn(raw *hcl.BodyContent) Schema {
+	s.Attrs = slices.DeleteFunc(slices.Clone(s.Attrs), func(a Attribute) bool {
+		written := raw.Attributes[a.Name]
+		if written == nil || a.Type() != "bool" || !slices.Contains(s.blockNames(), a.Name) || !strings.HasSuffix(written.Range.Filename, ".json") {
+			return false
+		}
+		_, notObject := hcl.ExprMap(written.Expr)
+		return !notObject.HasErrors()
+	})
+	return s
 }
 
 // Peek is an attribute of a block that has not been read; nil: it is not written.

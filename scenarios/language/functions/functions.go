@@ -53,7 +53,7 @@ func New(files Files) map[string]function.Function {
 		"yamldecode": ctyyaml.YAMLDecodeFunc, "yamlencode": ctyyaml.YAMLEncodeFunc,
 
 		"cidrhost": ofPrefix(cidrHost, "hostnum"), "cidrsubnet": ofPrefix(cidrSubnet, "newbits", "netnum"), "cidrnetmask": ofPrefix(cidrNetmask),
-		"file": texts(func(args []cty.Value) (string, error) { return files.text(args[0].AsString()) }, stringParam("path")),
+		"file": texts(func(args []cty.Value) (string, error) { return files.Text(args[0].AsString()) }, stringParam("path")),
 	}
 	maps.Copy(out, pure())
 	work := &budget{maxWork}
@@ -272,7 +272,8 @@ type Files struct {
 	Read map[string]bool // the paths of what was read
 }
 
-func (r Files) text(path string) (string, error) {
+// Text is the text of a file.
+func (r Files) Text(path string) (string, error) {
 	full := path
 	if !filepath.IsAbs(path) {
 		full = filepath.Join(r.Dir, path)
@@ -302,7 +303,7 @@ func inTemplate(diags hcl.Diagnostics) error {
 func templateFile(files Files, fs map[string]function.Function) function.Function {
 	render := func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		path := args[0].AsString()
-		src, err := files.text(path)
+		src, err := files.Text(path)
 		if err != nil {
 			return cty.NilVal, err
 		}

@@ -1,0 +1,34 @@
+package labs
+
+import (
+	"fmt"
+
+	"github.com/netlab/netlab/datapath/engine"
+)
+
+// printPrograms lists some of the programs of a lab.
+func (u ui) printPrograms(list []engine.Program, these func(engine.Program) bool) {
+	for _, p := range list {
+		if these(p) {
+			u.Print("program of %s: %s\n", p.Name, inWords(p))
+		}
+	}
+}
+
+// inWords is the state of a program, and how often it was started again.
+func inWords(p engine.Program) string {
+	if p.Restarts > 0 {
+		return fmt.Sprintf("%s, restarted %d ×", p.State, p.Restarts)
+	}
+	return p.State
+}
+
+// ended lists the programs of a lab that do not run.
+func ended(list []engine.Program) (all []string) {
+	for _, p := range list {
+		if !p.Running && p.Waiting == "" {
+			all = append(all, p.Name+" "+inWords(p))
+		}
+	}
+	return all
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// However much a program writes, the end of it is kept, from the beginning of a line.
+func TestOutputIsBounded(t *testing.T) {
+	told := 0
+	o := &output{tell: func() { told++ }}
+	written := int64(0)
+	for i := range 20_000 {
+		n, _ := fmt.Fprintf(o, "line %d\n", i)
+		written += int64(n)
+	}
+	text, first := o.since(0)
+	if len(text) > outputLimit || len(text) < outputLimit/2 || first+int64(len(text)) != written {
+		t.Errorf("%d bytes kept after %d, of %d", len(text), first, written)
+	}
+	if !bytes.HasPrefix(text, []byte("line ")) || !bytes.HasSuffix(text, []byte("line 19999\n")) {
+		t.Errorf("it begins %.20q", text)
+	}
+	if told != 20_000 {
+		t.Errorf("told %d times", told)
+	}
+	if rest, from := o.since(written - 11); string(rest) != "line 19999\n" || from != written-11 {
+		t.Errorf("the rest is %q from %d", rest, from)
+	}
+	if rest, from := o.since(written); len(rest) != 0 || from != written {
+		t.Errorf("nothing new is %q from %d", rest, from)
+	}
+	if got := o.last(2); !slices.Equal(got, []string{"line 19998", "line 19999"}) {
+		t.Errorf("last lines: %q", got)
+	}
+	_, _ = o.Write(bytes.Repeat([]byte("x"), 3*outputLimit))
+	if text, _ := o.since(0); len(text) != outputLimit {
+		t.Errorf("%d bytes kept of a line that never ends", len(text))
+	}
+}
+
+func TestListeningSocketsAreFound(t *testing.T) {
+	tcp, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	all, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	open, err := openSockets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := func(protocol string, port int, addr string) bool {
+		return slices.ContainsFunc(open, func(s socketRecord) bool {
+			return s.Listen == plan.Listen{Protocol: protocol, Port: uint16(port)} && s.takes(netip.MustParseAddr(addr))
+		})
+	}
+	loopback, wildcard, datagrams := tcp.Addr().(*net.TCPAddr).Port, all.Addr().(*net.TCPAddr).Port, udp.LocalAddr().(*net.UDPAddr).Port
+	for _, row := range []struct {
+		protocol string
+		port     int
+		addr     string
+		want     bool
+	}{
+		{"tcp", loopback, "127.0.0.1", true},
+		{"tcp", loopback, "10.0.0.1", false},
+		{"udp", loopback, "127.0.0.1", false},
+		{"tcp", wildcard, "10.0.0.1", true},
+		{"tcp", wildcard, "fd00::1", true},
+		{"udp", datagrams, "127.0.0.1", true},
+		{"udp", datagrams, "10.0.0.1", false},
+	} {
+		if got := taken(row.protocol, row.port, row.addr); got != row.want {
+			t.Errorf("%s port %d at %s: %v", row.protocol, row.port, row.addr, got)
+		}
+	}
+}
+
+func TestPathsOfFilesFollowLinksOfFolders(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		dir + "/link/new/file": dir + "/new/file",
+		dir + "/link/file":     dir + "/file",
+		dir + "/link":          dir + "/link", // it is replaced
+		"/no-such/folder/x":    "/no-such/folder/x",
+	} {
+		if got, err := resolved(path); got != want || err != nil {
+			t.Errorf("%s is %s (%v), want %s", path, got, err, want)
+		}
+	}
+}
+
+// What is not installed is found before anything is built, unless the scenario brings it.
+func TestMissingProgramsAreFound(t *testing.T) {
+	for _, row := range []struct {
+		x       plan.Exec
+		missing string
+	}{
+		{plan.Exec{Argv: []string{"sh"}}, ""},
+		{plan.Exec{Argv: []string{"/bin/sh"}}, ""},
+		{plan.Exec{Argv: []string{"bin/sh"}}, ""}, // in the root directory
+		{plan.Exec{Argv: []string{"no-such"}}, "no-such"},
+		{plan.Exec{Argv: []string{"/bin/no-such"}}, "/bin/no-such"},
+		{plan.Exec{Argv: []string{"sh"}, Env: []string{"PATH=/no-such"}}, "sh"},
+		{plan.Exec{Argv: []string{"no-such"}, Files: []plan.File{{Path: "/usr/bin/no-such"}}}, ""},
+	} {
+		row.x.Name, row.x.Origin = "web", plan.Origin{File: "web.hcl", Line: 7}
+		err := installed(&plan.Plan{Netns: []plan.Netns{{Execs: []plan.Exec{row.x}}}})
+		switch {
+		case row.missing == "" && err != nil:
+			t.Errorf("%v: %v", row.x.Argv, err)
+		case row.missing != "" && (err == nil || !strings.HasPrefix(err.Error(), "web.hcl:7: the program of pod web cannot run: "+row.missing)):
+			t.Errorf("%v: %v", row.x.Argv, err)
+		}
+	}
+}

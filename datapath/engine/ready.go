@@ -1,0 +1,288 @@
+//go:build linux
+
+package engine
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+const (
+	// tryPatience is how long one try to find out whether a program is ready may take.
+	tryPatience = time.Second
+	// settles is how long a program runs of which nothing else is known, before it counts
+	// as ready: most mistakes end it sooner.
+	settles = 100 * time.Millisecond
+	// lastLines is how much of its output tells why a program failed.
+	lastLines = 10
+)
+
+// allReady waits until programs are ready, and returns what is wrong with the first that is
+// not.
+func allReady(ctx context.Context, list []*program) error {
+	all, ctx := errgroup.WithContext(ctx)
+	for _, p := range list {
+		all.Go(func() error { return p.awaitReady(ctx) })
+	}
+	return all.Wait()
+}
+
+func (p *program) awaitReady(ctx context.Context) error {
+	within := time.Duration(float64(p.Ready.Within) * flow.TimeScale())
+	select {
+	case <-p.once:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.over:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.failure(p.state + " before it was ready")
+	case <-time.After(within):
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	why := fmt.Sprintf("is not ready after %v: it does not %s", within, p.Awaits())
+	if p.lastTry != "" {
+		why += " (" + p.lastTry + ")"
+	}
+	if p.restarts > 0 {
+		why += fmt.Sprintf("; it was started %d times", p.restarts+1)
+	}
+	return p.failure(why)
+}
+
+// becomeReady tries until the program is ready, or ctx ends with it.
+func (p *program) becomeReady(ctx context.Context) {
+	for pause := 2 * time.Millisecond; !p.isReady(ctx); pause = min(2*pause, 100*time.Millisecond) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// failure is called with the lock held.
+func (p *program) failure(why string) error {
+	said := slices.DeleteFunc(p.output.last(lastLines), func(line string) bool { return line == noted+p.state })
+	return &ProgramError{Pod: p.Name, File: p.Origin.File, Line: p.Origin.Line, Why: why, Output: said}
+}
+
+// isReady tries once.
+func (p *program) isReady(ctx context.Context) bool {
+	p.mu.Lock()
+	ran := time.Since(p.since)
+	p.mu.Unlock()
+	var err error
+	switch r := p.Ready; {
+	case r.TCP != 0:
+		var conn net.Conn
+		if conn, err = p.dial(r.TCP); err == nil {
+			conn.Close()
+		}
+	case r.HTTP != "":
+		err = p.get(r.Port, r.HTTP)
+	case len(r.Exec) > 0:
+		err = p.check(ctx, r.Exec)
+	case len(p.Listen) > 0:
+		err = p.listens()
+	case ran < settles:
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ready, p.lastTry = err == nil && ctx.Err() == nil, ""
+	if err != nil {
+		p.lastTry = strings.TrimSpace(err.Error())
+	}
+	if p.ready {
+		select {
+		case <-p.once:
+		default:
+			close(p.once)
+		}
+	}
+	return p.ready
+}
+
+// dial connects to a port of the pod, from inside.
+func (p *program) dial(port uint16) (conn net.Conn, err error) {
+	err = p.ns.Do(func() (err error) {
+		d := net.Dialer{Timeout: tryPatience, FallbackDelay: -1}
+		conn, err = d.Dial("tcp", netip.AddrPortFrom(p.Addrs[0], port).String())
+		return err
+	})
+	return conn, err
+}
+
+func (p *program) get(port uint16, path string) error {
+	conn, err := p.dial(port)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(tryPatience))
+	req, err := http.NewRequest(http.MethodGet, "http://"+conn.RemoteAddr().String()+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Close = true
+	if err := req.Write(conn); err != nil {
+		return err
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		return err
+	}
+	res.Body.Close()
+	if res.StatusCode >= http.StatusBadRequest || res.StatusCode < http.StatusOK {
+		return errors.New("status " + res.Status)
+	}
+	return nil
+}
+
+// check runs a command beside the program.
+func (p *program) check(ctx context.Context, argv []string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*tryPatience)
+	defer cancel()
+	said := output{tell: func() {}}
+	cmd := exec.CommandContext(ctx, argv[0])
+	cmd.Args, cmd.Env, cmd.Dir, cmd.Err = argv, slices.Concat(os.Environ(), p.Env), orRoot(p.Dir), nil
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, tryPatience
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	err := p.ns.Do(func() (err error) {
+		if _, err = p.enter(); err == nil {
+			cmd.Path, err = lookPath(argv[0], cmd.Env)
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
+		return err
+	})
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		err = errors.New(strings.Join(append([]string{err.Error()}, said.last(3)...), ": "))
+	}
+	return err
+}
+
+// listens checks, without a connection that the program would notice, whether it listens on
+// all its ports, at all addresses of the pod.
+func (p *program) listens() error {
+	var open []socketRecord
+	err := p.ns.Do(func() (err error) {
+		open, err = openSockets()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for _, l := range p.Listen {
+		for _, a := range p.Addrs {
+			here := func(s socketRecord) bool { return s.Listen == l }
+			if slices.ContainsFunc(open, func(s socketRecord) bool { return here(s) && s.takes(a) }) {
+				continue
+			}
+			text := fmt.Sprintf("nothing on %s %s", l.Protocol, netip.AddrPortFrom(a, l.Port))
+			if i := slices.IndexFunc(open, here); i >= 0 {
+				text += ", only on " + open[i].addr.String()
+			}
+			missing = append(missing, text)
+		}
+	}
+	if len(missing) > 0 {
+		return errors.New(strings.Join(missing, "; "))
+	}
+	return nil
+}
+
+// socketRecord is a socket that waits for clients.
+type socketRecord struct {
+	plan.Listen
+	addr netip.Addr // unspecified: any
+}
+
+func (s socketRecord) takes(a netip.Addr) bool {
+	return s.addr == a || s.addr == netip.IPv6Unspecified() || s.addr.IsUnspecified() && s.addr.Is6() == a.Is6()
+}
+
+// openSockets lists the sockets that wait for clients in the network namespace of the
+// calling thread (proc_net_tcp.rst).
+func openSockets() ([]socketRecord, error) {
+	var all []socketRecord
+	const listening, unconnected = "0A", "07" // TCP_LISTEN and TCP_CLOSE in net/tcp_states.h
+	for _, table := range []struct{ file, protocol, state string }{
+		{"tcp", "tcp", listening}, {"tcp6", "tcp", listening}, {"udp", "udp", unconnected}, {"udp6", "udp", unconnected}, {"sctp/eps", "sctp", ""},
+	} {
+		text, err := os.ReadFile("/proc/thread-self/net/" + table.file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(line)
+			if table.protocol == "sctp" {
+				if len(words) > 5 {
+					if port, err := strconv.ParseUint(words[5], 10, 16); err == nil {
+						all = append(all, socketRecord{plan.Listen{Protocol: "sctp", Port: uint16(port)}, netip.IPv6Unspecified()})
+					}
+				}
+				continue
+			}
+			if len(words) > 3 && words[3] == table.state {
+				address, port, _ := strings.Cut(words[1], ":")
+				number, err := strconv.ParseUint(port, 16, 16)
+				if addr, ok := procAddr(address); ok && err == nil {
+					all = append(all, socketRecord{plan.Listen{Protocol: table.protocol, Port: uint16(number)}, addr})
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// procAddr is an address as /proc/net writes it: words of four bytes, each in the order of
+// the host.
+func procAddr(text string) (netip.Addr, bool) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b)%4 != 0 {
+		return netip.Addr{}, false
+	}
+	if hostIsLittle {
+		for i := 0; i < len(b); i += 4 {
+			slices.Reverse(b[i : i+4])
+		}
+	}
+	addr, ok := netip.AddrFromSlice(b)
+	return addr.Unmap(), ok
+}
+
+// hostIsLittle reports the byte order of this machine.
+var hostIsLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Exec is a program that runs in the namespace as long as the lab does.
+type Exec struct {
+	Name  string   `json:"name"`           // of its pod, as agents are named
+	Node  string   `json:"node,omitempty"` // the node that it runs on
+	Argv  []string `json:"argv"`
+	Env   []string `json:"env,omitempty"`     // KEY=value, sorted
+	Dir   string   `json:"workDir,omitempty"` // its working directory; empty: the root directory
+	Stdin string   `json:"stdin,omitempty"`   // what it reads from standard input
+	// Files are in its private file system; it shares all others with the machine.
+	Files []File       `json:"files,omitempty"`
+	Addrs []netip.Addr `json:"addresses,omitempty"` // of its pod
+	// Listen is where it answers once it is ready.
+	Listen []Listen `json:"listen,omitempty"`
+	Ready  Ready    `json:"ready,omitzero"`
+	// Restart starts it again whenever it ends.
+	Restart bool   `json:"restart,omitempty"`
+	State   string `json:"-"` // only in programs read back, of one that ended: exited 3
+	Origin  Origin `json:"origin,omitzero"`
+}
+
+// File is a file in the private file system of a program.
+type File struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+	Mode    uint32 `json:"mode"` // permissions
+}
+
+// Ready says when a program is ready: when it listens on all its ports, unless one of TCP,
+// HTTP and Exec is set.
+type Ready struct {
+	TCP    uint16        `json:"tcp,omitempty"`  // it accepts connections to this port
+	HTTP   string        `json:"http,omitempty"` // a GET request for this path succeeds
+	Port   uint16        `json:"port,omitempty"` // of HTTP
+	Exec   []string      `json:"exec,omitempty"` // this command succeeds
+	Within time.Duration `json:"within,omitempty"`
+}
+
+// sameExec reports whether a program that runs is the wanted one.
+func sameExec(a, b Exec) bool {
+	return a.State == b.State && a.Node == b.Node && slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env) && a.Dir == b.Dir &&
+		a.Stdin == b.Stdin && slices.Equal(a.Files, b.Files) && slices.Equal(a.Addrs, b.Addrs) && slices.Equal(a.Listen, b.Listen) &&
+		a.Ready.same(b.Ready) && a.Restart == b.Restart
+}
+
+func (r Ready) same(s Ready) bool {
+	return r.TCP == s.TCP && r.HTTP == s.HTTP && r.Port == s.Port && slices.Equal(r.Exec, s.Exec) && r.Within == s.Within
+}
+
+// Accepts reports whether the program is to listen on a port.
+func (x *Exec) Accepts(protocol string, port uint16) bool {
+	return slices.Contains(x.Listen, Listen{Protocol: protocol, Port: port})
+}
+
+// Awaits says what a program is waited for.
+func (x *Exec) Awaits() string {
+	switch r := x.Ready; {
+	case r.TCP != 0:
+		return fmt.Sprintf("accept connections on tcp port %d", r.TCP)
+	case r.HTTP != "":
+		return fmt.Sprintf("answer GET %s on port %d", r.HTTP, r.Port)
+	case len(r.Exec) > 0:
+		return "pass " + shellWords(r.Exec)
+	case len(x.Listen) > 0:
+		return "listen on " + listenWords(x.Listen)
+	}
+	return "start"
+}
+
+func (x Exec) words() string {
+	text := x.Name + ": " + shellWords(slices.Concat(x.Env, x.Argv))
+	if x.Dir != "" {
+		text += ", in " + QuoteShell(x.Dir)
+	}
+	if len(x.Listen) > 0 {
+		text += ", listens on " + listenWords(x.Listen)
+	}
+	if x.Stdin != "" {
+		text += ", reads " + sumOf(x.Stdin)
+	}
+	for _, f := range x.Files {
+		text += fmt.Sprintf(", file %s mode %04o %s", QuoteShell(f.Path), f.Mode, sumOf(f.Content))
+	}
+	if !x.Ready.same(Ready{Within: x.Ready.Within}) {
+		text += ", ready when it can " + x.Awaits()
+	}
+	if x.Restart {
+		text += ", restarts"
+	}
+	return text
+}
+
+// sumOf identifies a text.
+func sumOf(text string) string {
+	return fmt.Sprintf("sha256:%.4x (%d bytes)", sha256.Sum256([]byte(text)), len(text))
+}
+
+// shellWords are words as one would type them.
+func shellWords(list []string) string {
+	words := make([]string, 0, len(list))
+	for _, s := range list {
+		words = append(words, QuoteShell(s))
+	}
+	return strings.Join(words, " ")
+}
+
+func listenWords(list []Listen) string {
+	ports := make([]string, 0, len(list))
+	for _, l := range list {
+		ports = append(ports, fmt.Sprintf("%s/%d", l.Protocol, l.Port))
+	}
+	return strings.Join(ports, ", ")
+}

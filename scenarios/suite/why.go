@@ -1,0 +1,53 @@
+package suite
+
+import (
+	"strings"
+
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/names"
+)
+
+// maxTold bounds the pairs of an expectation that are explained, since finding rules takes
+// a walk through all of them.
+const maxTold = 20
+
+// explain adds to the pairs of a result that are not as claimed what decided about them:
+// policies, or else the rules that the packet should have met; and the command that shows
+// its path.
+func (l *Lab) explain(result *reports.Result, forecasts []expect.Forecast) {
+	told := 0
+	for i := range result.Rows {
+		row, f := &result.Rows[i], forecasts[i]
+		if row.OK || len(f.Prediction.Branches) == 0 || told == maxTold {
+			continue
+		}
+		told++
+		var named bool
+		if row.Policies, named = decidedBy(l.Scenario.Lab, f.Outside); !named {
+			row.Rules = RulesFor(l.Plan, f.Prediction.Flow)
+		}
+		row.Explain = l.explainCommand(row.Who, f.Prediction.Flow)
+		if t := result.Table; t != nil {
+			t.Cells[i/len(t.To)][i%len(t.To)].Because = strings.Join(row.Policies, "; ")
+		}
+	}
+}
+
+// explainCommand is the netlab explain that follows a flow; "" where there is none.
+func (l *Lab) explainCommand(who string, f flow.Flow) string {
+	if l.Args == "" {
+		return ""
+	}
+	if _, err := names.Dialer(l.Scenario.Lab, who); err != nil { // such as a node and a pod of one name
+		kind, _, _ := strings.Cut(f.From, ".")
+		who = kind + "/" + who
+	}
+	words := []string{"netlab explain", l.Args}
+	if f.Protocol != "" && f.Protocol != flow.TCP {
+		words = append(words, "-p "+string(f.Protocol))
+	}
+	words = append(words, who, f.To.String())
+	return strings.Join(words, " ")
+}
