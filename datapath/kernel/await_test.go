@@ -44,6 +44,13 @@ func TestApplyWaitsForItsLinks(t *testing.T) {
 		}
 	}
 	set(false)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // the kernel takes its time here, too
+		if down, err := node.notUp(map[string]bool{"va": true}, false); err != nil || down == "va" {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal("va stays up while its other end is down")
+		}
+	}
 	if err := await(300 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("with the other end down: %v", err)
 	}

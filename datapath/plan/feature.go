@@ -63,7 +63,7 @@ type About struct {
 	Costs   string // what does not work without it
 	Module  string // kernel module; empty: none
 	Config  string // kernel configuration symbol; empty: none
-	Remedy  string // what to do on a machine that lacks it
+	Remedy  string // what to do on a machine that lacks it, besides loading the module
 	Rule    string // that takes the feature, after its table of iptables; empty: something else does
 }
 
@@ -106,8 +106,12 @@ const (
 	hintPackage = "install the package iptables (apt-get install iptables); if it is there, " + hintVM
 )
 
-func hintModule(name string) string {
-	return "load the module as root (modprobe " + name + "); if the kernel has none, " + hintVM
+// RemedyWhere is what to do on a machine of which loadable says which modules it has.
+func (a About) RemedyWhere(loadable func(module string) bool) string {
+	if a.Module != "" && loadable(a.Module) {
+		return "load the module as root (modprobe " + a.Module + "); if that does not help, " + a.Remedy
+	}
+	return a.Remedy
 }
 
 // aboutFeatures is the table of all features, in doctor's order.
@@ -149,7 +153,7 @@ func aboutFeatures() []About {
 		{FeatureNFTNAT, "proxy mode nftables", "nft_chain_nat", "CONFIG_NFT_NAT and CONFIG_NFT_MASQ", "", ""},
 		{FeatureNFTReject, "policy style nftables: denied connections answered with a refusal", "nft_reject_inet", "CONFIG_NFT_REJECT", "", ""},
 		{FeatureIPVS, "proxy mode ipvs", "ip_vs", "CONFIG_IP_VS",
-			"load the module as root (modprobe ip_vs) and run netlab as root: most kernels refuse IPVS to user namespaces; or " + hintVM, ""},
+			"run netlab as root: most kernels refuse IPVS to user namespaces; or " + hintVM, ""},
 		{FeatureMatchIPVS, "proxy mode ipvs: rules that match the virtual server a packet was for", "xt_ipvs", "CONFIG_NETFILTER_XT_MATCH_IPVS", "", "filter -A INPUT -m ipvs --vproto tcp --vaddr 192.0.2.1 --vport 80"},
 		{FeatureTun, "network mode udp, and WireGuard in user space", "tun", "CONFIG_TUN", "", ""},
 		{FeatureDummy, "the device kube-ipvs0 of proxy mode ipvs", "dummy", "CONFIG_DUMMY", "", ""},
@@ -161,7 +165,7 @@ func aboutFeatures() []About {
 	}
 	for i := range rows {
 		if rows[i].Remedy == "" {
-			rows[i].Remedy = hintModule(rows[i].Module)
+			rows[i].Remedy = hintVM
 		}
 	}
 	return rows

@@ -84,7 +84,7 @@ func TestListenersAreFoundByNameAndPort(t *testing.T) {
 		{"web:81", "udp", "udp " + web + ":81"},
 		{"node1:30080", "", "tcp " + lab.Nodes[0].Addrs[0].String() + ":30080"},
 		{"192.0.2.1:53", "udp", "udp 192.0.2.1:53"},
-		{"web", "udp", `which port of "web"? it has 80/tcp`},
+		{"web", "udp", `which port of "web"? it has 80/tcp "http"`},
 		{"node1", "", `"node1" has no port; write node1:80`},
 		{"192.0.2.1:99999", "", `"192.0.2.1:99999": "99999" is not a port number; write one from 1 to 65535`},
 		{"db:80", "", "tcp " + lab.Pods[0].Addrs[0].String() + ":80"}, // of another namespace, and no other

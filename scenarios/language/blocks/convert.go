@@ -112,7 +112,7 @@ func (l *Reader) Number(a *hcl.Attribute, sc Scope) (out topology.Opt[int]) {
 func (l *Reader) whole(a *hcl.Attribute, v cty.Value) (int, bool) {
 	n, err := convert.Convert(v, cty.Number)
 	if err != nil || v.Type() == cty.Bool {
-		l.WrongType(a, "a number", "1", v)
+		l.WrongType(a, "a number", numberLike(a.Name, v), v)
 		return 0, false
 	}
 	i, ok := functions.Whole(n)
@@ -120,6 +120,19 @@ func (l *Reader) whole(a *hcl.Attribute, v cty.Value) (int, bool) {
 		l.Errorf(a.Expr.Range(), "Not a whole number", "%s must be a whole number of reasonable size. Write %s = 1.", a.Name, a.Name)
 	}
 	return i, ok
+}
+
+// numberLike is an example of a number that an attribute can have, where a value is none.
+func numberLike(attribute string, v cty.Value) string {
+	switch {
+	case attribute == "port" && v.Type() == cty.String:
+		return "80; the name of a pod's port goes into target_port of a service"
+	case attribute == "node_port":
+		return "30080"
+	case strings.HasSuffix(attribute, "port"):
+		return "80"
+	}
+	return "1"
 }
 
 // Factor reads a positive number.

@@ -97,7 +97,11 @@ func (p *Places) called(name string, namespaces []*topology.Namespace) (Answer, 
 func portFor(name, port string, protocol topology.Protocol, ports []topology.Port) (uint16, topology.Protocol, error) {
 	var known []string
 	for _, p := range ports {
-		known = append(known, fmt.Sprintf("%d/%s", p.Number, p.Protocol))
+		text := fmt.Sprintf("%d/%s", p.Number, p.Protocol)
+		if p.Name != "" {
+			text += fmt.Sprintf(" %q", p.Name)
+		}
+		known = append(known, text)
 	}
 	if fits := Fitting(ports, port, protocol); len(fits) > 0 && (port != "" || len(fits) == 1) {
 		return fits[0].Number, fits[0].Protocol, nil
