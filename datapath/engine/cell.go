@@ -45,6 +45,9 @@ func launch(ns *netns.NS, x *plan.Exec, hosts []byte, out *os.File) (*exec.Cmd, 
 		if err != nil && len(x.Files) > 0 {
 			return fmt.Errorf("give it its files: %w", err)
 		}
+		if !isDir(cmd.Dir) {
+			return fmt.Errorf("there is no folder %s; a file block can make one", cmd.Dir)
+		}
 		if cmd.Path, err = lookPath(x.Argv[0], cmd.Env); err != nil {
 			return err
 		}

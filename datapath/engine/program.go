@@ -148,11 +148,14 @@ func (p *program) note(cmd *exec.Cmd, err error) bool {
 // noted begins what netlab adds to the output of a program.
 const noted = "netlab: "
 
+// notStarted begins why a program never ran.
+const notStarted = "could not be started: "
+
 // howItEnded says it in words: exited 3.
 func howItEnded(cmd *exec.Cmd, err error) string {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		return "could not be started: " + err.Error()
+		return notStarted + err.Error()
 	}
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		return "was killed by " + unix.SignalName(s.Signal())

@@ -57,7 +57,14 @@ func (p *program) awaitReady(ctx context.Context) error {
 	case <-p.over:
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.failure(p.state + " before it was ready")
+		why := p.state
+		switch {
+		case why == "exited 0":
+			why += " before it was ready: it must stay in the foreground"
+		case !strings.HasPrefix(why, notStarted):
+			why += " before it was ready"
+		}
+		return p.failure(why)
 	case <-time.After(within):
 	}
 	p.mu.Lock()

@@ -205,6 +205,7 @@ func (r *run) hear(at int, b []byte) {
 	r.measured(at)
 	if !r.answered(at, line) && a.mark != 0 && a.young {
 		a.state = heard // who it was is known soon: lookAgain
+		r.seen[r.order[at]].Took = time.Since(r.began) - a.began
 		return
 	}
 	r.end(at, flow.Connected, "")

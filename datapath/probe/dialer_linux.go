@@ -88,6 +88,7 @@ type attempt struct {
 	sent   int           // bytes of an upload
 	upload time.Duration // of an upload
 	mark   uint64        // in what it sends; 0: none
+	silent bool          // it has reached a program that did not answer
 }
 
 type state uint8
@@ -239,6 +240,7 @@ func (r *run) lookAgain(at int) {
 	a := &r.attempts[at]
 	if a.state == heard || a.state == asked && r.flow(at).Path == "" && r.flow(at).Upload == 0 {
 		if r.witnessed(at) || a.state == heard {
+			a.silent = a.state == asked
 			r.end(at, flow.Connected, "")
 		}
 	}
@@ -305,7 +307,9 @@ func (r *run) end(at int, o flow.Outcome, text string) {
 	a := &r.attempts[at]
 	s := &r.seen[r.order[at]]
 	s.Outcome, s.Err = o, text
-	s.Took = time.Since(r.began) - a.began
+	if a.state != heard { // that was then
+		s.Took = time.Since(r.began) - a.began
+	}
 	if a.state != waiting {
 		if o == flow.Connected {
 			r.askTCP(at)

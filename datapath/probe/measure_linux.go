@@ -59,7 +59,9 @@ func (r *run) measured(at int) {
 func (r *run) askTCP(at int) {
 	s := &r.seen[r.order[at]]
 	if s.Flow.Protocol != flow.TCP && s.Flow.Protocol != "" {
-		s.RoundTrip = s.Took
+		if !r.attempts[at].silent {
+			s.RoundTrip = s.Took
+		}
 		return
 	}
 	info, err := unix.GetsockoptTCPInfo(r.attempts[at].fd, unix.SOL_TCP, unix.TCP_INFO)

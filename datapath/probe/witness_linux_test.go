@@ -29,7 +29,7 @@ func TestProgramsAreIdentifiedByWhatReachesThem(t *testing.T) {
 	held := make(chan *net.TCPConn, 10)
 	l.serveTCP("server", "[::]:9001", func(c *net.TCPConn) { held <- c })
 	l.serveTCP("server", "[::]:9002", func(c *net.TCPConn) { io.WriteString(c, "220 welcome\r\n"); c.Close() })
-	l.serveTCP("server", "[::]:9003", func(c *net.TCPConn) { c.SetLinger(0); c.Close() })
+	l.serveTCP("server", "[::]:9003", func(c *net.TCPConn) { c.Read(make([]byte, 1)); c.Close() }) // which resets
 	l.serveTCP("server", "[::]:9004", func(c *net.TCPConn) { held <- c })
 	l.serveTCP("server", "[::]:9005", func(c *net.TCPConn) {
 		line, _ := bufio.NewReader(c).ReadString('\n')
@@ -58,7 +58,7 @@ func TestProgramsAreIdentifiedByWhatReachesThem(t *testing.T) {
 	}{
 		{"silent", 9001, flow.TCP, flow.Connected},
 		{"a banner, then the end", 9002, flow.TCP, flow.Connected},
-		{"closed without reading", 9003, flow.TCP, flow.Connected},
+		{"closed with data unread", 9003, flow.TCP, flow.Connected},
 		{"an answer in its own words", 9005, flow.TCP, flow.Connected},
 		{"nothing listens", 9006, flow.TCP, flow.Refused},
 		{"a datagram without answer", 9001, flow.UDP, flow.Connected},
@@ -81,6 +81,9 @@ func TestProgramsAreIdentifiedByWhatReachesThem(t *testing.T) {
 						t.Errorf("%s by %s", seen.Outcome, seen.Answer)
 					}
 					return
+				}
+				if silent := rows[i].protocol == flow.UDP; silent != (seen.RoundTrip == 0) {
+					t.Errorf("the round trip took %v", seen.RoundTrip)
 				}
 				if seen.Answer != "db-0" || seen.Node != "node1" || seen.Source != seen.Local || seen.TTL != 63 {
 					t.Errorf("answered by %q on %q, seen as %v of %v with TTL %d", seen.Answer, seen.Node, seen.Source, seen.Local, seen.TTL)

@@ -110,6 +110,9 @@ func boundCheck(what string, of func(*Reach) *Bound, value func(flow.Observation
 			if !ok {
 				return nil, nil // the outcome suffices
 			}
+			if got == 0 { // a datagram that reached a program
+				return nil, []string{"the " + what + " is not known without an answer"}
+			}
 			measured = append(measured, what+" "+text(got))
 			switch {
 			case b.Min != 0 && got < b.Min:

@@ -2,12 +2,28 @@ package expect
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
+
+// A program may leave a datagram unanswered: that is not fast.
+func TestSilenceIsNotMeasured(t *testing.T) {
+	r := &Reach{From: []Place{{Name: "a"}}, To: twin(53), Protocol: flow.UDP, Outcome: flow.Connected, Latency: &Bound{Max: 1}}
+	silent := slices.Repeat([]flow.Observation{{Outcome: flow.Connected}}, pings)
+	if _, wrong, _ := r.pairs()[0].measure(silent, nil); len(wrong) != 1 {
+		t.Errorf("without an answer: %q", wrong)
+	}
+	for i := range silent {
+		silent[i].RoundTrip = time.Millisecond
+	}
+	if _, wrong, _ := r.pairs()[0].measure(silent, nil); len(wrong) != 0 {
+		t.Errorf("with answers: %q", wrong)
+	}
+}
 
 func TestBoundsHoldForTheMedian(t *testing.T) {
 	near := &Place{Name: "near", Netns: "client.near"}

@@ -46,7 +46,10 @@ func (u ui) logs(ctx context.Context, o logsOptions) error {
 		return err
 	}
 	only := ""
-	if o.target != "" {
+	switch {
+	case len(info.Inventory) == 0: // it is being built: programs may not be ready
+		only = o.target
+	case o.target != "":
 		target, err := find(info, o.target)
 		if err != nil {
 			return err
