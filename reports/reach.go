@@ -168,19 +168,36 @@ func (m *matrix) reachability(t Reachability) {
 	for _, f := range t.From {
 		first = max(first, utf8.RuneCountInString(f))
 	}
-	widths := make([]int, len(t.To))
-	head := blanks("", first)
-	for k, to := range t.To {
-		widths[k] = utf8.RuneCountInString(to)
+	cells := make([]int, len(t.To))
+	for k := range t.To {
 		for i := range t.From {
-			widths[k] = max(widths[k], len(t.Cells[i][k].text()))
+			cells[k] = max(cells[k], len(t.Cells[i][k].text()))
 		}
-		head += "  " + to + blanks(to, widths[k])
+	}
+	heads, widths, short := columnsOf(first, t.To, cells)
+	for _, group := range fold(first, widths) {
+		m.reachColumns(t, group, first, heads, widths)
+	}
+	if short {
+		for _, line := range numbered(t.To) {
+			m.line(m.paint(quiet, line))
+		}
+	}
+	m.line("")
+}
+
+// reachColumns writes some columns of a table.
+func (m *matrix) reachColumns(t Reachability, group [2]int, first int, heads []string, widths []int) {
+	from, to := group[0], group[1]
+	head := blanks("", first)
+	for k := from; k < to; k++ {
+		head += "  " + heads[k] + blanks(heads[k], widths[k])
 	}
 	m.line(m.paint(quiet, strings.TrimRight(head, " ")))
 	for i, f := range t.From {
 		line := f + blanks(f, first)
-		for k, c := range t.Cells[i] {
+		for k := from; k < to; k++ {
+			c := t.Cells[i][k]
 			look := odd
 			switch {
 			case c.Disagrees:
@@ -192,7 +209,6 @@ func (m *matrix) reachability(t Reachability) {
 		}
 		m.line(line)
 	}
-	m.line("")
 }
 
 // ReachJSON renders truth tables as an indented JSON array.

@@ -34,28 +34,42 @@ type comparison struct {
 
 // compare writes the variations of a scenario next to each other: a line for each expectation
 // and each pair of dialer and target, a column for each variation. Lines that differ between
-// columns end in ←. Failures are explained below the table.
+// columns end in ←. Columns that do not fit follow below. Failures are explained after the
+// table.
 func (m *matrix) compare(group [][]Result) {
 	first := group[0][0]
 	m.line(m.paint(title, first.Scenario) + "  " + m.paint(quiet, first.File))
 	head := comparison{label: "EXPECTATION, WHO → TO", same: true}
+	var variations []string
 	for _, results := range group {
-		head.cells = append(head.cells, results[0].Variation)
+		variations = append(variations, results[0].Variation)
 		head.style = append(head.style, quiet)
 	}
 	lines := []comparison{head}
 	for _, name := range namesOf(group) {
 		lines = append(lines, comparisons(name, group)...)
 	}
-	widths := make([]int, 1+len(group))
+	label, cells := 0, make([]int, len(group))
 	for _, l := range lines {
-		widths[0] = max(widths[0], utf8.RuneCountInString(l.label))
+		label = max(label, utf8.RuneCountInString(l.label))
 		for i, c := range l.cells {
-			widths[i+1] = max(widths[i+1], utf8.RuneCountInString(c))
+			cells[i] = max(cells[i], utf8.RuneCountInString(c))
 		}
 	}
-	for i, l := range lines {
-		m.comparison(l, widths, i == 0)
+	heads, widths, short := columnsOf(label, variations, cells)
+	lines[0].cells = heads
+	for k, columns := range fold(label, widths) {
+		if k > 0 {
+			m.line("")
+		}
+		for i, l := range lines {
+			m.comparison(l, label, columns, widths, i == 0)
+		}
+	}
+	if short {
+		for i, variation := range variations {
+			m.line(m.paint(quiet, fmt.Sprintf("%d %s", i+1, variation)))
+		}
 	}
 	m.line("")
 	for _, results := range group {
@@ -63,14 +77,15 @@ func (m *matrix) compare(group [][]Result) {
 	}
 }
 
-func (m *matrix) comparison(l comparison, widths []int, head bool) {
+// comparison writes some columns of a line.
+func (m *matrix) comparison(l comparison, label int, columns [2]int, widths []int, head bool) {
 	text := l.label
 	if head {
 		text = m.paint(quiet, text)
 	}
-	text += blanks(l.label, widths[0]+2)
-	for i, c := range l.cells {
-		text += m.paint(l.style[i], c) + blanks(c, widths[i+1]+2)
+	text += blanks(l.label, label+2)
+	for i := columns[0]; i < columns[1]; i++ {
+		text += m.paint(l.style[i], l.cells[i]) + blanks(l.cells[i], widths[i]+2)
 	}
 	if !l.same {
 		text += m.paint(odd, "←")

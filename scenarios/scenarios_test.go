@@ -7,7 +7,7 @@ import (
 	"github.com/netlab/netlab/scenarios"
 )
 
-func TestEveryLabHasANameOfItsOwnAndSaysWhatItShows(t *testing.T) {
+func TestEveryLabHasAOwnNameOwnAndSaysWhatItShows(t *testing.T) {
 	all := scenarios.All()
 	if len(all) < 70 || all[0].Name != "local-policy" {
 		t.Fatalf("%d labs, the first is %q", len(all), all[0].Name)

@@ -23,7 +23,7 @@ func versionCommand(u ui) *cobra.Command {
 			return nil
 		},
 	}
-	u.JSONFlag(c, "it")
+	u.JSONFlag(c, "the version")
 	return c
 }
 

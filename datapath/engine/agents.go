@@ -127,9 +127,7 @@ func (in *inside) leave(name string, ns *netns.NS) {
 	for _, p := range o.programs {
 		in.server.Unlisten(name, p.Name)
 		p.end()
-		if !in.closed { // else all processes end with the engine
-			go p.await()
-		}
+		go p.await()
 	}
 	if o.visited {
 		killIn(ns)
@@ -169,6 +167,11 @@ func (in *inside) close() {
 	}
 	in.closed = true
 	_ = in.server.Close()
+	for _, o := range in.spaces {
+		for _, p := range o.programs {
+			p.end() // or it would be started again
+		}
+	}
 	clear(in.spaces)
 	killAll()
 }

@@ -33,6 +33,19 @@ type Branch struct {
 	State *State `json:"-"`
 }
 
+// ChoosesAgain reports whether a branch lost its packet in a namespace whose rules choose
+// at random. What tracking noted of it goes with it (an entry is confirmed when its
+// packet leaves, nf_conntrack_confirm), so that the rules choose anew when it is sent
+// again.
+func (p Prediction) ChoosesAgain(b *Branch) bool {
+	if b.Outcome != flow.Timeout || len(b.Steps) == 0 {
+		return false
+	}
+	last := b.Steps[len(b.Steps)-1]
+	chooses := func(s Step) bool { return s.Leg == Request && s.Netns == last.Netns && s.Chance > 0 }
+	return last.Leg == Request && slices.ContainsFunc(p.Branches, func(b Branch) bool { return slices.ContainsFunc(b.Steps, chooses) })
+}
+
 // Weight is a value and how likely it is.
 type Weight[T any] struct {
 	Value       T       `json:"value"`

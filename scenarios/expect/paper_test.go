@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
@@ -28,7 +29,8 @@ func twins() *walk.World {
 			rule(to(1), tcp, iptables.DPort{Port: 80}, iptables.Random{Probability: 0.25}),
 			rule(to(2), tcp, iptables.DPort{Port: 80}),
 			rule(to(1), tcp, iptables.DPort{Port: 82}, iptables.Random{Probability: 0.5}),
-		}}}}},
+			rule(to(1), tcp, iptables.DPort{Port: 83}, iptables.Random{Probability: 0.5}),
+		}}}}, {Name: "filter", Chains: []iptables.Chain{{Name: "INPUT", Policy: "ACCEPT", Rules: []iptables.Rule{rule(iptables.Drop{}, tcp, iptables.DPort{Port: 83})}}}}},
 		Agents: []plan.Agent{{Name: "one", Listen: []plan.Listen{{Protocol: "tcp", Port: 1}}}, {Name: "two", Listen: []plan.Listen{{Protocol: "tcp", Port: 2}}}},
 	}}})
 }
@@ -57,6 +59,10 @@ func TestPredictJudgesTheClaim(t *testing.T) {
 		{"not even sometimes", Reach{To: at(80), Answers: []string{"one"}, Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}, Sometimes: true},
 			[]string{"no connection is as claimed"}},
 		{"one of them not even sometimes", Reach{To: at(80), Answers: []string{"one", "three"}, Sometimes: true}, []string{"three cannot answer"}},
+		{"half of the packets", Reach{To: at(83), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Timeout: 1}, Within: time.Second}, nil},
+		{"half of the packets, sent twice", Reach{To: at(83), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Timeout: 1}, Within: 2500 * time.Millisecond},
+			[]string{`TCP sends a dropped packet again after a second, and the rules choose anew, so that fewer connections time out than packets are dropped: write within = "1s"`}},
+		{"half of them, sent twice", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}, Within: 2500 * time.Millisecond}, nil},
 		{"half of them", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}}, nil},
 		{"all of them", Reach{To: at(82)}, []string{"outside the claim: 50 % refused"}},
 		{"some of them", Reach{To: at(82), Outcome: flow.Refused, Sometimes: true}, nil},

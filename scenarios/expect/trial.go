@@ -2,7 +2,9 @@ package expect
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
@@ -46,10 +48,25 @@ func (p *pair) toSee(f Forecast) int {
 		return 1
 	}
 	shares := map[string]float64{}
-	for _, b := range f.Prediction.Branches {
-		shares[p.judged(b.Result)] += b.Probability
+	for i := range f.Prediction.Branches {
+		b := &f.Prediction.Branches[i]
+		share := b.Probability
+		if f.Prediction.ChoosesAgain(b) {
+			share = math.Pow(share, float64(1+p.repeats()))
+		}
+		shares[p.judged(b.Result)] += share
 	}
 	return min(toSeeAll(shares), most)
+}
+
+// repeats is how often a connection sends its first packet again at most, before its
+// deadline: TCP does after a second, and then every second or less often
+// (tcp_syn_linear_timeouts in ip-sysctl.rst). A UDP probe sends one datagram.
+func (p *pair) repeats() int {
+	if p.Protocol == flow.UDP {
+		return 0
+	}
+	return max(0, int((p.Within-1)/time.Second))
 }
 
 // Flows are all connections: for each dialer, for each target whose name resolved, those of

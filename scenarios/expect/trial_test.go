@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
@@ -43,6 +44,8 @@ func TestEnoughConnectionsToSeeEachBranch(t *testing.T) {
 		{"half of them", Reach{}, 82, 31},
 		{"not fewer if a count is written", Reach{Count: 5}, 82, 31},
 		{"more if a count is written", Reach{Count: 50}, 82, 50},
+		{"half of the packets", Reach{Sometimes: true, Within: time.Second}, 83, 31},
+		{"of those that are sent three times", Reach{Sometimes: true, Within: 2500 * time.Millisecond}, 83, 156},
 		{"branches that the claim does not tell apart", Reach{}, 80, 1},
 		{"branches that it tells apart", Reach{Answers: []string{"two"}}, 80, 73},
 	} {

@@ -224,6 +224,12 @@ node "web" {}
 	if !ok {
 		t.Fatalf("no error for an ambiguous name: %v", err)
 	}
+	if got := names.Unique("web", "pod.web", names.All(lab)); got != "pod/default/web" {
+		t.Errorf("the pod is called %s", got)
+	}
+	if got := names.Unique("db/web", "pod.db.web", names.All(lab)); got != "db/web" {
+		t.Errorf("the other pod is called %s", got)
+	}
 	list := strings.Split(strings.TrimPrefix(e.Hint, "write one of: "), ", ")
 	if len(list) != 3 {
 		t.Errorf("got %q", e.Hint)

@@ -18,7 +18,7 @@ func object(name blocks.Value, own []blocks.Attribute) []blocks.Attribute {
 
 // nodeTable is a node of the cluster.
 func (l *loader) nodeTable(s *topology.NodeSpec) blocks.Schema {
-	return blocks.Schema{Kind: "node", Blocks: []blocks.Nested{linkBlock("node")}, Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named), []blocks.Attribute{
+	return blocks.Schema{Kind: "node", Blocks: []blocks.Nested{linkBlock("node")}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
 		{At: &s.Zone, Name: "zone", Means: "The zone of the node; by default its label topology.kubernetes.io/zone."},
 		{At: &s.Address, Name: "address", Means: "The address of the node on the underlay; netlab chooses one if it is not set."},
@@ -28,7 +28,7 @@ func (l *loader) nodeTable(s *topology.NodeSpec) blocks.Schema {
 
 // clientTable is a host outside the cluster.
 func (l *loader) clientTable(s *topology.ClientSpec) blocks.Schema {
-	return blocks.Schema{Kind: "client", Blocks: []blocks.Nested{portBlock("client"), linkBlock("client")}, Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named), []blocks.Attribute{
+	return blocks.Schema{Kind: "client", Blocks: []blocks.Nested{portBlock("client"), linkBlock("client")}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.Address, Name: "address", Means: "The address of the client; netlab chooses one if it is not set."},
 		{At: l.later(&s.Routes), Name: "routes", Means: "Additional routes, each a prefix with a node, client or address as next hop."},
 		{At: l.later(&s.Gateway), Name: "gateway", Means: "The default gateway."},
@@ -37,7 +37,7 @@ func (l *loader) clientTable(s *topology.ClientSpec) blocks.Schema {
 
 // namespaceTable is a Kubernetes namespace.
 func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
-	return blocks.Schema{Kind: "namespace", Attrs: object(blocks.NameOfIts(&s.Name, &s.Written.Named), []blocks.Attribute{
+	return blocks.Schema{Kind: "namespace", Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
 	})}
 }

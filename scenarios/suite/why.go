@@ -40,10 +40,7 @@ func (l *Lab) explainCommand(who string, f flow.Flow) string {
 	if l.Args == "" {
 		return ""
 	}
-	if _, err := names.Dialer(l.Scenario.Lab, who); err != nil { // such as a node and a pod of one name
-		kind, _, _ := strings.Cut(f.From, ".")
-		who = kind + "/" + who
-	}
+	who = names.Unique(who, f.From, names.All(l.Scenario.Lab)) // a node and a pod can have one name
 	words := []string{"netlab explain", l.Args}
 	if f.Protocol != "" && f.Protocol != flow.TCP {
 		words = append(words, "-p "+string(f.Protocol))

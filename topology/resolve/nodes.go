@@ -30,13 +30,12 @@ func (r *resolver) resolveNodes() {
 		n := &topology.Node{Name: s.Name, Written: s.Written, Labels: labels(s.Labels), Origin: s.Origin}
 		r.zone(n, s)
 		owners[n] = s
-		hosts = append(hosts, host{"node", n.Name, s.Address, &n.Addrs, n.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
+		hosts = append(hosts, host{"node", n.Name, s.Written, s.Address, &n.Addrs, n.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
 			return freeNodeAddress(pool, n.Name, owner)
 		}})
 		r.nodes[n.Name] = n
 		r.declared = append(r.declared, n)
 	}
-	r.of("node", "", "")
 	r.lab.Nodes = slices.Clone(r.declared)
 	r.hostAddresses(hosts)
 	r.nodePodCIDRs()
@@ -70,6 +69,7 @@ func (r *resolver) zone(n *topology.Node, s topology.NodeSpec) {
 // host is a node or client that gets addresses on the underlay.
 type host struct {
 	kind, name string
+	from       topology.Written
 	written    topology.Opt[netip.Addr]
 	addrs      *[]netip.Addr
 	origin     topology.Origin
@@ -83,11 +83,13 @@ func (r *resolver) hostAddresses(hosts []host) {
 		given := func(h host) bool { return h.written.Set && sameFamily(h.written.Value, pool.Prefix) }
 		owner := func(h host) string { return fmt.Sprintf("%s %q", h.kind, h.name) }
 		for _, h := range hosts {
+			r.of(h.kind, h.from.Block, h.from.Key)
 			if given(h) {
 				r.claim(pool, "node_cidr", h.written, owner(h))
 			}
 		}
 		for _, h := range hosts {
+			r.of(h.kind, h.from.Block, h.from.Key)
 			a, ok := h.written.Value, true
 			if !given(h) {
 				a, ok = h.free(pool, owner(h))
@@ -101,6 +103,7 @@ func (r *resolver) hostAddresses(hosts []host) {
 		}
 	}
 	for _, h := range hosts {
+		r.of(h.kind, h.from.Block, h.from.Key)
 		r.addressFamily(h.written, r.lab.Network.NodeCIDRs, "node_cidr")
 	}
 }
@@ -121,12 +124,14 @@ func freeNodeAddress(pool ipam.AddrPool, name, owner string) (netip.Addr, bool) 
 func (r *resolver) nodePodCIDRs() {
 	r.podPools = map[*topology.Node][]ipam.AddrPool{}
 	for _, whole := range r.lab.Network.PodCIDRs {
+		r.of("node", "", "")
 		bits, ok := r.nodePrefix(whole)
 		if !ok {
 			continue
 		}
 		blocks := ipam.NewPool(ipam.BlockCount(whole, bits))
 		for _, n := range r.declared {
+			r.of("node", n.Written.Block, n.Written.Key)
 			slot, ok := numberedSlot(n.Name, 0, blocks)
 			if ok {
 				_, ok = blocks.Reserve(slot, n.Name)
@@ -178,12 +183,11 @@ func (r *resolver) resolveClients() {
 		}
 		c := &topology.Client{Name: s.Name, Written: s.Written, Origin: s.Origin}
 		specs[c] = s
-		hosts = append(hosts, host{"client", c.Name, s.Address, &c.Addrs, c.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
+		hosts = append(hosts, host{"client", c.Name, s.Written, s.Address, &c.Addrs, c.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
 			return pool.Assign("client/"+c.Name, pool.Part(3, 4, 4), owner) // the last quarter
 		}})
 		r.lab.Clients = append(r.lab.Clients, c)
 	}
-	r.of("client", "", "")
 	r.hostAddresses(hosts)
 	for _, c := range r.lab.Clients {
 		s := specs[c]

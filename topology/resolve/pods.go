@@ -122,6 +122,7 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 			continue
 		}
 		given[p.Pod] = true
+		r.of("pod", p.Block, p.Key)
 		if p.HostNetwork {
 			r.errorf(at(o.Origin), "Address with host network",
 				"Pod %q uses its node's network, so it has the node's addresses. Remove address or host_network.", p.AgentName())
@@ -134,6 +135,7 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 			}
 		}
 	}
+	r.of("pod", "", "")
 	without := map[*ipam.Pool][]*topology.Pod{}
 	for _, p := range pods {
 		if p.HostNetwork {

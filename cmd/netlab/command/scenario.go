@@ -152,7 +152,7 @@ func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
 		_ = diags.WriteText(u.Errs, Colour(u.Errs))
 	}
 	if diags.HasErrors() {
-		if dir := filepath.Dir(path); path != "-" && !isFolder(path) && source.IsLab(dir) {
+		if dir := filepath.Dir(path); !u.AsJSON && path != "-" && !isFolder(path) && source.IsLab(dir) {
 			u.Say("netlab: %s is a part of a lab\n  name its folder: %s", path, dir)
 		}
 		return nil, &Invalid{diags}

@@ -18,7 +18,7 @@ import (
 
 func inspectCommand(u ui) *cobra.Command {
 	c := &cobra.Command{
-		Use:               "inspect [LAB]",
+		Use:               "inspect [LAB or FILE]",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeLabs,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -10,10 +10,10 @@ import (
 
 func statusCommand(u ui) *cobra.Command {
 	c := &cobra.Command{
-		Use: "status [LAB]",
+		Use: "status [LAB or FILE]",
 		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
-1 when something is missing, different or extra, or a program of a pod has ended. IPVS real servers that left the plan and are
-draining are listed, but are not drift.
+1 when something is missing, different or extra, or a program of a pod has ended. IPVS real
+servers that left the plan and are draining are listed, but are not drift.
 
 In a large lab, up may return before it has checked the namespaces that its change does not
 touch. Status waits for that check and reports what it repaired; with -v, line by line.`,

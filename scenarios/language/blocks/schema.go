@@ -90,8 +90,8 @@ func (a Attribute) Type() string {
 	panic("no attribute has this type")
 }
 
-// NameOfIts is the name that a block gives to its object, with its place.
-func NameOfIts(name *string, named *topology.Origin) Value {
+// OwnName is the name that a block gives its object, with its place.
+func OwnName(name *string, named *topology.Origin) Value {
 	return Value{Type: "string", Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
 		if t := l.Text(a, sc); t.Set {
 			*name, *named = t.Value, t.Origin

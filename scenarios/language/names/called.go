@@ -63,6 +63,27 @@ func (c Called) Display() string {
 	return c.Name
 }
 
+// among is a name that no other one of the list has.
+func (c Called) among(list []Called) string {
+	if slices.ContainsFunc(list, func(o Called) bool { return o.Kind == c.Kind && o.Name == c.Name && o.Namespace != c.Namespace }) {
+		return c.Kind + "/" + c.Namespace + "/" + c.Name
+	}
+	return c.Kind + "/" + c.Display()
+}
+
+// Unique is a name by which Lookup finds what is displayed by a name and lives in a network
+// namespace: the same name, if nothing else has it.
+func Unique(display, netns string, all []Called) string {
+	if _, err := Lookup(display, all); err == nil {
+		return display
+	}
+	i := slices.IndexFunc(all, func(c Called) bool { return c.Netns == netns && c.Display() == display })
+	if i < 0 {
+		return display
+	}
+	return all[i].among(all)
+}
+
 // Lookup returns the one that a user means: by web-0, pod/web-0,
 // db/web-0, pod/db/web-0, pod.web-0, node1, node/node1 or client.laptop, and by the address
 // in expressions, such as pod.web["0"] or node.edge, which wins. The error is a *NameError.
@@ -88,11 +109,7 @@ func Lookup(name string, all []Called) (Called, error) {
 	}
 	var full []string
 	for _, c := range found {
-		text := c.Kind + "/" + c.Display()
-		if slices.ContainsFunc(found, func(o Called) bool { return o.Kind == c.Kind && o.Namespace != c.Namespace }) {
-			text = c.Kind + "/" + c.Namespace + "/" + c.Name
-		}
-		full = append(full, text)
+		full = append(full, c.among(found))
 	}
 	return Called{}, &NameError{fmt.Sprintf("%q is ambiguous", name), "write one of: " + strings.Join(full, ", ")}
 }
