@@ -43,7 +43,8 @@ func TestFlagsOfTheUserGoIntoTheMachine(t *testing.T) {
 
 func TestScenariosGoIntoTheMachineWithWhatTheyRead(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"lab.hcl", "other.hcl", "all.auto.vars.hcl", "notes.txt", "parts/a.hcl", "parts/b.hcl.json", "parts/x.auto.vars.hcl", "parts/deep/c.hcl"} {
+	for _, name := range []string{"lab.hcl", "other.hcl", "all.auto.vars.hcl", "notes.txt", "parts/a.hcl", "parts/b.hcl.json", "parts/x.auto.vars.hcl", "parts/deep/c.hcl",
+		"one.lab/a.hcl", "one.lab/b.hcl.json", "one.lab/x.auto.vars.hcl", "one.lab/deep/c.hcl"} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -54,7 +55,8 @@ func TestScenariosGoIntoTheMachineWithWhatTheyRead(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		"lab.hcl": {"all.auto.vars.hcl", "lab.hcl"},
-		"parts":   {"parts/a.hcl", "parts/b.hcl.json", "parts/x.auto.vars.hcl"},
+		"parts":   {"parts/a.hcl", "parts/b.hcl.json", "parts/deep/c.hcl", "parts/x.auto.vars.hcl"},
+		"one.lab": {"one.lab/a.hcl", "one.lab/b.hcl.json", "one.lab/x.auto.vars.hcl"},
 	} {
 		w, err := ui{command.New(nil, nil, nil)}.bring([]string{filepath.Join(dir, path)}, command.ScenarioFlags{}, func(*command.UI) error { return nil })
 		if err != nil {
