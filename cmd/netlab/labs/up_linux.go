@@ -18,6 +18,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
 
@@ -317,17 +318,20 @@ func (u ui) reportUp(w wantedLab, b broughtUp) {
 // nextSteps are commands worth trying on a lab that has just come up.
 func nextSteps(name string, s *language.Scenario) []string {
 	var list []string
+	called := func(display, netns string) string { return names.Unique(display, netns, names.All(s.Lab)) }
 	if len(s.Lab.Pods) > 0 {
-		list = append(list, "netlab exec "+s.Lab.Pods[0].AgentName()+" -- ip addr")
+		p := s.Lab.Pods[0]
+		list = append(list, "netlab exec "+called(p.AgentName(), p.Netns())+" -- ip addr")
 	}
 	if len(s.Lab.Clients) > 0 && len(s.Expects) > 0 {
 		e := s.Expects[0]
 		if len(e.From) > 0 && len(e.To) > 0 && e.Protocol == "tcp" && e.To[0].Addr.IsValid() {
-			list = append(list, fmt.Sprintf("netlab exec %s -- curl -sm1 http://%s", e.From[0].Name, e.To[0].Addr))
+			list = append(list, fmt.Sprintf("netlab exec %s -- curl -sm1 http://%s", called(e.From[0].Name, e.From[0].Netns), e.To[0].Addr))
 		}
 	}
 	if len(s.Lab.Nodes) > 0 {
-		list = append(list, "netlab shell "+s.Lab.Nodes[0].Name)
+		n := s.Lab.Nodes[0]
+		list = append(list, "netlab shell "+called(n.Name, n.Netns()))
 	}
 	return append(list, "netlab inspect "+name, "netlab down "+name)
 }
