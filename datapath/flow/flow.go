@@ -45,6 +45,10 @@ type Flow struct {
 	Upload int
 	// Within is how long to wait for the answer.
 	Within time.Duration
+	// Once counts a TCP connection as timed out whose first packet had to be sent again,
+	// as happens a second after it was dropped: what the rules choose at random, they then
+	// choose anew.
+	Once bool
 }
 
 // Observation is what happened to a Flow.

@@ -161,6 +161,10 @@ func (r *run) send(at int) error {
 func (r *run) proceed(at int) {
 	a := &r.attempts[at]
 	if a.state == joining {
+		if r.flow(at).Once && r.resent(at) {
+			r.end(at, flow.Timeout, "its first packet was sent again")
+			return
+		}
 		switch err := r.ask(at); {
 		case err == nil:
 			a.state = asked

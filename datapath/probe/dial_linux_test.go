@@ -305,3 +305,18 @@ func TestALocalRejectIsDetectedImmediately(t *testing.T) {
 		t.Errorf("%s (%s), want refused", seen.Outcome, seen.Err)
 	}
 }
+
+// Its first packet is lost, a second later it is sent again.
+func TestAConnectionThatIsDialedAgainByTCP(t *testing.T) {
+	for _, once := range []bool{false, true} {
+		l := pair(t)
+		l.listen("server", probe.Agent{Name: "web", Listen: []probe.Socket{{flow.TCP, 80}}})
+		l.ip("server", "route add blackhole 10.0.1.2/32")
+		back := time.AfterFunc(400*time.Millisecond, func() { l.ip("server", "route del blackhole 10.0.1.2/32") })
+		seen := l.dial(flow.Flow{From: "client", To: netip.MustParseAddrPort("10.0.2.2:80"), Protocol: flow.TCP, Within: 5 * time.Second, Once: once})[0]
+		back.Stop()
+		if want := map[bool]flow.Outcome{false: flow.Connected, true: flow.Timeout}[once]; seen.Outcome != want || seen.Took < 900*time.Millisecond {
+			t.Errorf("once %v: %s after %v, want %s", once, seen.Outcome, seen.Took, want)
+		}
+	}
+}

@@ -54,6 +54,16 @@ func (r *run) measured(at int) {
 	}
 }
 
+// resent reports whether TCP had to send the first packet of an attempt again, as long as
+// nothing else was sent.
+func (r *run) resent(at int) bool {
+	if p := r.flow(at).Protocol; p != flow.TCP && p != "" {
+		return false
+	}
+	info, err := unix.GetsockoptTCPInfo(r.attempts[at].fd, unix.SOL_TCP, unix.TCP_INFO)
+	return err == nil && info.Total_retrans > 0
+}
+
 // askTCP records what TCP measured for a connection (struct tcp_info in linux/tcp.h):
 // the shortest round trip, and the longest segment, to which the headers are added.
 func (r *run) askTCP(at int) {

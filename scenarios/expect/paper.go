@@ -40,7 +40,7 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 			f.Predicted = "not predicted: " + f.Unknown
 		} else {
 			e.tally().row(&f.Row)
-			f.Wrong = append(p.check(e), p.undecided(f.Prediction)...)
+			f.Wrong = p.check(e)
 			f.Predicted = f.inWords()
 		}
 		f.OK = len(f.Wrong) == 0
@@ -50,13 +50,10 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 	return all
 }
 
-// undecided says why weights of outcomes cannot be claimed: some connections are dialed
-// again by TCP itself, and the rules choose anew. How often depends on the kernel.
-func (p *pair) undecided(of walk.Prediction) []string {
-	if p.Mix == nil || p.repeats() == 0 || !slices.ContainsFunc(of.Branches, func(b walk.Branch) bool { return of.ChoosesAgain(&b) }) {
-		return nil
-	}
-	return []string{"TCP sends a dropped packet again after a second, and the rules choose anew, so that fewer connections time out than packets are dropped: write within = \"1s\""}
+// choosesAgain reports whether a packet can be lost where it would take its chances anew
+// when it is sent again.
+func (f Forecast) choosesAgain() bool {
+	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return f.Prediction.ChoosesAgain(&b) })
 }
 
 // unknown says why paper cannot judge what is claimed of the flow.

@@ -2,9 +2,7 @@ package expect
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
@@ -44,29 +42,18 @@ const most = 20_000
 // toSee is how many connections of the pair show everything that is predicted and that the
 // claim tells apart.
 func (p *pair) toSee(f Forecast) int {
-	if f.Unknown != "" || f.remembers() {
+	if f.remembers() {
 		return 1
 	}
 	shares := map[string]float64{}
-	for i := range f.Prediction.Branches {
-		b := &f.Prediction.Branches[i]
-		share := b.Probability
-		if f.Prediction.ChoosesAgain(b) {
-			share = math.Pow(share, float64(1+p.repeats()))
+	for _, b := range f.Prediction.Branches {
+		what := p.judged(b.Result)
+		if f.Unknown != "" { // packets alone tell what those who answer differ in
+			what = fmt.Sprint(what, b.Result)
 		}
-		shares[p.judged(b.Result)] += share
+		shares[what] += b.Probability
 	}
 	return min(toSeeAll(shares), most)
-}
-
-// repeats is how often a connection sends its first packet again at most, before its
-// deadline: TCP does after a second, and then every second or less often
-// (tcp_syn_linear_timeouts in ip-sysctl.rst). A UDP probe sends one datagram.
-func (p *pair) repeats() int {
-	if p.Protocol == flow.UDP {
-		return 0
-	}
-	return max(0, int((p.Within-1)/time.Second))
 }
 
 // Flows are all connections: for each dialer, for each target whose name resolved, those of
@@ -75,7 +62,9 @@ func (t *Trial) Flows() []flow.Flow {
 	var flows []flow.Flow
 	for i, p := range t.pairs() {
 		for n := range t.counts[i] {
-			flows = append(flows, p.flow(Dial{p.from, p.to, n}))
+			f := p.flow(Dial{p.from, p.to, n})
+			f.Once = t.Forecasts != nil && t.Forecasts[i].choosesAgain()
+			flows = append(flows, f)
 		}
 	}
 	return append(flows, t.references()...)
