@@ -34,7 +34,7 @@ func launch(ns *netns.NS, x *plan.Exec, hosts []byte, out *os.File) (*exec.Cmd, 
 		return nil, nil, err
 	}
 	defer stdin.Close()
-	cmd := &exec.Cmd{Args: x.Argv, Env: slices.Concat(os.Environ(), x.Env), Dir: orRoot(x.Dir), Stdin: stdin, Stdout: out, Stderr: out,
+	cmd := &exec.Cmd{Args: x.Argv, Env: environment(x.Env), Dir: orRoot(x.Dir), Stdin: stdin, Stdout: out, Stderr: out,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	var c *cell
 	err = ns.Do(func() error {
@@ -70,7 +70,7 @@ func launch(ns *netns.NS, x *plan.Exec, hosts []byte, out *os.File) (*exec.Cmd, 
 func installed(want *plan.Plan) error {
 	for i := range want.Netns {
 		for _, x := range want.Netns[i].Execs {
-			env := slices.Concat(os.Environ(), x.Env)
+			env := environment(x.Env)
 			named := func(f plan.File) bool { return filepath.Base(f.Path) == filepath.Base(x.Argv[0]) }
 			path, err := lookPath(x.Argv[0], env)
 			if err == nil && strings.Contains(path, "/") {
@@ -87,6 +87,12 @@ func installed(want *plan.Plan) error {
 		}
 	}
 	return nil
+}
+
+// environment is that of a program: where programs are on this machine, and what its pod
+// says. What else whoever started the lab has in theirs does not reach it.
+func environment(own []string) []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/", "TERM=dumb"}, own...)
 }
 
 func orRoot(dir string) string {

@@ -43,6 +43,14 @@ func (e *ProgramError) Error() string {
 	return text
 }
 
+// Remedy is what to do about it.
+func (e *ProgramError) Remedy() string {
+	if e.Missing != "" {
+		return "install it, or name another program"
+	}
+	return "correct the command of the pod, or its ready block"
+}
+
 // ErrEnded means that the lab went down during a request.
 var ErrEnded = errors.New("the lab went down meanwhile")
 

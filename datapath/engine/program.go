@@ -81,6 +81,9 @@ func (p *program) run() {
 			}()
 			err = cmd.Wait()
 			died()
+			// What it left behind would keep its ports. The group has the number of the
+			// program, which no other process gets as long as there is a group.
+			_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
 			<-tried
 			select {
 			case <-written: // nothing is missing from its last lines

@@ -175,7 +175,7 @@ func (p *program) check(ctx context.Context, argv []string) error {
 	defer cancel()
 	said := output{tell: func() {}}
 	cmd := exec.CommandContext(ctx, argv[0])
-	cmd.Args, cmd.Env, cmd.Dir, cmd.Err = argv, slices.Concat(os.Environ(), p.Env), orRoot(p.Dir), nil
+	cmd.Args, cmd.Env, cmd.Dir, cmd.Err = argv, environment(p.Env), orRoot(p.Dir), nil
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, tryPatience
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }

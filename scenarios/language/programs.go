@@ -1,6 +1,10 @@
 package language
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/netlab/netlab/scenarios/language/blocks"
@@ -17,8 +21,22 @@ func (l *loader) command(s *topology.PodSpec) blocks.Value {
 			if list == nil && !l.IsNull(a, sc) {
 				return // reported, and nothing else that the pod says of its command
 			}
-			if s.Command = list; len(list) > 0 && list[0] == "" {
+			if s.Command = list; list != nil && (len(list) == 0 || list[0] == "") {
 				l.Errorf(a.Expr.Range(), "Empty command", "The program of a command is empty. Write command = [\"sleep\", \"inf\"].")
+			}
+		})
+	}}
+}
+
+// env reads the environment variables of a command.
+func (l *loader) env(s *topology.PodSpec) blocks.Value {
+	return blocks.Value{Type: "map of strings", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+		l.then(func() {
+			l.Store(&s.Env, a, sc)
+			for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+				if name == "" || strings.ContainsAny(name, "=\x00") {
+					l.Errorf(a.Expr.Range(), "Invalid variable name", "An environment variable cannot be named %q: its name must not be empty, nor hold an equals sign. Rename it.", name)
+				}
 			}
 		})
 	}}

@@ -9,7 +9,7 @@ import (
 func (l *loader) programAttributes(s *topology.PodSpec) []blocks.Attribute {
 	return []blocks.Attribute{
 		{At: l.command(s), Name: "command", Means: "A program that runs in the pod and listens on its ports, instead of the agent that answers there; over UDP, a datagram that reaches it counts as connected."},
-		{At: l.later(&s.Env), Name: "env", Means: "Environment variables of the command."},
+		{At: l.env(s), Name: "env", Means: "Environment variables of the command."},
 		{At: l.later(&s.Program.WorkDir), Name: "work_dir", Means: "The working directory of the command; the root directory if it is not set."},
 		{At: l.later(&s.Program.Stdin), Name: "stdin", Means: "The text that the command reads from standard input, which is empty if it is not set."},
 		{At: l.later(&s.Program.Restart), Name: "restart", Default: `"never"`, Means: "What happens when the command ends: it starts again (always), or that is an error (never)."},

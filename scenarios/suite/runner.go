@@ -272,6 +272,11 @@ func unchanged(ctx context.Context, running *engine.Client, p *plan.Plan, meta e
 func (x *run) failure(name string, err error) reports.Result {
 	s := x.lab.Scenario
 	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name}
-	notRun(&result, err, err.Error())
+	why := err.Error()
+	var program *engine.ProgramError
+	if errors.As(err, &program) {
+		why += "\n" + program.Remedy()
+	}
+	notRun(&result, err, why)
 	return result
 }

@@ -272,9 +272,9 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 	case errors.Is(err, engine.ErrBusy):
 		return command.Broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
 	case errors.As(err, &program) && program.Missing != "":
-		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: "install it, or name another program: nothing was built"}
+		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: program.Remedy() + "; nothing was built"}
 	case errors.As(err, &program):
-		return command.Broken(err, "correct the command of the pod, or its ready block; the lab is as it was before")
+		return command.Broken(err, program.Remedy()+"; the lab is as it was before")
 	case errors.As(err, &lacks):
 		var needs []string
 		for _, f := range plan.Requires(p) {

@@ -46,7 +46,7 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	case command.Interrupted(ctx):
 		return command.ErrInterrupted
 	case didNotRun(report):
-		u.Say("netlab: a lab could not be built, or broke\n  see what this machine can do: netlab doctor")
+		u.Say("netlab: a lab could not be built, or broke\n  see above; what this machine can do: netlab doctor")
 		return command.Told(command.ExitBroken)
 	case len(invalid) > 0:
 		return command.Told(command.ExitInvalid)
