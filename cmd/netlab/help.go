@@ -59,7 +59,7 @@ type, default and a scenario that uses them, and the functions that expressions 
 				}
 				return topics, cobra.ShellCompDirectiveNoFileComp
 			case args[0] == languageTopic && len(args) == 1:
-				return append(reference.Paths(), reference.Functions), cobra.ShellCompDirectiveNoFileComp
+				return append(reference.Paths(), reference.Functions, reference.References), cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -73,6 +73,9 @@ func (u ui) helpLanguage(path string) error {
 	switch path {
 	case "":
 		u.Print("%s", reference.Overview())
+		return nil
+	case reference.References:
+		u.Print("%s", reference.ReferencesText())
 		return nil
 	case reference.Functions:
 		u.Print("%s", reference.FunctionsText())

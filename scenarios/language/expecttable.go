@@ -2,6 +2,7 @@ package language
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -33,7 +34,7 @@ func (b *expectBody) table() blocks.Schema {
 		{At: blocks.AsWritten(&b.to, "services, pods, nodes, clients or addresses"), Name: "to", Required: true, Means: "What is dialed."},
 		{At: blocks.AsWritten(&b.port, "port number or name"), Name: "port", Means: "The port that is dialed, where to has several."},
 		{At: blocks.AsWritten(&b.protocol, "string"), Name: "protocol", Default: `"tcp"`, Means: "The protocol: tcp, udp, sctp or http."},
-		{At: blocks.AsWritten(&b.outcome, "string, or map of weights"), Name: "outcome", Default: strconv.Quote(string(flow.Connected)), Means: "How all connections end, or which part of them ends how: { connected = 1, timeout = 1 }."},
+		{At: blocks.AsWritten(&b.outcome, "string, or map of weights"), Name: "outcome", Default: strconv.Quote(string(flow.Connected)), Means: "How all connections end, or which part of them ends how, as in { connected = 1, timeout = 1 }: " + strings.Join(outcomes, ", ") + "."},
 		{At: blocks.AsWritten(&b.sometimes, "bool"), Name: "sometimes", Default: `false`, Means: "Whether it is enough that some connections are as claimed."},
 		{At: blocks.AsWritten(&b.answer, "pods or clients"), Name: "answer", Means: "Who answers: each of these at least once, and no other."},
 		{At: blocks.AsWritten(&b.source, "addresses, CIDRs, pods, nodes or clients"), Name: "source", Means: "The source address that the server sees; each.from is the dialer."},

@@ -2,6 +2,7 @@ package language
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -53,7 +54,7 @@ func (l *loader) networkTable(n *topology.NetworkSpec) blocks.Schema {
 		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return networkModeTable(m, new(topology.VXLANSpec)) }))
 	}
 	return blocks.Schema{Kind: "network", Blocks: modes, PlannedBlocks: blocks.Planned(false, l.catalogue.PlannedNetworks...), Attrs: []blocks.Attribute{
-		{At: &n.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Networks[0].Name), Means: "How packets get from a pod to a pod of another node."},
+		{At: &n.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Networks[0].Name), Means: "How packets get from a pod to a pod of another node: " + strings.Join(l.catalogue.NetworkNames(), ", ") + "."},
 		{At: &n.PodCIDRs, Name: "pod_cidr", Default: `"10.244.0.0/16"`, Means: "The addresses of pods, one prefix per IP family."},
 		{At: &n.ServiceCIDRs, Name: "service_cidr", Default: `"10.96.0.0/16"`, Means: "The cluster IPs of services."},
 		{At: &n.NodeCIDRs, Name: "node_cidr", Default: `"192.168.0.0/24"`, Means: "The addresses of nodes and clients."},
@@ -95,7 +96,7 @@ func (l *loader) proxyTable(p *topology.ProxySpec) blocks.Schema {
 		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return proxyModeTable(m, new(topology.ProxySpec)) }))
 	}
 	return blocks.Schema{Kind: "proxy", Blocks: modes, PlannedBlocks: blocks.Planned(false, l.catalogue.PlannedProxies...), Attrs: []blocks.Attribute{
-		{At: &p.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Proxies[0].Name), Means: "What forwards connections to services."},
+		{At: &p.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Proxies[0].Name), Means: "What forwards connections to services: " + strings.Join(l.catalogue.ProxyNames(), ", ") + "."},
 		{At: &p.MasqueradeAll, Name: "masquerade_all", Default: `false`, Means: "Whether all connections to cluster IPs are masqueraded."},
 		{At: &p.DetectLocal, Name: "detect_local", Default: `"cluster_cidr"`, Means: "How connections of pods are told from others: cluster_cidr or none."},
 		{At: blocks.Value{Type: "range of ports", Read: l.nodePortRange}, Name: "node_port_range", Default: `"30000-32767"`, Means: "The range of node ports."},

@@ -15,13 +15,13 @@ func (l *loader) valueOf(kind string) cty.Value {
 	case "var":
 		return cty.ObjectVal(l.variables)
 	case "network":
-		return l.networkValue()
+		return networkValue(l.lab())
 	}
 	return l.objects(kind)
 }
 
-func (l *loader) networkValue() cty.Value {
-	n := l.lab().Network
+func networkValue(lab *topology.Lab) cty.Value {
+	n := lab.Network
 	out := values{"mode": cty.StringVal(n.Mode.Name), "mtu": cty.NumberIntVal(int64(n.MTU))}
 	addTexts(out, "pod_cidr", n.PodCIDRs)
 	addTexts(out, "service_cidr", n.ServiceCIDRs)

@@ -27,6 +27,11 @@ func Markdown() string {
 	for _, e := range file.within() {
 		e.section(&b, written)
 	}
+	b.WriteString("\n## references\n\n| what expressions can refer to | what it has |\n|---|---|\n")
+	for _, r := range references() {
+		fmt.Fprintf(&b, "| %s | %s |\n", r[0], r[1])
+	}
+	b.WriteString("\nWith `count`, an object is `pod.web[0]`, with `for_each` `pod.web[\"a\"]`; all of them are `pod.web[*]`. A service as a target is its cluster\nIP; the address of its load balancer is `addr(service.web.load_balancer_ip, 80)`.\n")
 	b.WriteString("\n## functions\n\nWith the names and meanings that they have in Terraform; `addr(ip, port)` is `IP:PORT`, with brackets around IPv6.\nNone reads a clock or the environment, and none is random.\n\n")
 	for i, s := range signatures() {
 		if i > 0 {

@@ -71,7 +71,7 @@ func TestFind(t *testing.T) {
 
 // Help is read in terminals of 80 columns.
 func TestTextIsNarrow(t *testing.T) {
-	texts := []string{Overview(), FunctionsText()}
+	texts := []string{Overview(), FunctionsText(), ReferencesText()}
 	for _, path := range Paths() {
 		found, _, _ := Find(path)
 		texts = append(texts, Text(found))

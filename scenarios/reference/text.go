@@ -20,6 +20,7 @@ Below them come attributes, such as type = "NodePort", and further blocks.
   netlab help language service           a block: what it may hold
   netlab help language service.type      an attribute: its type, default and use
   netlab help language functions         what expressions can call
+  netlab help language references        what expressions can refer to
 
 Blocks with a label make several objects with count = 3, as pod.web[0] to
 pod.web[2], or with for_each, as pod.web["a"]. A folder named NAME.lab is one
