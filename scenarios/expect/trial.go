@@ -61,9 +61,10 @@ func (p *pair) toSee(f Forecast) int {
 func (t *Trial) Flows() []flow.Flow {
 	var flows []flow.Flow
 	for i, p := range t.pairs() {
+		once := t.Forecasts != nil && t.Forecasts[i].choosesAgain()
 		for n := range t.counts[i] {
 			f := p.flow(Dial{p.from, p.to, n})
-			f.Once = t.Forecasts != nil && t.Forecasts[i].choosesAgain()
+			f.Once = once
 			flows = append(flows, f)
 		}
 	}
