@@ -80,14 +80,14 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 	if err != nil {
 		return reply{}, false, err
 	}
+	if err := installed(want); err != nil {
+		return reply{}, false, err
+	}
 	// Before anything is changed: a full disk must not leave half of an update.
 	if e.folder != nil {
 		if err := e.folder.write(planFile+".new", req.Plan); err != nil {
 			return reply{}, false, err
 		}
-	}
-	if err := installed(want); err != nil {
-		return reply{}, false, err
 	}
 	before := e.kernel.Applied()
 	changes, rest, err := e.kernel.Update(ctx, want)
