@@ -1,10 +1,12 @@
 package topology
 
-// Dialer is the source of a connection: a pod, a node or a client. One field is set.
+// Dialer is the source of a connection: a pod, a node, a client or a router. One field is
+// set.
 type Dialer struct {
 	Pod    *Pod // with host network: the same as its node
 	Node   *Node
 	Client *Client
+	Router *Router
 }
 
 // Netns is the name of the dialer's network namespace in a plan.
@@ -16,12 +18,14 @@ func (d Dialer) Netns() string {
 		return d.Node.Netns()
 	case d.Client != nil:
 		return d.Client.Netns()
+	case d.Router != nil:
+		return d.Router.Netns()
 	}
 	return ""
 }
 
-// Dialers are all sources of connections in a lab: nodes, clients and pods with a network
-// of their own.
+// Dialers are all sources of connections in a lab: nodes, clients, routers and pods with a
+// network of their own.
 func (lab *Lab) Dialers() []Dialer {
 	var out []Dialer
 	for _, n := range lab.Nodes {
@@ -29,6 +33,9 @@ func (lab *Lab) Dialers() []Dialer {
 	}
 	for _, c := range lab.Clients {
 		out = append(out, Dialer{Client: c})
+	}
+	for _, r := range lab.Routers {
+		out = append(out, Dialer{Router: r})
 	}
 	for _, p := range lab.Pods {
 		if !p.HostNetwork {

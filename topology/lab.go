@@ -12,6 +12,9 @@ type Lab struct {
 	Name       string
 	Network    Network
 	Proxy      Proxy
+	DNS        *DNS      // nil: there is none
+	Subnets    []*Subnet // the default one first
+	Routers    []*Router
 	Nodes      []*Node
 	Clients    []*Client
 	Namespaces []*Namespace
@@ -21,6 +24,11 @@ type Lab struct {
 	PolicyOptions   Policies
 	Policies        []*Policy // by namespace, then name
 	ClusterPolicies []*ClusterPolicy
+}
+
+// Enforces reports whether nodes have policies to enforce.
+func (l *Lab) Enforces() bool {
+	return len(l.Policies)+len(l.ClusterPolicies) > 0 && !l.PolicyOptions.Style.Ignores
 }
 
 // Network is the network between and inside the nodes. Slices of prefixes hold
@@ -36,10 +44,21 @@ type Network struct {
 	// KeepSourceToNodes lets pods dial nodes with their own address. By default the
 	// pod network masquerades, so that a node sees another node, not a pod.
 	KeepSourceToNodes bool
-	Gateways          []netip.Addr // the underlay's own addresses: the default route of nodes and clients
-	MTU               int          // of the underlay, in bytes
+	MTU               int // of the default subnet, in bytes
+	PathMTU           int // of the narrowest path between nodes
 	VXLAN             VXLAN
+	IPIP              IPIP
+	BGP               *BGP   // nil: the routes to pods are written, not learned
+	Secret            string // of a mode that encrypts: what its keys are derived from
 	Origin            Origin
+}
+
+// TunnelPort is the UDP port on which nodes receive what their tunnels carry; 0: none.
+func (n *Network) TunnelPort() int {
+	if n.Mode.Tunnel == VXLANTunnel {
+		return n.VXLAN.Port
+	}
+	return n.Mode.Port
 }
 
 // VXLAN holds the options of a VXLAN tunnel.
@@ -48,6 +67,32 @@ type VXLAN struct {
 	Port          int // UDP destination port
 	DirectRouting bool
 }
+
+// IPIP holds the options of an IPIP tunnel.
+type IPIP struct {
+	CrossSubnet bool // nodes on one link route to each other without the tunnel
+}
+
+// BGPPort is the TCP port of BGP speakers.
+const BGPPort = 179
+
+// BGP says how nodes learn the routes to each other's pods: each peers with all others, or
+// with route reflectors, if there are any.
+type BGP struct {
+	AS         uint32 // of all nodes
+	Reflectors []*Node
+	// Routers says that the routers speak BGP, too: all of them, or none.
+	Routers bool
+	Origin  Origin
+}
+
+// Peers reports whether two nodes have a session with each other.
+func (b *BGP) Peers(n, m *Node) bool {
+	return n != m && (len(b.Reflectors) == 0 || b.Reflects(n) || b.Reflects(m))
+}
+
+// Reflects reports whether a node is a route reflector.
+func (b *BGP) Reflects(n *Node) bool { return slices.Contains(b.Reflectors, n) }
 
 // Proxy says who programs the services, and how.
 type Proxy struct {
@@ -58,9 +103,32 @@ type Proxy struct {
 	NodePortMax       int
 	NodePortAddresses []netip.Prefix
 	LocalNodePorts    bool
-	Layout            string // LayoutCurrent or LayoutLegacy
+	Layout            string // one of the mode's; "": it has none to choose from
 	IPVS              IPVS
 	Origin            Origin
+}
+
+// NodePortCIDRs returns the prefixes of a family whose addresses of a node serve node ports, or all:
+// when there is none, or one that holds every address.
+func (p *Proxy) NodePortCIDRs(n *Node, ipv6 bool) (cidrs []netip.Prefix, all bool) {
+	list := p.NodePortAddresses
+	if len(list) == 0 && p.Mode.NodePortSet && n != nil {
+		for _, six := range []bool{false, true} {
+			if a := OfFamily(n.Addrs, six); a.IsValid() {
+				list = append(list, Single(a))
+			}
+		}
+	}
+	for _, c := range list {
+		switch {
+		case c.Addr().Is6() != ipv6:
+		case c.Bits() == 0:
+			return nil, true
+		default:
+			cidrs = append(cidrs, c)
+		}
+	}
+	return cidrs, len(cidrs) == 0
 }
 
 // IPVS holds the options of a proxy with virtual servers.
@@ -95,10 +163,12 @@ type Node struct {
 	Written  Written
 	Labels   map[string]string
 	Zone     string
-	Addrs    []netip.Addr // on the underlay, one per family
-	PodCIDRs []netip.Prefix
-	MAC      MAC // of eth0
-	VTEPMAC  MAC // of the vxlan device
+	Subnet   *Subnet
+	Addrs    []netip.Addr   // on the subnet, one per family
+	PodCIDRs []netip.Prefix // its share of those of the network, or all of them
+	MAC      MAC            // of eth0
+	VTEPMAC  MAC            // of the vxlan device
+	Key      Key            // in modes in which nodes have keys: its private key
 	Routes   []Route
 	Pods     []*Pod // sorted by name
 	Link     Link
@@ -115,10 +185,11 @@ type Link struct {
 	Origin Origin
 }
 
-// Client is a host outside the cluster, on the nodes' network.
+// Client is a host outside the cluster, on the underlay.
 type Client struct {
 	Name    string
 	Written Written
+	Subnet  *Subnet
 	Addrs   []netip.Addr
 	MAC     MAC
 	Gateway netip.Addr
@@ -128,7 +199,7 @@ type Client struct {
 	Origin  Origin
 }
 
-// Route is an extra route of a node or client.
+// Route is an extra route of a node, client or router.
 type Route struct {
 	To     netip.Prefix
 	Via    netip.Addr
@@ -158,12 +229,18 @@ type Pod struct {
 	Ready       bool
 	Serving     bool
 	Terminating bool
-	Ports       []Port
-	Command     []string
-	Env         map[string]string
-	Program     Program
-	Link        Link
-	Origin      Origin
+	// Hostname is the pod's name below that of a headless service that is called Subdomain.
+	Hostname, Subdomain string
+	DNSPolicy           DNSPolicy
+	DNSConfig           DNSConfig
+	// NameServer says that it answers DNS queries about the lab on its ports.
+	NameServer bool
+	Ports      []Port
+	Command    []string
+	Env        map[string]string
+	Program    Program
+	Link       Link
+	Origin     Origin
 }
 
 // Protocol is a transport protocol, in lower case as the kernel's tools write it.
@@ -181,11 +258,15 @@ type Port struct {
 	Name     string
 	Number   uint16
 	Protocol Protocol
+	HostPort uint16 // of the node, by which it is published; 0: none
 	Origin   Origin
 }
 
 // MAC is an Ethernet address.
 type MAC [6]byte
+
+// Key is a private key of Curve25519.
+type Key [32]byte
 
 // ServiceType is a Kubernetes service type.
 type ServiceType string
@@ -256,6 +337,7 @@ type ServicePort struct {
 	Port       uint16
 	TargetPort string // as written: a number or a name
 	NodePort   uint16 // 0: none
+	ProxyPort  uint16 // on every node, where a proxy in user space listens for it; 0: none does
 	Endpoints  []*Endpoint
 	Origin     Origin
 }
@@ -283,8 +365,10 @@ func (n *Node) Netns() string { return "node." + n.Name }
 func (c *Client) Netns() string { return "client." + c.Name }
 
 // Routed reports whether a route that the scenario gives the client covers an address.
-func (c *Client) Routed(a netip.Addr) bool {
-	return slices.ContainsFunc(c.Routes, func(r Route) bool { return r.To.Contains(a) })
+func (c *Client) Routed(a netip.Addr) bool { return covered(c.Routes, a) }
+
+func covered(routes []Route, a netip.Addr) bool {
+	return slices.ContainsFunc(routes, func(r Route) bool { return r.To.Contains(a) })
 }
 
 // Netns is the name of the network namespace of the pod in a plan: its node's

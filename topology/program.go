@@ -4,11 +4,15 @@ import "time"
 
 // ProgramSpec is what a pod block says of its command.
 type ProgramSpec struct {
+	// Image is the root file system of the pod.
+	Image   Opt[Image]
 	WorkDir Opt[string]
 	Stdin   Opt[string]
 	Restart Opt[string] // always or never
-	Files   []FileSpec
-	Ready   ReadySpec
+	// NetAdmin lets it change its own network.
+	NetAdmin Opt[bool]
+	Files    []FileSpec
+	Ready    ReadySpec
 }
 
 // FileSpec is a file block. Content and Source exclude each other.
@@ -30,13 +34,27 @@ type ReadySpec struct {
 	Origin Origin
 }
 
+// Image is a container image on disk: the root file system of pods, and what it says of the
+// program in it.
+type Image struct {
+	Name    string // as the scenario names it
+	Path    string // of its folder or archive
+	Digest  string // of what is in it
+	Command []string
+	Env     []string // KEY=value
+	WorkDir string
+}
+
 // Program is what a pod runs instead of an agent.
 type Program struct {
+	Image   *Image // nil: it sees programs and libraries of the machine
 	WorkDir string // empty: the root directory
 	Stdin   string
 	Restart bool
-	Files   []File
-	Ready   Ready
+	// NetAdmin lets it change the interfaces, routes and rules of its network namespace.
+	NetAdmin bool
+	Files    []File
+	Ready    Ready
 }
 
 // File is a file in the private file system of a pod.

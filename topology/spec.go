@@ -55,6 +55,9 @@ type Spec struct {
 	Description Opt[string]
 	Network     NetworkSpec
 	Proxy       ProxySpec
+	DNS         DNSSpec
+	Subnets     []SubnetSpec
+	Routers     []RouterSpec
 	Nodes       []NodeSpec
 	Clients     []ClientSpec
 	Namespaces  []NamespaceSpec
@@ -85,6 +88,9 @@ type NetworkSpec struct {
 	NodePrefix6 Opt[int]
 	MTU         Opt[int] // of the link between the nodes, in bytes
 	VXLAN       VXLANSpec
+	IPIP        IPIPSpec
+	BGP         BGPSpec
+	Secret      Opt[string] // of a mode that encrypts
 	Origin      Origin
 }
 
@@ -94,6 +100,31 @@ type VXLANSpec struct {
 	Port          Opt[int]
 	DirectRouting Opt[bool]
 	Origin        Origin
+}
+
+// BGPSpec is a bgp block: of the network, or of a router.
+type BGPSpec struct {
+	Written    bool
+	AS         Opt[int]
+	Reflectors Opt[[]string] // nodes; of the network only
+	Origin     Origin
+}
+
+// IPIPSpec is the block inside network of a mode with an IPIP tunnel.
+type IPIPSpec struct {
+	Mode Opt[string] // Always (default) or CrossSubnet
+}
+
+// Layout is the layout of a mode's rules: other modes have others, and a variation of a matrix
+// may choose any mode.
+func (p *ProxySpec) Layout(mode string) *Opt[string] {
+	if p.Layouts == nil {
+		p.Layouts = map[string]*Opt[string]{}
+	}
+	if p.Layouts[mode] == nil {
+		p.Layouts[mode] = new(Opt[string])
+	}
+	return p.Layouts[mode]
 }
 
 // ProxySpec is the proxy block.
@@ -106,8 +137,8 @@ type ProxySpec struct {
 	NodePortMin       Opt[int]
 	NodePortMax       Opt[int]
 	NodePortAddresses Opt[[]netip.Prefix]
-	LocalNodePorts    Opt[bool]   // node ports answer on 127.0.0.1, as kube-proxy's --iptables-localhost-nodeports
-	Layout            Opt[string] // current (default) or legacy
+	LocalNodePorts    Opt[bool]               // node ports answer on 127.0.0.1, as kube-proxy's --iptables-localhost-nodeports
+	Layouts           map[string]*Opt[string] // of the rules, by the mode that has them
 	IPVS              IPVSSpec
 	Origin            Origin
 }
@@ -157,7 +188,9 @@ type NodeSpec struct {
 	Written Written
 	Labels  map[string]string
 	Zone    Opt[string] // else the label topology.kubernetes.io/zone
+	Subnet  Opt[string]
 	Address Opt[netip.Addr]
+	Key     Opt[string] // private, in base64
 	Routes  []RouteSpec
 	Link    LinkSpec
 	Origin  Origin
@@ -177,6 +210,7 @@ type LinkSpec struct {
 type ClientSpec struct {
 	Name    string
 	Written Written
+	Subnet  Opt[string]
 	Address Opt[netip.Addr]
 	Gateway Opt[netip.Addr] // default route; the underlay's own address when left out
 	Routes  []RouteSpec
@@ -185,7 +219,45 @@ type ClientSpec struct {
 	Origin  Origin
 }
 
-// RouteSpec is one extra route of a node or client.
+// SubnetSpec is a subnet block: a link of the underlay besides node_cidr.
+type SubnetSpec struct {
+	Name    string
+	Written Written
+	CIDRs   Opt[[]netip.Prefix]
+	MTU     Opt[int]
+	Origin  Origin
+}
+
+// RouterSpec is a router block.
+type RouterSpec struct {
+	Name        string
+	Written     Written
+	Links       []RouterLinkSpec
+	Routes      []RouteSpec
+	Drops       []DropSpec
+	ReversePath Opt[bool]
+	BGP         BGPSpec
+	Origin      Origin
+}
+
+// RouterLinkSpec is a link block of a router.
+type RouterLinkSpec struct {
+	Name    string
+	Subnet  Opt[string]
+	Address Opt[netip.Addr]
+	Link    LinkSpec
+	Origin  Origin
+}
+
+// DropSpec is a drop block of a router.
+type DropSpec struct {
+	Protocol Opt[string]
+	Port     Opt[int]
+	From, To Opt[[]netip.Prefix]
+	Origin   Origin
+}
+
+// RouteSpec is one extra route of a node, client or router.
 type RouteSpec struct {
 	To     netip.Prefix
 	Via    netip.Addr
@@ -213,6 +285,10 @@ type PodSpec struct {
 	HostNetwork Opt[bool]
 	Ready       Opt[bool]
 	Terminating Opt[bool]
+	Hostname    Opt[string]
+	Subdomain   Opt[string]
+	DNSPolicy   Opt[string]
+	DNSConfig   DNSConfigSpec
 	Ports       []PortSpec
 	Command     []string
 	Env         map[string]string
@@ -229,6 +305,7 @@ type PortSpec struct {
 	Name     string
 	Port     Opt[int]
 	Protocol Opt[string]
+	HostPort Opt[int] // of pods
 	Origin   Origin
 }
 

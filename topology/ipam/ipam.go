@@ -35,6 +35,16 @@ func (p *Pool) Reserve(slot uint64, owner string) (other string, ok bool) {
 	return "", true
 }
 
+// Next takes the first free slot. False means that the pool is full.
+func (p *Pool) Next(owner string) (uint64, bool) {
+	for slot := range p.Size {
+		if _, ok := p.Reserve(slot, owner); ok {
+			return slot, true
+		}
+	}
+	return 0, false
+}
+
 // Window is the half-open range of slots that a kind of key prefers: kinds that
 // share a pool prefer different windows, so that they do not displace each other.
 type Window struct{ Lo, Hi uint64 }

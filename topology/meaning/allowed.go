@@ -58,9 +58,10 @@ type Judgement struct {
 	Egress, Ingress SideJudgement
 }
 
-// EndAt is the end with an address; an address without an owner stands alone.
+// EndAt is the end with an address; an address without an owner stands alone. Where there
+// are policies, no two nodes give pods the same address.
 func EndAt(lab *topology.Lab, a netip.Addr) PolicyEnd {
-	at := network{lab}.placeOf(a)
+	at := network{lab}.placeOf(nil, a)
 	return PolicyEnd{Pod: at.pod, Node: at.node, Addr: a}
 }
 

@@ -5,10 +5,10 @@
 // knows none of them by name.
 //
 // Reach, in reach.go, follows a packet from host to host. path.go has the packet and its
-// reply, routes.go the owners of addresses and the routes of each host, viaservice.go what
+// reply, routes.go the owners of addresses and the routes of each host, routers.go what routers do, viaservice.go what
 // a node does with a packet for a service, endpointchoice.go which endpoints it uses,
-// virtual.go what differs with virtual servers, and enforce.go where policies are
-// enforced.
+// virtual.go what differs with virtual servers, hostports.go what pods publish on their node,
+// and enforce.go where policies are enforced.
 //
 // Allowed says what network policies decide about a connection, and why: allowed.go. Where
 // the API leaves something open, labs behave like this. Protocols without ports follow the

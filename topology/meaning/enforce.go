@@ -20,7 +20,7 @@ import "github.com/netlab/netlab/topology"
 // denied reports whether a packet on a node is denied there, and ends it if so. Both
 // sides count when both pods are of the node.
 func (ps *paths) denied(n *topology.Node, p packet) bool {
-	if p.self || p.past || len(ps.lab.Policies) == 0 && len(ps.lab.ClusterPolicies) == 0 {
+	if p.self || p.past || !ps.lab.Enforces() {
 		return false
 	}
 	from, to := EndAt(ps.lab.Lab, p.src), EndAt(ps.lab.Lab, p.dst)

@@ -164,7 +164,7 @@ func said(lab *topology.Lab, v Verdict) string {
 			parts = append(parts, string(e.Outcome))
 			continue
 		}
-		from, at := "", network{lab}.placeOf(e.Source)
+		from, at := "", network{lab}.placeOf(nil, e.Source)
 		switch {
 		case at.pod != nil:
 			from = at.pod.Name

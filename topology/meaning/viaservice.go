@@ -36,7 +36,7 @@ func (ps *paths) served(six bool) iter.Seq2[*topology.Service, *topology.Service
 				continue
 			}
 			for _, p := range sv.Ports {
-				if p.Protocol == ps.protocol && !yield(sv, p) {
+				if p.Protocol == ps.protocol && (!ps.lab.Proxy.Mode.UserSpace || p.ProxyPort != 0) && !yield(sv, p) {
 					return
 				}
 			}
@@ -49,7 +49,7 @@ func (ps *paths) served(six bool) iter.Seq2[*topology.Service, *topology.Service
 func (ps *paths) serviceFor(n *topology.Node, p packet) *use {
 	six := p.dst.Is6()
 	for sv, port := range ps.served(six) {
-		if kind, ok := kindOf(sv, p.dst); ok && port.Port == p.port {
+		if kind, ok := ps.lab.kindOf(sv, p.dst); ok && port.Port == p.port {
 			return &use{sv, port, six, kind}
 		}
 	}
@@ -69,8 +69,8 @@ func (ps *paths) nodePort(p packet) *use {
 	return nil
 }
 
-func kindOf(sv *topology.Service, a netip.Addr) (addressKind, bool) {
-	vip := func(l topology.LoadBalancerIP) bool { return l.Addr == a && !l.Proxy }
+func (lab network) kindOf(sv *topology.Service, a netip.Addr) (addressKind, bool) {
+	vip := func(l topology.LoadBalancerIP) bool { return l.Addr == a && (!l.Proxy || lab.Proxy.Mode.UserSpace) }
 	switch {
 	case slices.Contains(sv.ClusterIPs, a):
 		return atClusterIP, true
@@ -86,19 +86,14 @@ func kindOf(sv *topology.Service, a netip.Addr) (addressKind, bool) {
 // that it has, or on those of node_port_addresses; on 127.0.0.0/8 if the lab enables
 // it, and on ::1 never (kubernetes issue 90259 explains why that is delicate).
 func (lab network) takesNodePorts(n *topology.Node, a netip.Addr) bool {
+	if lab.Proxy.Mode.UserSpace {
+		return lab.owns(n, a)
+	}
 	if !lab.owns(n, a) || a.IsLoopback() && (a.Is6() || !lab.Proxy.LocalNodePorts || !lab.Proxy.Mode.LoopbackNodePorts) {
 		return false
 	}
-	restricted := false
-	for _, cidr := range lab.Proxy.NodePortAddresses {
-		if cidr.Addr().Is6() == a.Is6() {
-			if cidr.Bits() == 0 || cidr.Contains(a) {
-				return true
-			}
-			restricted = true
-		}
-	}
-	return !restricted
+	cidrs, all := lab.Proxy.NodePortCIDRs(n, a.Is6())
+	return all || slices.ContainsFunc(cidrs, func(c netip.Prefix) bool { return c.Contains(a) })
 }
 
 // viaService handles a packet for a service, and reports false where the node leaves it
@@ -108,15 +103,23 @@ func (ps *paths) viaService(n *topology.Node, u *use, p packet) bool {
 		ps.balanced(n, u, p)
 		return true
 	}
+	mode := ps.lab.Proxy.Mode
+	if mode.UserSpace {
+		return ps.redirected(n, u, p)
+	}
+	if mode.FirewallFirst && u.balances(p.dst) && !ps.lab.admits(n, u, p) {
+		ps.silence()
+		return true
+	}
 	all := u.endpoints(nil)
 	if len(all) == 0 {
 		// A load balancer or external address is refused to packets that arrive at the
 		// node, not to those of its own processes, which leave for the host that has
 		// that address.
-		if p.self && (u.kind == atExternalIP || u.kind == atLoadBalancer) && !ps.lab.owns(n, p.dst) {
+		if p.self && !mode.RefusesOwn && (u.kind == atExternalIP || u.kind == atLoadBalancer) && !ps.lab.owns(n, p.dst) {
 			return false
 		}
-		ps.turnAway(n, u, p, true)
+		ps.turnAway(n, p, true)
 		return true
 	}
 	if u.kind == atLoadBalancer && !ps.lab.admits(n, u, p) {
@@ -128,12 +131,12 @@ func (ps *paths) viaService(n *topology.Node, u *use, p packet) bool {
 	}
 	list, masquerade := ps.policy(n, u, p)
 	if len(list) == 0 {
-		ps.turnAway(n, u, p, false)
+		ps.turnAway(n, p, false)
 		return true
 	}
 	for _, e := range list {
 		next := p
-		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, translate: true})
+		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, dst: p.dst, translate: true})
 		next.dst, next.port = e.Addr.Addr(), e.Addr.Port()
 		// An endpoint that reaches itself would answer itself, bypassing the node.
 		ps.forward(n, next, masquerade || next.dst == p.src)
@@ -141,9 +144,29 @@ func (ps *paths) viaService(n *topology.Node, u *use, p packet) bool {
 	return true
 }
 
+// balances reports whether an address is a load balancer's of the service.
+func (u *use) balances(a netip.Addr) bool {
+	return u.kind != atNodePort && slices.ContainsFunc(u.service.LoadBalancers, func(l topology.LoadBalancerIP) bool { return l.Addr == a && !l.Proxy })
+}
+
+// unserved handles a packet for a cluster IP and a port that it does not have, or for an address
+// of the service CIDR that no service has.
+func (ps *paths) unserved(n *topology.Node, p packet) bool {
+	six := p.dst.Is6()
+	cidr := topology.PrefixOfFamily(ps.lab.Network.ServiceCIDRs, six)
+	taken := slices.ContainsFunc(ps.lab.Services, func(sv *topology.Service) bool {
+		return !sv.Unmanaged && sv.Type != topology.ExternalName && len(sv.Ports) > 0 && slices.Contains(sv.ClusterIPs, p.dst)
+	})
+	if !ps.lab.Proxy.Mode.OwnsClusterIPs || !taken && !(cidr.IsValid() && cidr.Contains(p.dst)) || ps.lab.owns(n, p.dst) {
+		return false
+	}
+	ps.turnAway(n, p, taken)
+	return true
+}
+
 // turnAway refuses a packet, or drops it where there are endpoints, but not here: a
 // load balancer then tries elsewhere.
-func (ps *paths) turnAway(n *topology.Node, u *use, p packet, refuse bool) {
+func (ps *paths) turnAway(n *topology.Node, p packet, refuse bool) {
 	if ps.denied(n, p) {
 		return
 	}
@@ -205,7 +228,7 @@ func (ps *paths) policy(n *topology.Node, u *use, p packet) (list []*topology.En
 // endpoint (older versions only what finds none anywhere); anything else is an ordinary
 // packet to the node.
 func (ps *paths) strayNodePort(n *topology.Node, p packet) bool {
-	if !ps.lab.owns(n, p.dst) || ps.lab.Proxy.Mode.VirtualServers {
+	if m := ps.lab.Proxy.Mode; !ps.lab.owns(n, p.dst) || m.VirtualServers || m.NodePortSet || m.UserSpace {
 		return false
 	}
 	u := ps.nodePort(p)
@@ -215,14 +238,14 @@ func (ps *paths) strayNodePort(n *topology.Node, p packet) bool {
 	none := len(u.endpoints(nil)) == 0
 	local := ps.lab.Proxy.Layout != topology.LayoutLegacy && u.service.ExternalTrafficPolicy == topology.PolicyLocal && len(u.endpoints(n)) == 0
 	if none || local {
-		ps.turnAway(n, u, p, none)
+		ps.turnAway(n, p, none)
 	}
 	return none || local
 }
 
 // healthCheckAt is the answer of a node to a load balancer's health check.
 func (lab network) healthCheckAt(n *topology.Node, protocol topology.Protocol, port uint16) (flow.Result, bool) {
-	if protocol != topology.TCP || !lab.Proxy.Mode.Translates {
+	if protocol != topology.TCP || !lab.Proxy.Mode.Translates || lab.Proxy.Mode.UserSpace {
 		return flow.Result{}, false
 	}
 	for _, sv := range lab.Services {

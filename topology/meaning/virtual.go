@@ -23,7 +23,7 @@ func (lab network) bound(a netip.Addr) bool {
 		if sv.Unmanaged || sv.Type == topology.ExternalName || !topology.OfFamily(sv.ClusterIPs, a.Is6()).IsValid() {
 			return false
 		}
-		_, ok := kindOf(sv, a)
+		_, ok := lab.kindOf(sv, a)
 		return ok
 	})
 }
@@ -50,9 +50,12 @@ func (ps *paths) balanced(n *topology.Node, u *use, p packet) {
 			continue
 		}
 		next := p
-		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, translate: true})
+		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, dst: p.dst, translate: true})
 		next.dst, next.port = e.Addr.Addr(), e.Addr.Port()
-		next.past = ps.lab.holds(n, next.dst)
+		if next.past = ps.lab.holds(n, next.dst); next.past && ps.strayed(n, p) {
+			ps.silence()
+			continue
+		}
 		// What an endpoint of another node sends to itself is not masqueraded here, unless
 		// some service has it as one of this node.
 		itself := next.dst == p.src && ps.here(n, e)
@@ -69,6 +72,15 @@ func (ps *paths) here(n *topology.Node, e *topology.Endpoint) bool {
 		}
 	}
 	return false
+}
+
+// loopsBack reports whether a node masquerades a packet to itself although no service is
+// involved: the set by which endpoints reach themselves has its address and port.
+func (ps *paths) loopsBack(n *topology.Node, p packet) bool {
+	if !ps.lab.Proxy.Mode.VirtualServers || p.src != p.dst {
+		return false
+	}
+	return ps.here(n, &topology.Endpoint{Addr: netip.AddrPortFrom(p.dst, p.port)})
 }
 
 // pool are the endpoints to choose from for a packet, whatever its origin: under policy
@@ -132,7 +144,7 @@ func (ps *paths) marked(u *use, p packet) bool {
 // admitsVirtual applies loadBalancerSourceRanges. A process of the node dials from the load
 // balancer's address and is admitted where the node is.
 func (lab network) admitsVirtual(n *topology.Node, u *use, p packet) bool {
-	if !slices.ContainsFunc(u.service.LoadBalancers, func(l topology.LoadBalancerIP) bool { return l.Addr == p.dst && !l.Proxy }) || u.kind == atNodePort {
+	if !u.balances(p.dst) {
 		return true
 	}
 	if p.self {

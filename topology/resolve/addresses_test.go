@@ -3,6 +3,7 @@ package resolve
 import (
 	"fmt"
 	"math/rand"
+	"net/netip"
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
@@ -28,6 +29,24 @@ func decided(lab *topology.Lab) map[string]string {
 		}
 	}
 	return out
+}
+
+// As on a host with Docker: the first container of each node has the same address.
+func TestNodesWithASharedCIDRNumberTheirOwnPods(t *testing.T) {
+	node := func(name string) topology.Opt[string] { return topology.Opt[string]{Value: name, Set: true} }
+	spec := &topology.Spec{Network: topology.NetworkSpec{Mode: node("bridge")}, Nodes: []topology.NodeSpec{{Name: "node1"}, {Name: "node2"}},
+		Pods: []topology.PodSpec{{Block: "a", Node: node("node1")}, {Block: "b", Node: node("node2")}, {Block: "c", Node: node("node1")},
+			{Block: "d", Node: node("node1"), Address: topology.Opt[netip.Addr]{Value: netip.MustParseAddr("172.17.0.2"), Set: true}}}}
+	lab, problems := Lab(spec, datapath.Catalogue())
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"a": "172.17.0.3", "b": "172.17.0.2", "c": "172.17.0.4", "d": "172.17.0.2"}
+	for _, p := range lab.Pods {
+		if got := p.Addrs[0].String(); len(p.Addrs) != 1 || got != want[p.Name] {
+			t.Errorf("pod %s on %s has %v, want %s", p.Name, p.Node.Name, p.Addrs, want[p.Name])
+		}
+	}
 }
 
 // randomSpec is a lab of n pods in blocks of one, some of them pinned.

@@ -16,8 +16,8 @@ const (
 	minMTU6    = 1280 // RFC 8200: what every IPv6 link has to carry
 )
 
-// link resolves a link block of an object.
-func (r *resolver) link(who string, s topology.LinkSpec) topology.Link {
+// link resolves a link block of an object, which cannot carry more than its subnet.
+func (r *resolver) link(who string, s topology.LinkSpec, subnet *topology.Subnet) topology.Link {
 	out := topology.Link{Delay: s.Delay.Value, Jitter: s.Jitter.Value, Loss: s.Loss.Value, Rate: s.Rate.Value, MTU: s.MTU.Value, Origin: s.Origin}
 	refuse := func(o topology.Origin, summary, format string, args ...any) {
 		r.errorf(at(o, s.Origin), summary, format, args...)
@@ -43,8 +43,12 @@ func (r *resolver) link(who string, s topology.LinkSpec) topology.Link {
 	if topology.PrefixOfFamily(r.lab.Network.NodeCIDRs, true).IsValid() {
 		least = minMTU6
 	}
-	if s.MTU.Set && (out.MTU < least || out.MTU > r.lab.Network.MTU) {
-		refuse(s.MTU.Origin, "MTU out of range", "The MTU %d of %s is out of range. Use a number from %d to %d, that of the network.", out.MTU, who, least, r.lab.Network.MTU)
+	if s.MTU.Set && (out.MTU < least || out.MTU > subnet.MTU) {
+		of := "the network"
+		if subnet != r.lab.Subnets[0] {
+			of = cidrOf(subnet)
+		}
+		refuse(s.MTU.Origin, "MTU out of range", "The MTU %d of %s is out of range. Use a number from %d to %d, that of %s.", out.MTU, who, least, subnet.MTU, of)
 	}
 	return out
 }
@@ -57,6 +61,6 @@ func (r *resolver) links(pods []resolvedPod) {
 			r.errorf(at(o), "Link with host network", "Pod %q uses its node's network, so it has no link. Remove link or host_network.", p.AgentName())
 			continue
 		}
-		p.Link = r.link(fmt.Sprintf("pod %q", p.AgentName()), p.spec.Link)
+		p.Link = r.link(fmt.Sprintf("pod %q", p.AgentName()), p.spec.Link, p.Node.Subnet)
 	}
 }

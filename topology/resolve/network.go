@@ -1,11 +1,11 @@
 package resolve
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
 	"github.com/netlab/netlab/topology"
-	"github.com/netlab/netlab/topology/ipam"
 )
 
 // defaultCIDRs are the defaults of each family, those of kubeadm and flannel. The IPv6
@@ -26,6 +26,8 @@ const (
 	minMTU           = 576 // RFC 791: what every IPv4 host accepts
 	maxMTU           = 65535
 	maxVNI           = 1<<24 - 1
+	minSecret        = 16 // bytes, as long as the keys
+	maxSecret        = 256
 )
 
 func (r *resolver) network() {
@@ -38,19 +40,36 @@ func (r *resolver) network() {
 		Port:          r.number(s.VXLAN.Port, "UDP port", defaultVXLANPort, 1, 65535),
 		DirectRouting: s.VXLAN.DirectRouting.Value,
 	}
-	n.PodCIDRs = r.cidrs("pod_cidr", s.PodCIDRs)
-	n.ServiceCIDRs = r.cidrs("service_cidr", s.ServiceCIDRs)
-	n.NodeCIDRs = r.cidrs("node_cidr", s.NodeCIDRs)
-	n.LoadBalancerCIDRs = r.cidrs("load_balancer_cidr", s.LoadBalancerCIDRs)
-	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
-	r.overlaps()
-	for _, p := range n.NodeCIDRs {
-		gateway := p.Addr().Next()
-		n.Gateways = append(n.Gateways, gateway)
-		pool := ipam.NewAddrPool(p)
-		pool.Claim(gateway, "the underlay")
-		r.underlay = append(r.underlay, pool)
+	const always, crossSubnet = "Always", "CrossSubnet"
+	n.IPIP.CrossSubnet = r.enum(s.IPIP.Mode, "mode of IPIP", always, []string{always, crossSubnet}, nil) == crossSubnet
+	n.Secret = r.secret(s.Secret)
+	named := func(name string, o topology.Opt[[]netip.Prefix]) []netip.Prefix {
+		defaults := defaultCIDRs[name]
+		if name == "pod_cidr" {
+			defaults[0] = cmp.Or(n.Mode.DefaultCIDR, defaults[0])
+		}
+		return r.cidrs(name, o, defaults)
 	}
+	n.PodCIDRs = named("pod_cidr", s.PodCIDRs)
+	n.ServiceCIDRs = named("service_cidr", s.ServiceCIDRs)
+	n.NodeCIDRs = named("node_cidr", s.NodeCIDRs)
+	n.LoadBalancerCIDRs = named("load_balancer_cidr", s.LoadBalancerCIDRs)
+	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
+}
+
+// secret is what keys are derived from: what the file says, or the name of the lab, which
+// makes labs equal whenever they are built, and hides nothing.
+func (r *resolver) secret(o topology.Opt[string]) string {
+	switch {
+	case !r.lab.Network.Mode.Encrypts:
+		return ""
+	case !o.Set:
+		return "netlab " + r.lab.Name
+	case len(o.Value) < minSecret || len(o.Value) > maxSecret:
+		r.errorf(at(o.Origin), "Secret of wrong length", "The secret has %d bytes, from which no key is derived. Write one of %d to %d bytes, or leave it out.",
+			len(o.Value), minSecret, maxSecret)
+	}
+	return o.Value
 }
 
 // families says which IP families the lab has: those of the first prefixes that
@@ -73,15 +92,15 @@ func (r *resolver) families() (v4 bool, v6 bool) {
 }
 
 // cidrs checks one list of prefixes, at most one per family, and fills it from
-// the defaults where it was left out. IPv4 comes first.
-func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix]) []netip.Prefix {
+// the defaults of the families where it was left out. IPv4 comes first.
+func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], defaults [2]string) []netip.Prefix {
 	v4, v6 := r.families()
 	var out []netip.Prefix
 	if r.spec.Network.Families.Set {
-		o = ofFamilies(name, o, v4, v6)
+		o = ofFamilies(o, defaults, v4, v6)
 	}
 	if !o.Set {
-		return defaultsOf(name, v4, v6)
+		return defaultsOf(defaults, v4, v6)
 	}
 	for _, p := range o.Value {
 		switch {
@@ -108,11 +127,11 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix]) []netip.Pr
 }
 
 // defaultsOf returns the default prefixes of some families, IPv4 first.
-func defaultsOf(name string, v4, v6 bool) []netip.Prefix {
+func defaultsOf(defaults [2]string, v4, v6 bool) []netip.Prefix {
 	var out []netip.Prefix
 	for i, has := range []bool{v4, v6} {
 		if has {
-			out = append(out, netip.MustParsePrefix(defaultCIDRs[name][i]))
+			out = append(out, netip.MustParsePrefix(defaults[i]))
 		}
 	}
 	return out
@@ -120,7 +139,7 @@ func defaultsOf(name string, v4, v6 bool) []netip.Prefix {
 
 // ofFamilies replaces what is written by its part of the given families, and adds
 // the default of a family that has none.
-func ofFamilies(name string, o topology.Opt[[]netip.Prefix], v4, v6 bool) topology.Opt[[]netip.Prefix] {
+func ofFamilies(o topology.Opt[[]netip.Prefix], defaults [2]string, v4, v6 bool) topology.Opt[[]netip.Prefix] {
 	if !o.Set {
 		return o
 	}
@@ -130,7 +149,7 @@ func ofFamilies(name string, o topology.Opt[[]netip.Prefix], v4, v6 bool) topolo
 			kept = append(kept, p)
 		}
 	}
-	for _, d := range defaultsOf(name, v4, v6) {
+	for _, d := range defaultsOf(defaults, v4, v6) {
 		if !topology.PrefixOfFamily(kept, d.Addr().Is6()).IsValid() {
 			kept = append(kept, d)
 		}
@@ -155,6 +174,9 @@ func (r *resolver) overlaps() {
 	}
 	n, s := &r.lab.Network, &r.spec.Network
 	add("node_cidr", n.NodeCIDRs, s.NodeCIDRs.Origin)
+	for _, sub := range r.lab.Subnets[1:] {
+		add(cidrOf(sub), sub.CIDRs, sub.Origin)
+	}
 	add("pod_cidr", n.PodCIDRs, s.PodCIDRs.Origin)
 	add("service_cidr", n.ServiceCIDRs, s.ServiceCIDRs.Origin)
 	if r.usesLoadBalancerCIDR() {

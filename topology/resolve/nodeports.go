@@ -13,6 +13,7 @@ import (
 func (r *resolver) nodePorts(all []*resolving) {
 	lo, hi := r.lab.Proxy.NodePortMin, r.lab.Proxy.NodePortMax
 	numbers := ipam.NewPool(uint64(hi - lo + 1))
+	r.reserveHostPorts(numbers)
 	written := r.writtenNodePorts(all, numbers)
 	free := func(key string, s *resolving, o []topology.Origin) uint16 {
 		slot, ok := numbers.Take(key, numbers.All(), s.who())

@@ -28,9 +28,10 @@ func (r *resolver) resolveNodes() {
 			continue
 		}
 		n := &topology.Node{Name: s.Name, Written: s.Written, Labels: labels(s.Labels), Origin: s.Origin}
+		n.Subnet = r.subnet(s.Subnet)
 		r.zone(n, s)
 		owners[n] = s
-		hosts = append(hosts, host{"node", n.Name, s.Written, s.Address, &n.Addrs, n.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
+		hosts = append(hosts, host{"node", n.Name, s.Written, n.Subnet, s.Address, &n.Addrs, n.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
 			return freeNodeAddress(pool, n.Name, owner)
 		}})
 		r.nodes[n.Name] = n
@@ -46,8 +47,9 @@ func (r *resolver) resolveNodes() {
 		}
 		r.of("node", n.Written.Block, n.Written.Key)
 		who := fmt.Sprintf("node %q", n.Name)
-		n.Routes = r.routes(who, owners[n].Routes, n.PodCIDRs)
-		n.Link = r.link(who, owners[n].Link)
+		n.Routes = r.routes(who, owners[n].Routes, []*topology.Subnet{n.Subnet}, n.PodCIDRs)
+		n.Link = r.link(who, owners[n].Link, n.Subnet)
+		n.Key = r.key(n, owners[n].Key)
 	}
 }
 
@@ -66,45 +68,47 @@ func (r *resolver) zone(n *topology.Node, s topology.NodeSpec) {
 	}
 }
 
-// host is a node or client that gets addresses on the underlay.
+// host is a node, client or link of a router that gets addresses on the underlay.
 type host struct {
 	kind, name string
 	from       topology.Written
+	subnet     *topology.Subnet
 	written    topology.Opt[netip.Addr]
 	addrs      *[]netip.Addr
 	origin     topology.Origin
 	free       func(pool ipam.AddrPool, owner string) (netip.Addr, bool)
 }
 
-// hostAddresses gives every host one address per family: the written one, else a free
-// one.
+// hostAddresses gives every host one address per family of its subnet: the written one,
+// else a free one.
 func (r *resolver) hostAddresses(hosts []host) {
-	for _, pool := range r.underlay {
-		given := func(h host) bool { return h.written.Set && sameFamily(h.written.Value, pool.Prefix) }
-		owner := func(h host) string { return fmt.Sprintf("%s %q", h.kind, h.name) }
-		for _, h := range hosts {
-			r.of(h.kind, h.from.Block, h.from.Key)
-			if given(h) {
-				r.claim(pool, "node_cidr", h.written, owner(h))
+	given := func(h host, pool ipam.AddrPool) bool {
+		return h.written.Set && sameFamily(h.written.Value, pool.Prefix)
+	}
+	owner := func(h host) string { return fmt.Sprintf("%s %q", h.kind, h.name) }
+	for _, h := range hosts {
+		r.of(h.kind, h.from.Block, h.from.Key)
+		for _, pool := range r.underlay[h.subnet] {
+			if given(h, pool) {
+				r.claim(pool, cidrOf(h.subnet), h.written, owner(h))
 			}
-		}
-		for _, h := range hosts {
-			r.of(h.kind, h.from.Block, h.from.Key)
-			a, ok := h.written.Value, true
-			if !given(h) {
-				a, ok = h.free(pool, owner(h))
-			}
-			if !ok {
-				r.errorf(at(h.origin), "No "+h.kind+" address left",
-					"node_cidr %s has no address left for %s. Use a larger node_cidr.", pool.Prefix, owner(h))
-				continue
-			}
-			*h.addrs = append(*h.addrs, a)
 		}
 	}
 	for _, h := range hosts {
 		r.of(h.kind, h.from.Block, h.from.Key)
-		r.addressFamily(h.written, r.lab.Network.NodeCIDRs, "node_cidr")
+		for _, pool := range r.underlay[h.subnet] {
+			a, ok := h.written.Value, true
+			if !given(h, pool) {
+				a, ok = h.free(pool, owner(h))
+			}
+			if !ok {
+				r.errorf(at(h.origin), "No "+h.kind+" address left",
+					"%s %s has no address left for %s. Use a larger %s.", cidrOf(h.subnet), pool.Prefix, owner(h), cidrOf(h.subnet))
+				continue
+			}
+			*h.addrs = append(*h.addrs, a)
+		}
+		r.addressFamily(h.written, h.subnet.CIDRs, cidrOf(h.subnet))
 	}
 }
 
@@ -125,6 +129,12 @@ func (r *resolver) nodePodCIDRs() {
 	r.podPools = map[*topology.Node][]ipam.AddrPool{}
 	for _, whole := range r.lab.Network.PodCIDRs {
 		r.of("node", "", "")
+		if r.lab.Network.Mode.SharedCIDR {
+			for _, n := range r.declared {
+				r.givePods(n, whole)
+			}
+			continue
+		}
 		bits, ok := r.nodePrefix(whole)
 		if !ok {
 			continue
@@ -145,13 +155,19 @@ func (r *resolver) nodePodCIDRs() {
 					whole, blocks.Size, bits, n.Name)
 				continue
 			}
-			share := ipam.NthBlock(whole, bits, slot)
-			pool := ipam.NewAddrPool(share)
-			pool.Claim(share.Addr().Next(), fmt.Sprintf("the bridge of node %q", n.Name))
-			n.PodCIDRs = append(n.PodCIDRs, share)
-			r.podPools[n] = append(r.podPools[n], pool)
+			r.givePods(n, ipam.NthBlock(whole, bits, slot))
 		}
 	}
+}
+
+// givePods gives a node a prefix for its pods.
+func (r *resolver) givePods(n *topology.Node, share netip.Prefix) {
+	n.PodCIDRs = append(n.PodCIDRs, share)
+	pool := ipam.NewAddrPool(share)
+	if bridge := r.lab.Network.BridgeAddr(n, share.Addr().Is6()); bridge.IsValid() {
+		pool.Claim(bridge, fmt.Sprintf("the bridge of node %q", n.Name))
+	}
+	r.podPools[n] = append(r.podPools[n], pool)
 }
 
 // nodePrefix is the prefix length of a node's share of a pod CIDR.
@@ -181,9 +197,9 @@ func (r *resolver) resolveClients() {
 		if !r.unique(seen, "client", s.Name, named) {
 			continue
 		}
-		c := &topology.Client{Name: s.Name, Written: s.Written, Origin: s.Origin}
+		c := &topology.Client{Name: s.Name, Written: s.Written, Subnet: r.subnet(s.Subnet), Origin: s.Origin}
 		specs[c] = s
-		hosts = append(hosts, host{"client", c.Name, s.Written, s.Address, &c.Addrs, c.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
+		hosts = append(hosts, host{"client", c.Name, s.Written, c.Subnet, s.Address, &c.Addrs, c.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
 			return pool.Assign("client/"+c.Name, pool.Part(3, 4, 4), owner) // the last quarter
 		}})
 		r.lab.Clients = append(r.lab.Clients, c)
@@ -196,17 +212,18 @@ func (r *resolver) resolveClients() {
 		if len(c.Addrs) > 0 {
 			c.MAC = ipam.MACFor(ipam.Ether, c.Addrs[0])
 		}
-		if len(r.lab.Network.Gateways) > 0 {
-			c.Gateway = r.lab.Network.Gateways[0]
+		if len(c.Subnet.Gateways) > 0 {
+			c.Gateway = c.Subnet.Gateways[0]
 		}
+		own := []*topology.Subnet{c.Subnet}
 		if s.Gateway.Set {
 			c.Gateway = s.Gateway.Value
-			r.onLink(s.Gateway.Value, s.Gateway.Origin, who, "gateway", nil)
+			r.onLink(s.Gateway.Value, s.Gateway.Origin, who, "gateway", own, nil)
 		}
-		c.Routes = r.routes(who, s.Routes, nil)
+		c.Routes = r.routes(who, s.Routes, own, nil)
 		c.Ports = r.ports(who, s.Ports, s.Origin)
-		c.Link = r.link(who, s.Link)
-		r.listeners(map[listenKey]string{}, who, c.Netns(), c.Ports)
+		c.Link = r.link(who, s.Link, c.Subnet)
+		r.listeners(map[listenKey]holder{}, who, c.Netns(), c.Ports)
 	}
 }
 
@@ -236,7 +253,7 @@ func sameFamily(a netip.Addr, p netip.Prefix) bool {
 }
 
 // routes checks extra routes: each destination once, each next hop on the link.
-func (r *resolver) routes(who string, specs []topology.RouteSpec, linked []netip.Prefix) []topology.Route {
+func (r *resolver) routes(who string, specs []topology.RouteSpec, own []*topology.Subnet, linked []netip.Prefix) []topology.Route {
 	var out []topology.Route
 	seen := map[netip.Prefix]bool{}
 	for _, s := range specs {
@@ -250,7 +267,7 @@ func (r *resolver) routes(who string, specs []topology.RouteSpec, linked []netip
 			r.errorf(at(s.Origin), "Default route given twice", "%s has a default route already. Set gateway = %q instead.", who, s.Via)
 		default:
 			seen[to] = true
-			r.onLink(s.Via, s.Origin, who, "next hop", linked)
+			r.onLink(s.Via, s.Origin, who, "next hop", own, linked)
 			out = append(out, topology.Route{To: to, Via: s.Via, Origin: s.Origin})
 		}
 	}
@@ -258,14 +275,19 @@ func (r *resolver) routes(who string, specs []topology.RouteSpec, linked []netip
 }
 
 // onLink reports a next hop that is not a neighbour: the kernel refuses it.
-func (r *resolver) onLink(hop netip.Addr, origin topology.Origin, who, what string, more []netip.Prefix) {
-	for _, p := range append(slices.Clone(r.lab.Network.NodeCIDRs), more...) {
-		if p.Contains(hop) {
-			return
-		}
+func (r *resolver) onLink(hop netip.Addr, origin topology.Origin, who, what string, own []*topology.Subnet, more []netip.Prefix) {
+	if slices.ContainsFunc(own, func(s *topology.Subnet) bool { return s.Has(hop) }) || slices.ContainsFunc(more, func(p netip.Prefix) bool { return p.Contains(hop) }) {
+		return
 	}
-	r.errorf(at(origin), "Next hop not on link",
-		"The %s %s of %s is not on the nodes' network. Use an address of node_cidr, such as a node's.", what, hop, who)
+	i := slices.IndexFunc(r.lab.Subnets, func(s *topology.Subnet) bool { return s.Has(hop) })
+	switch {
+	case i < 0 || len(own) == 0:
+		r.errorf(at(origin), "Next hop not on link",
+			"The %s %s of %s is not on the nodes' network. Use an address of node_cidr, such as a node's.", what, hop, who)
+	default:
+		r.errorf(at(origin), "Next hop not on link",
+			"The %s %s of %s is in the subnet %q, which is not on its link. Use an address of the subnet %q, such as that of a router's link there.", what, hop, who, r.lab.Subnets[i].Name, own[0].Name)
+	}
 }
 
 // unique reports a second object of the same kind and name.

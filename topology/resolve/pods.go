@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"crypto/sha1"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -75,6 +76,7 @@ func (r *resolver) resolvePods() {
 		if !r.unique(seen, "pod", p.AgentName(), named) {
 			continue
 		}
+		r.podDNS(p, s)
 		p.Ports = r.ports(fmt.Sprintf("pod %q", p.AgentName()), s.Ports, s.Origin)
 		p.Program = r.program(p, s)
 		if p.Node = r.podNode(s, blocks[s.Block]); p.Node == nil {
@@ -154,9 +156,13 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 				if len(left) > 1 {
 					more = fmt.Sprintf(" and %d more", len(left)-1)
 				}
+				larger := "shorter node_prefix"
+				if r.lab.Network.Mode.SharedCIDR {
+					larger = "larger pod_cidr"
+				}
 				r.errorf(at(left[0].Origin), "No pod address left",
-					"The pod CIDR %s of node %q has no address left for pod %q%s. Use a shorter node_prefix, or more nodes.",
-					pool.Prefix, n.Name, left[0].AgentName(), more)
+					"The pod CIDR %s of node %q has no address left for pod %q%s. Use a %s, or more nodes.",
+					pool.Prefix, n.Name, left[0].AgentName(), more, larger)
 			}
 		}
 	}
@@ -171,7 +177,7 @@ func (r *resolver) podAddrs(p resolvedPod, given bool, without map[*ipam.Pool][]
 			out = append(out, p.spec.Address.Value)
 			continue
 		}
-		a, ok := pool.Assign("pod/"+p.Namespace+"/"+p.Name, pool.All(), fmt.Sprintf("pod %q", p.AgentName()))
+		a, ok := r.podAddr(p.Pod, pool)
 		if !ok {
 			without[pool.Pool] = append(without[pool.Pool], p.Pod)
 			continue
@@ -181,7 +187,18 @@ func (r *resolver) podAddrs(p resolvedPod, given bool, without map[*ipam.Pool][]
 	return out
 }
 
-// podLinks names the node's end of each pod's veth: 12 of the 15 bytes that the
+// podAddr is a free address for a pod: one that follows from its name, so that no other pod
+// moves it, or where every node numbers its own pods, the next.
+func (r *resolver) podAddr(p *topology.Pod, pool ipam.AddrPool) (netip.Addr, bool) {
+	owner := fmt.Sprintf("pod %q", p.AgentName())
+	if !r.lab.Network.Mode.SharedCIDR {
+		return pool.Assign("pod/"+p.Namespace+"/"+p.Name, pool.All(), owner)
+	}
+	slot, ok := pool.Next(owner)
+	return pool.At(slot), ok
+}
+
+// podLinks names the node's end of each pod's veth, with at most the 15 bytes that the
 // kernel allows.
 func (r *resolver) podLinks(pods []resolvedPod) {
 	taken := map[string]bool{}
@@ -190,43 +207,24 @@ func (r *resolver) podLinks(pods []resolvedPod) {
 			continue
 		}
 		for attempt := 0; p.HostLink == "" || taken[p.HostLink]; attempt++ {
-			p.HostLink = fmt.Sprintf("veth%08x", uint32(ipam.Hash("link/"+p.Namespace+"/"+p.Name, attempt)))
+			p.HostLink = podLink(r.lab.Network.Mode.PodLinks, p.Pod, attempt)
 		}
 		taken[p.HostLink] = true
 	}
 }
 
-// podListeners reports agents that bind the same socket, or that of a node's tunnel.
-func (r *resolver) podListeners() {
-	taken := map[listenKey]string{}
-	if n := &r.lab.Network; n.Mode.Tunnel == topology.VXLANTunnel {
-		for _, node := range r.lab.Nodes {
-			taken[listenKey{node.Netns(), topology.UDP, uint16(n.VXLAN.Port)}] = "the VXLAN tunnel of node " + strconv.Quote(node.Name)
-		}
+// podLink is the name of a link: veth and a hash, or a beginning and as much of a hash as
+// fits, that which Calico takes (VethNameForWorkload in libcalico-go).
+func podLink(begin string, p *topology.Pod, attempt int) string {
+	if begin == "" {
+		return fmt.Sprintf("veth%08x", uint32(ipam.Hash("link/"+p.Namespace+"/"+p.Name, attempt)))
 	}
-	for _, p := range r.lab.Pods {
-		r.listeners(taken, fmt.Sprintf("pod %q", p.AgentName()), p.Netns(), p.Ports)
+	name := p.Namespace + "." + p.Name
+	if attempt > 0 {
+		name += "." + strconv.Itoa(attempt)
 	}
-}
-
-type listenKey struct {
-	netns    string
-	protocol topology.Protocol
-	port     uint16
-}
-
-// listeners reports two ports of one network namespace with the same number.
-func (r *resolver) listeners(taken map[listenKey]string, who, netns string, ports []topology.Port) {
-	for _, p := range ports {
-		key := listenKey{netns, p.Protocol, p.Number}
-		if first, ok := taken[key]; ok {
-			r.errorf(at(p.Origin), "Port taken twice",
-				"%s cannot listen on %s port %d: %s listens there already, in the same network namespace. Use another port or node.",
-				who, p.Protocol, p.Number, first)
-			continue
-		}
-		taken[key] = who
-	}
+	const longest = 15
+	return (begin + fmt.Sprintf("%x", sha1.Sum([]byte(name))))[:longest]
 }
 
 // ports resolves the ports of a pod or client.
@@ -242,7 +240,11 @@ func (r *resolver) ports(who string, specs []topology.PortSpec, origin topology.
 		}
 		protocol := r.protocol(s.Protocol)
 		if n := r.port(s.Port, "port "+strconv.Quote(s.Name)+" of "+who, at(s.Origin, origin)); n != 0 {
-			out = append(out, topology.Port{Name: s.Name, Number: n, Protocol: protocol, Origin: s.Origin})
+			p := topology.Port{Name: s.Name, Number: n, Protocol: protocol, Origin: s.Origin}
+			if o := s.HostPort; o.Set || o.Origin != (topology.Origin{}) {
+				p.HostPort = r.port(o, "host port of "+who, at(o.Origin, s.Origin))
+			}
+			out = append(out, p)
 		}
 	}
 	return out

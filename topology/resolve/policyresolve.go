@@ -20,7 +20,8 @@ const (
 // sorted by then.
 func (r *resolver) resolvePolicies() {
 	s, o := &r.spec.PolicyOptions, &r.lab.PolicyOptions
-	o.Style = r.catalogue.Styles[r.pick(s.Style, "policy style", r.catalogue.StyleNames(), nil)]
+	styles := r.catalogue.StyleNames()
+	o.Style = r.catalogue.Styles[slices.Index(styles, r.enum(s.Style, "policy style", cmp.Or(r.lab.Network.Mode.Style, styles[0]), styles, nil))]
 	o.Deny = r.enum(s.Deny, "deny setting", topology.DenyDrop, []string{topology.DenyDrop, topology.DenyReject}, nil)
 	o.Live = r.enum(s.Live, "live setting", "keep", []string{"keep", "cut"}, nil)
 	o.HostEgress = r.enum(s.HostEgress, "host_egress setting", "allow", []string{"allow", "enforce"}, nil) == "enforce"

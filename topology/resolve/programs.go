@@ -19,15 +19,22 @@ const (
 	fileMode = "0644"
 )
 
-// program resolves what a pod says of its command.
+// program resolves what a pod says of its command, or else its image does.
 func (r *resolver) program(p *topology.Pod, s topology.PodSpec) topology.Program {
 	w := s.Program
-	if len(s.Command) == 0 {
+	if w.Image.Set {
+		r.image(p, w.Image)
+	}
+	if len(p.Command) == 0 {
 		r.idle(p, w)
 		return topology.Program{}
 	}
-	out := topology.Program{WorkDir: w.WorkDir.Value, Stdin: w.Stdin.Value, Ready: r.ready(p, w.Ready)}
+	out := topology.Program{WorkDir: w.WorkDir.Value, Stdin: w.Stdin.Value, NetAdmin: w.NetAdmin.Value, Ready: r.ready(p, w.Ready)}
 	out.Restart = r.enum(w.Restart, "restart", "never", []string{"always", "never"}, nil) == "always"
+	if w.Image.Set {
+		out.Image = &w.Image.Value
+		out.WorkDir = cmp.Or(out.WorkDir, w.Image.Value.WorkDir)
+	}
 	if out.WorkDir != "" && !path.IsAbs(out.WorkDir) {
 		r.errorf(at(w.WorkDir.Origin), "Relative path", "The work_dir %q is not an absolute path. Begin it with \"/\".", shorten(out.WorkDir))
 	}
@@ -43,12 +50,31 @@ func (r *resolver) program(p *topology.Pod, s topology.PodSpec) topology.Program
 	return out
 }
 
+// image adds what an image says of its program, where the pod does not say it.
+func (r *resolver) image(p *topology.Pod, o topology.Opt[topology.Image]) {
+	if len(p.Command) == 0 {
+		p.Command = slices.Clone(o.Value.Command)
+	}
+	if len(p.Command) == 0 {
+		r.errorf(at(o.Origin), "No command", "The image %s names no program to run. Add command = [\"…\"] to pod %q.", shorten(o.Value.Name), p.AgentName())
+	}
+	for _, v := range o.Value.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if _, own := p.Env[name]; !own {
+			if p.Env == nil {
+				p.Env = map[string]string{}
+			}
+			p.Env[name] = value
+		}
+	}
+}
+
 // idle reports what says something of a command that is not there.
 func (r *resolver) idle(p *topology.Pod, w topology.ProgramSpec) {
 	written := []struct {
 		what string
 		at   topology.Origin
-	}{{"work_dir", w.WorkDir.Origin}, {"stdin", w.Stdin.Origin}, {"restart", w.Restart.Origin}, {"a ready block", w.Ready.Origin}}
+	}{{"work_dir", w.WorkDir.Origin}, {"stdin", w.Stdin.Origin}, {"restart", w.Restart.Origin}, {"net_admin", w.NetAdmin.Origin}, {"a ready block", w.Ready.Origin}}
 	for _, f := range w.Files {
 		written = append(written, struct {
 			what string
@@ -57,7 +83,7 @@ func (r *resolver) idle(p *topology.Pod, w topology.ProgramSpec) {
 	}
 	for _, x := range written {
 		if x.at != (topology.Origin{}) {
-			r.errorf(at(x.at), "No command", "Pod %q has %s, but runs no program. Add command = [\"…\"], or remove it.", p.AgentName(), x.what)
+			r.errorf(at(x.at), "No command", "Pod %q has %s, but runs no program. Add command = [\"…\"] or image = \"…\", or remove it.", p.AgentName(), x.what)
 		}
 	}
 }

@@ -7,11 +7,22 @@ func (r *resolver) proxy() {
 	p := &r.lab.Proxy
 	p.Origin = s.Origin
 	p.Mode = r.catalogue.Proxies[r.pick(s.Mode, "proxy mode", r.catalogue.ProxyNames(), r.catalogue.PlannedProxies)]
+	if r.lab.Network.Mode.SharedCIDR && !s.Mode.Set { // it has no services
+		p.Mode = topology.First(r.catalogue.Proxies, func(m topology.ProxyMode) bool { return !m.Translates })
+	}
 	r.ipvs()
 	p.MasqueradeAll = s.MasqueradeAll.Value
 	p.DetectLocal = r.enum(s.DetectLocal, "detect_local setting", topology.DetectClusterCIDR, []string{topology.DetectClusterCIDR, topology.DetectNone}, nil)
-	p.LocalNodePorts = s.LocalNodePorts.Or(true)
-	p.Layout = r.enum(s.Layout, "rule layout", topology.LayoutCurrent, []string{topology.LayoutCurrent, topology.LayoutLegacy}, nil)
+	r.localNodePorts(s.LocalNodePorts)
+	for _, m := range r.catalogue.Proxies {
+		layouts := m.LayoutNames()
+		if len(layouts) == 0 {
+			continue
+		}
+		if layout := r.enum(*s.Layout(m.Name), "rule layout", layouts[0], layouts, nil); m.Name == p.Mode.Name {
+			p.Layout = layout
+		}
+	}
 	p.NodePortMin = r.number(s.NodePortMin, "first node port", 30000, 1, 65535)
 	p.NodePortMax = r.number(s.NodePortMax, "last node port", 32767, 1, 65535)
 	if p.NodePortMin > p.NodePortMax {
@@ -25,5 +36,19 @@ func (r *resolver) proxy() {
 			continue
 		}
 		p.NodePortAddresses = append(p.NodePortAddresses, a.Masked())
+	}
+}
+
+// localNodePorts checks that the mode can serve node ports on the loopback address if the lab
+// asks for it.
+func (r *resolver) localNodePorts(o topology.Opt[bool]) {
+	p := &r.lab.Proxy
+	p.LocalNodePorts = o.Or(true)
+	if !o.Set || !o.Value || !p.Mode.Translates || p.Mode.LoopbackNodePorts {
+		return
+	}
+	if can := r.catalogue.ProxiesThat(func(m topology.ProxyMode) bool { return m.LoopbackNodePorts }); len(can) > 0 {
+		r.errorf(at(o.Origin), "No node ports on localhost",
+			"Proxy mode %s serves no node ports on 127.0.0.1. Remove local_node_ports, or write mode = %q.", p.Mode.Name, can[0])
 	}
 }

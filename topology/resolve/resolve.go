@@ -25,15 +25,24 @@ func Lab(spec *topology.Spec, catalogue topology.Catalogue) (*topology.Lab, topo
 		lab:        &topology.Lab{Name: spec.Name},
 		nodes:      map[string]*topology.Node{},
 		namespaces: map[string]*topology.Namespace{},
+		subnets:    map[string]*topology.Subnet{},
+		underlay:   map[*topology.Subnet][]ipam.AddrPool{},
 	}
 	r.network()
+	r.resolveSubnets()
 	r.proxy()
+	r.addDNS()
+	r.resolveRouters()
 	r.resolveNodes()
 	r.resolveClients()
 	r.resolveNamespaces()
 	r.resolvePods()
 	r.resolveServices()
 	r.sort()
+	r.resolveBGP()
+	r.checkUnderlay()
+	r.checkSharedCIDR()
+	r.checkOnlyIPv4()
 	r.resolvePolicies()
 	r.Sort()
 	return r.lab, r.Problems
@@ -49,12 +58,15 @@ type resolver struct {
 	nodes      map[string]*topology.Node
 	declared   []*topology.Node // in the order of the scenario
 	namespaces map[string]*topology.Namespace
-	underlay   []ipam.AddrPool // node CIDRs
+	subnets    map[string]*topology.Subnet
+	underlay   map[*topology.Subnet][]ipam.AddrPool // one per family
 	podPools   map[*topology.Node][]ipam.AddrPool
 }
 
 // sort brings every list of the lab into the order of names.
 func (r *resolver) sort() {
+	slices.SortFunc(r.lab.Subnets[1:], func(a, b *topology.Subnet) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.lab.Routers, func(a, b *topology.Router) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(r.lab.Nodes, func(a, b *topology.Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(r.lab.Clients, func(a, b *topology.Client) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(r.lab.Namespaces, func(a, b *topology.Namespace) int { return cmp.Compare(a.Name, b.Name) })

@@ -38,7 +38,7 @@ func TestDefaultsAreThoseOfKubeadmAndFlannel(t *testing.T) {
 		t.Fatalf("problems: %v", problems)
 	}
 	n := lab.Network
-	got := []string{n.Mode.Name, n.PodCIDRs[0].String(), n.ServiceCIDRs[0].String(), n.NodeCIDRs[0].String(), n.Gateways[0].String(),
+	got := []string{n.Mode.Name, n.PodCIDRs[0].String(), n.ServiceCIDRs[0].String(), n.NodeCIDRs[0].String(), lab.Subnets[0].Gateways[0].String(),
 		lab.Nodes[0].Addrs[0].String(), lab.Nodes[0].PodCIDRs[0].String(), lab.Nodes[1].Addrs[0].String(), lab.Nodes[1].PodCIDRs[0].String(),
 		lab.Pods[0].Node.Name, lab.Pods[1].Node.Name, lab.Namespaces[0].Labels[metadataName], lab.Proxy.Mode.Name}
 	want := []string{"vxlan", "10.244.0.0/16", "10.96.0.0/16", "192.168.0.0/24", "192.168.0.1",

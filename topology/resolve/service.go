@@ -67,10 +67,12 @@ func (r *resolver) resolveServices() {
 	r.of("service", "", "")
 	r.clusterIPs(all)
 	r.nodePorts(all)
+	r.proxyPorts(all)
 	r.loadBalancers(all)
 	for _, s := range all {
 		r.via(s)
 	}
+	r.hostPortsOfServices()
 }
 
 // resolveService resolves what does not depend on other services.

@@ -1,0 +1,383 @@
+package kubernetes
+
+import "github.com/netlab/netlab/topology"
+
+// What objects of the Kubernetes API hold, as far as it matters. Names that no field is for are
+// known, but have no effect on connections.
+
+type (
+	str     = topology.Opt[string]
+	integer = topology.Opt[int]
+	flag    = topology.Opt[bool]
+)
+
+// header is what every object has.
+type header struct {
+	APIVersion str  `k:"apiVersion"`
+	Kind       str  `k:"kind"`
+	Meta       meta `k:"metadata"`
+	Origin     topology.Origin
+	lost       []Lost
+}
+
+// object is a pointer to one of the structs below.
+type object interface{ top() *header }
+
+func (h *header) top() *header { return h }
+
+type meta struct {
+	Name              str               `k:"name"`
+	Namespace         str               `k:"namespace"`
+	GenerateName      str               `k:"generateName"`
+	Labels            map[string]string `k:"labels"`
+	DeletionTimestamp str               `k:"deletionTimestamp"`
+	Owners            []owner           `k:"ownerReferences"`
+	_                 struct{}          `k:"annotations creationTimestamp deletionGracePeriodSeconds finalizers generation managedFields resourceVersion selfLink uid"`
+}
+
+type owner struct {
+	Kind str      `k:"kind"`
+	Name str      `k:"name"`
+	_    struct{} `k:"apiVersion blockOwnerDeletion controller uid"`
+}
+
+type nodeObject struct {
+	header
+	Spec struct {
+		PodCIDRs []str    `k:"podCIDRs"`
+		_        struct{} `k:"configSource externalID podCIDR providerID taints unschedulable"`
+	} `k:"spec"`
+	Status struct {
+		Addresses []struct {
+			Address str `k:"address"`
+			Type    str `k:"type"`
+		} `k:"addresses"`
+		_ struct{} `k:"allocatable capacity conditions config daemonEndpoints declaredFeatures features images nodeInfo phase runtimeHandlers volumesAttached volumesInUse"`
+	} `k:"status"`
+}
+
+type plainObject struct { // a namespace
+	header
+	_ struct{} `k:"spec status"`
+}
+
+type podObject struct {
+	header
+	Spec   podSpec `k:"spec"`
+	Status struct {
+		Phase      str `k:"phase"`
+		Conditions []struct {
+			Type   str      `k:"type"`
+			Status str      `k:"status"`
+			_      struct{} `k:"lastProbeTime lastTransitionTime message observedGeneration reason"`
+		} `k:"conditions"`
+		_ struct{} `k:"allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message nominatedNodeName nodeAllocatableResourceClaimStatuses observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime"`
+	} `k:"status"`
+}
+
+type podSpec struct {
+	NodeName       str               `k:"nodeName"`
+	NodeSelector   map[string]string `k:"nodeSelector"`
+	HostNetwork    flag              `k:"hostNetwork"`
+	Hostname       str               `k:"hostname"`
+	Subdomain      str               `k:"subdomain"`
+	DNSPolicy      str               `k:"dnsPolicy"`
+	Containers     []container       `k:"containers"`
+	InitContainers []container       `k:"initContainers"`
+	Origin         topology.Origin
+	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds tolerations volumes workloadRef schedulingGroup"`
+	_              struct{} `lost:"affinity dnsConfig hostAliases topologySpreadConstraints"`
+}
+
+type container struct {
+	Ports []struct {
+		Name     str     `k:"name"`
+		Port     integer `k:"containerPort"`
+		Protocol str     `k:"protocol"`
+		HostPort integer `k:"hostPort"`
+		Origin   topology.Origin
+		_        struct{} `k:"hostIP"`
+	} `k:"ports"`
+	Restart str      `k:"restartPolicy"`
+	_       struct{} `k:"args command env envFrom image imagePullPolicy lifecycle livenessProbe name readinessProbe resizePolicy resources restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir"`
+}
+
+// scaled is what the workloads have in common.
+type scaled struct {
+	Replicas integer   `k:"replicas"`
+	Selector *selector `k:"selector"`
+	Template struct {
+		Meta   meta    `k:"metadata"`
+		Spec   podSpec `k:"spec"`
+		Origin topology.Origin
+	} `k:"template"`
+	_ struct{} `k:"minReadySeconds revisionHistoryLimit"`
+}
+
+type deployment struct {
+	header
+	Spec struct {
+		scaled
+		_ struct{} `k:"paused progressDeadlineSeconds strategy"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type replicaSet struct {
+	header
+	Spec scaled   `k:"spec"`
+	_    struct{} `k:"status"`
+}
+
+type statefulSet struct {
+	header
+	Spec struct {
+		scaled
+		Ordinals struct {
+			Start integer `k:"start"`
+		} `k:"ordinals"`
+		Service str      `k:"serviceName"`
+		_       struct{} `k:"persistentVolumeClaimRetentionPolicy podManagementPolicy updateStrategy volumeClaimTemplates"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type daemonSet struct {
+	header
+	Spec struct {
+		scaled
+		_ struct{} `k:"updateStrategy"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type job struct {
+	header
+	Spec struct {
+		scaled
+		Parallelism integer  `k:"parallelism"`
+		Completions integer  `k:"completions"`
+		_           struct{} `k:"activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode managedBy manualSelector maxFailedIndexes podFailurePolicy podReplacementPolicy successPolicy suspend ttlSecondsAfterFinished"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type serviceObject struct {
+	header
+	Spec struct {
+		Type                  str               `k:"type"`
+		Selector              map[string]string `k:"selector"`
+		ClusterIP             str               `k:"clusterIP"`
+		ClusterIPs            []str             `k:"clusterIPs"`
+		ExternalIPs           []str             `k:"externalIPs"`
+		ExternalName          str               `k:"externalName"`
+		ExternalTrafficPolicy str               `k:"externalTrafficPolicy"`
+		InternalTrafficPolicy str               `k:"internalTrafficPolicy"`
+		IPFamilies            []str             `k:"ipFamilies"`
+		IPFamilyPolicy        str               `k:"ipFamilyPolicy"`
+		LoadBalancerIP        str               `k:"loadBalancerIP"`
+		SourceRanges          []str             `k:"loadBalancerSourceRanges"`
+		HealthCheckNodePort   integer           `k:"healthCheckNodePort"`
+		SessionAffinity       str               `k:"sessionAffinity"`
+		AffinityConfig        struct {
+			ClientIP struct {
+				Seconds integer `k:"timeoutSeconds"`
+			} `k:"clientIP"`
+		} `k:"sessionAffinityConfig"`
+		TrafficDistribution str  `k:"trafficDistribution"`
+		PublishNotReady     flag `k:"publishNotReadyAddresses"`
+		Ports               []struct {
+			Name       str     `k:"name"`
+			Port       integer `k:"port"`
+			TargetPort number  `k:"targetPort"`
+			NodePort   integer `k:"nodePort"`
+			Protocol   str     `k:"protocol"`
+			Origin     topology.Origin
+			_          struct{} `k:"appProtocol"`
+		} `k:"ports"`
+		Origin topology.Origin
+		_      struct{} `k:"loadBalancerClass"`
+		_      struct{} `lost:"allocateLoadBalancerNodePorts"`
+	} `k:"spec"`
+	Status struct {
+		LoadBalancer struct {
+			Ingress []struct {
+				IP     str      `k:"ip"`
+				IPMode str      `k:"ipMode"`
+				_      struct{} `k:"hostname ports"`
+			} `k:"ingress"`
+		} `k:"loadBalancer"`
+		_ struct{} `k:"conditions"`
+	} `k:"status"`
+}
+
+// reference is what an endpoint stands for.
+type reference struct {
+	Kind      str      `k:"kind"`
+	Name      str      `k:"name"`
+	Namespace str      `k:"namespace"`
+	_         struct{} `k:"apiVersion fieldPath resourceVersion uid"`
+}
+
+type endpointPort struct {
+	Name str      `k:"name"`
+	Port integer  `k:"port"`
+	_    struct{} `k:"appProtocol protocol"`
+}
+
+type endpointsObject struct {
+	header
+	Subsets []struct {
+		Addresses []endpointAddress `k:"addresses"`
+		NotReady  []endpointAddress `k:"notReadyAddresses"`
+		Ports     []endpointPort    `k:"ports"`
+	} `k:"subsets"`
+}
+
+type endpointAddress struct {
+	IP     str        `k:"ip"`
+	Node   str        `k:"nodeName"`
+	Target *reference `k:"targetRef"`
+	Origin topology.Origin
+	_      struct{} `k:"hostname"`
+}
+
+type endpointSlice struct {
+	header
+	Endpoints []struct {
+		Addresses  []str `k:"addresses"`
+		Conditions struct {
+			Ready       flag `k:"ready"`
+			Serving     flag `k:"serving"`
+			Terminating flag `k:"terminating"`
+		} `k:"conditions"`
+		Hints struct {
+			ForZones []named `k:"forZones"`
+			ForNodes []named `k:"forNodes"`
+		} `k:"hints"`
+		Node   str        `k:"nodeName"`
+		Target *reference `k:"targetRef"`
+		Origin topology.Origin
+		_      struct{} `k:"deprecatedTopology hostname zone"`
+	} `k:"endpoints"`
+	Ports []endpointPort `k:"ports"`
+	_     struct{}       `k:"addressType"`
+}
+
+type named struct {
+	Name str `k:"name"`
+}
+
+type selector struct {
+	MatchLabels map[string]string `k:"matchLabels"`
+	Expressions []struct {
+		Key      str   `k:"key"`
+		Operator str   `k:"operator"`
+		Values   []str `k:"values"`
+		Origin   topology.Origin
+	} `k:"matchExpressions"`
+	Origin topology.Origin
+}
+
+type networkPolicy struct {
+	header
+	Spec struct {
+		PodSelector *selector    `k:"podSelector"`
+		PolicyTypes []str        `k:"policyTypes"`
+		Ingress     []policyRule `k:"ingress"`
+		Egress      []policyRule `k:"egress"`
+		Origin      topology.Origin
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type policyRule struct {
+	From   []policyPeer `k:"from"`
+	To     []policyPeer `k:"to"`
+	Ports  []policyPort `k:"ports"`
+	Origin topology.Origin
+}
+
+type policyPeer struct {
+	PodSelector       *selector `k:"podSelector"`
+	NamespaceSelector *selector `k:"namespaceSelector"`
+	IPBlock           *struct {
+		CIDR   str   `k:"cidr"`
+		Except []str `k:"except"`
+		Origin topology.Origin
+	} `k:"ipBlock"`
+	Origin topology.Origin
+}
+
+type policyPort struct {
+	Port     number  `k:"port"`
+	EndPort  integer `k:"endPort"`
+	Protocol str     `k:"protocol"`
+	Origin   topology.Origin
+}
+
+// clusterPolicy is a ClusterNetworkPolicy, or one of the two kinds that were there before it.
+type clusterPolicy struct {
+	header
+	Spec struct {
+		Tier     str           `k:"tier"`
+		Priority integer       `k:"priority"`
+		Subject  *clusterPeer  `k:"subject"`
+		Ingress  []clusterRule `k:"ingress"`
+		Egress   []clusterRule `k:"egress"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type clusterRule struct {
+	Name      str               `k:"name"`
+	Action    str               `k:"action"`
+	From      []clusterPeer     `k:"from"`
+	To        []clusterPeer     `k:"to"`
+	Ports     []clusterPort     `k:"ports"`
+	Protocols []clusterProtocol `k:"protocols"`
+	Origin    topology.Origin
+}
+
+type clusterPeer struct {
+	Namespaces *selector `k:"namespaces"`
+	Pods       *struct {
+		NamespaceSelector *selector `k:"namespaceSelector"`
+		PodSelector       *selector `k:"podSelector"`
+	} `k:"pods"`
+	Networks []str `k:"networks"`
+	Origin   topology.Origin
+	_        struct{} `lost:"nodes domainNames"`
+}
+
+type clusterPort struct {
+	Number *struct {
+		Port     integer `k:"port"`
+		Protocol str     `k:"protocol"`
+	} `k:"portNumber"`
+	Range *struct {
+		Start    integer `k:"start"`
+		End      integer `k:"end"`
+		Protocol str     `k:"protocol"`
+	} `k:"portRange"`
+	Named  str `k:"namedPort"`
+	Origin topology.Origin
+}
+
+type clusterProtocol struct {
+	TCP    *destination `k:"tcp"`
+	UDP    *destination `k:"udp"`
+	SCTP   *destination `k:"sctp"`
+	Named  str          `k:"destinationNamedPort"`
+	Origin topology.Origin
+}
+
+type destination struct {
+	Port *struct {
+		Number integer `k:"number"`
+		Range  *struct {
+			Start integer `k:"start"`
+			End   integer `k:"end"`
+		} `k:"range"`
+	} `k:"destinationPort"`
+}

@@ -1,0 +1,302 @@
+package kubernetes
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/netlab/netlab/topology"
+)
+
+const (
+	// maxDepth bounds how deep values nest, as in scenarios.
+	maxDepth = 200
+	// maxAliased bounds the values that the aliases of a document repeat.
+	maxAliased = 10_000
+)
+
+// decoder stores a document in structs, and reports what does not fit.
+type decoder struct {
+	file     string
+	kind     string // of the object, for messages
+	problems topology.Problems
+	lost     []Lost
+	aliased  int // values left that aliases may repeat
+	inAlias  int
+	depth    int
+}
+
+func (d *decoder) errorf(n *yaml.Node, summary, format string, args ...any) {
+	d.problems = append(d.problems, topology.Problem{Summary: summary, Detail: fmt.Sprintf(format, args...), Origin: d.origin(n)})
+}
+
+// origin is the place of a value: of a scalar all of it, of anything else where it begins.
+func (d *decoder) origin(n *yaml.Node) topology.Origin {
+	o := topology.Origin{File: d.file, Line: n.Line, Column: n.Column, EndLine: n.Line, EndColumn: n.Column + 1}
+	if n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n") {
+		o.EndColumn = n.Column + max(1, len([]rune(n.Value)))
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			o.EndColumn += 2
+		}
+	}
+	return o
+}
+
+// into stores a value. Path is how messages call it.
+func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+		d.inAlias++
+		defer func() { d.inAlias-- }()
+	}
+	if d.inAlias > 0 {
+		d.aliased--
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	switch {
+	case d.aliased < 0:
+		if d.aliased == -1 {
+			d.errorf(n, "Too many aliases", "The aliases of this document repeat more than %d values. Write them out.", maxAliased)
+		}
+		return
+	case d.depth > maxDepth:
+		d.errorf(n, "Nested too deeply", "Values nest deeper than %d levels here. Flatten them.", maxDepth)
+		d.aliased = -2 // reported, and whatever follows would be, too
+		return
+	case n.Tag == "!!null":
+		return // as if it were not there
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch o := v.Addr().Interface().(type) {
+	case *topology.Opt[string]:
+		*o = scalar(d, n, path, "a string", "Put it in quotes.", text)
+	case *number:
+		*o = number(scalar(d, n, path, "a string or a number", "Write one of them.", textOrNumber))
+	case *topology.Opt[int]:
+		*o = scalar(d, n, path, "a number", "Write it in digits, without quotes.", digits)
+	case *topology.Opt[bool]:
+		*o = scalar(d, n, path, "true or false", "Write one of them, without quotes.", boolean)
+	case *map[string]string:
+		d.stringMap(n, o, path)
+	default:
+		if v.Kind() == reflect.Slice {
+			d.list(n, v, path)
+		} else {
+			d.object(n, v, path)
+		}
+	}
+}
+
+// number is text that may be written as a number: a port, for example.
+type number topology.Opt[string]
+
+// scalar is a value that is neither a list nor a map.
+func scalar[T any](d *decoder, n *yaml.Node, path, what, fix string, read func(*yaml.Node) (T, bool)) topology.Opt[T] {
+	if n.Kind == yaml.ScalarNode {
+		if v, ok := read(n); ok {
+			return topology.Opt[T]{Value: v, Set: true, Origin: d.origin(n)}
+		}
+	}
+	d.errorf(n, "Wrong type", "%s of %s must be %s, not %s. %s", path, d.kind, what, describe(n), fix)
+	return topology.Opt[T]{Origin: d.origin(n)}
+}
+
+func text(n *yaml.Node) (string, bool) {
+	// A bare date is a timestamp to YAML, and a string to Kubernetes.
+	return n.Value, n.Tag == "!!str" || n.Tag == "!!timestamp" || n.Tag == "!!binary"
+}
+
+func textOrNumber(n *yaml.Node) (string, bool) {
+	if v, ok := digits(n); ok {
+		return strconv.Itoa(v), true
+	}
+	return text(n)
+}
+
+func digits(n *yaml.Node) (int, bool) {
+	v, err := strconv.ParseInt(n.Value, 10, 32)
+	return int(v), err == nil && n.Tag == "!!int"
+}
+
+func boolean(n *yaml.Node) (bool, bool) {
+	v, err := strconv.ParseBool(n.Value)
+	return v, err == nil && n.Tag == "!!bool"
+}
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "an object"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	if n.Tag == "!!str" {
+		return "the string " + strconv.Quote(shorten(n.Value))
+	}
+	return shorten(n.Value)
+}
+
+// shorten keeps a message readable when a value is not.
+func shorten(s string) string {
+	if len(s) <= 80 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:80], "") + "…"
+}
+
+func (d *decoder) stringMap(n *yaml.Node, to *map[string]string, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.errorf(n, "Wrong type", "%s of %s must be an object with strings, not %s. Write, for example, app: web below it.", path, d.kind, describe(n))
+		return
+	}
+	*to = map[string]string{}
+	for key, value := range d.fields(n, path) {
+		var v topology.Opt[string]
+		d.into(value, reflect.ValueOf(&v).Elem(), path+"."+key.Value)
+		if v.Set {
+			(*to)[key.Value] = v.Value
+		}
+	}
+}
+
+func (d *decoder) list(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
+		d.errorf(n, "Wrong type", "%s of %s must be a list, not %s. Begin its items with \"- \".", path, d.kind, describe(n))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+	for i, item := range n.Content {
+		d.into(item, v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// fields are the keys and values of an object, those of merged ones last, each key once.
+func (d *decoder) fields(n *yaml.Node, path string) func(yield func(key, value *yaml.Node) bool) {
+	return func(yield func(key, value *yaml.Node) bool) {
+		seen := map[string]bool{}
+		var merged []*yaml.Node
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			switch {
+			case key.Tag == "!!merge":
+				merged = append(merged, value)
+				continue
+			case key.Kind != yaml.ScalarNode:
+				d.errorf(key, "Wrong type", "A key in %s of %s must be a string, not %s. Write a name.", path, d.kind, describe(key))
+				continue
+			case seen[key.Value]:
+				d.errorf(key, "Duplicate field", "%s of %s has %q twice. Remove one of them.", path, d.kind, shorten(key.Value))
+				continue
+			}
+			seen[key.Value] = true
+			if !yield(key, value) {
+				return
+			}
+		}
+		for _, m := range merged {
+			if m.Kind == yaml.AliasNode {
+				m = m.Alias
+			}
+			if d.aliased -= len(m.Content); d.aliased < 0 || m.Kind != yaml.MappingNode {
+				d.errorf(n, "Merge not possible", "The key << of %s needs an alias of an object that is not too large. Write the fields out.", path)
+				return
+			}
+			for i := 0; i+1 < len(m.Content); i += 2 {
+				if key := m.Content[i]; !seen[key.Value] && key.Kind == yaml.ScalarNode {
+					seen[key.Value] = true
+					if !yield(key, m.Content[i+1]) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// object stores the fields of an object where the tags of a struct say.
+func (d *decoder) object(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.errorf(n, "Wrong type", "%s of %s must be an object, not %s. Write its fields below it.", path, d.kind, describe(n))
+		return
+	}
+	if o := v.FieldByName("Origin"); o.IsValid() {
+		o.Set(reflect.ValueOf(d.origin(n)))
+	}
+	for key, value := range d.fields(n, path) {
+		d.field(key, value, v, path)
+	}
+}
+
+func (d *decoder) field(key, value *yaml.Node, v reflect.Value, path string) {
+	of := tables[v.Type()]
+	name := strings.TrimPrefix(path+"."+key.Value, "the object.")
+	switch index, read := of.read[key.Value]; {
+	case read:
+		d.into(value, v.FieldByIndex(index), name)
+	case slices.Contains(of.lost, key.Value):
+		if !empty(value) {
+			d.lost = append(d.lost, Lost{Why: fmt.Sprintf("%s: %s", name, reasons[key.Value]), Origin: d.origin(key)})
+		}
+	case !slices.Contains(of.ignored, key.Value):
+		known := append(slices.Clone(of.ignored), of.lost...)
+		for k := range of.read {
+			known = append(known, k)
+		}
+		hint := topology.DidYouMean(key.Value, known)
+		if hint == "" {
+			hint = " Correct it, or remove it."
+		}
+		d.errorf(key, "Unknown field", "%s of %s has no field %q.%s", path, d.kind, shorten(key.Value), hint)
+	}
+}
+
+// empty reports a value that says nothing, as tools like to write them.
+func empty(n *yaml.Node) bool {
+	return n.Tag == "!!null" || n.Kind != yaml.ScalarNode && n.Kind != yaml.AliasNode && len(n.Content) == 0 || n.Kind == yaml.ScalarNode && n.Value == ""
+}
+
+// schema is what the tags of a struct say.
+type schema struct {
+	read          map[string][]int
+	ignored, lost []string
+}
+
+// schemas are those of the structs that were met.
+type schemas map[reflect.Type]*schema
+
+func (all schemas) add(t reflect.Type) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	own := reflect.TypeFor[schema]().PkgPath()
+	if t.Kind() != reflect.Struct || all[t] != nil || t.PkgPath() != "" && t.PkgPath() != own {
+		return
+	}
+	s := &schema{read: map[string][]int{}}
+	all[t] = s
+	all.fields(s, t, nil)
+}
+
+// fields adds those of a struct, and of the structs embedded in it.
+func (all schemas) fields(s *schema, t reflect.Type, index []int) {
+	for i := range t.NumField() {
+		f, at := t.Field(i), append(slices.Clone(index), i)
+		switch name := f.Tag.Get("k"); {
+		case f.Anonymous:
+			all.fields(s, f.Type, at)
+		case f.Name == "_":
+			s.ignored, s.lost = append(s.ignored, strings.Fields(name)...), append(s.lost, strings.Fields(f.Tag.Get("lost"))...)
+		case name != "":
+			s.read[name] = at
+			all.add(f.Type)
+		}
+	}
+}

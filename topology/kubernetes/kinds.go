@@ -1,0 +1,79 @@
+package kubernetes
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// kind is a kind of object that is carried over.
+type kind struct {
+	versions []string
+	object   any // a struct of api.go
+	cluster  bool
+}
+
+const (
+	kindCluster  = "ClusterNetworkPolicy"
+	kindAdmin    = "AdminNetworkPolicy"
+	kindBaseline = "BaselineAdminNetworkPolicy"
+)
+
+// kinds are those that are carried over.
+var kinds = map[string]kind{
+	"Namespace":     {versions: []string{"v1"}, object: plainObject{}, cluster: true},
+	"Node":          {versions: []string{"v1"}, object: nodeObject{}, cluster: true},
+	"Pod":           {versions: []string{"v1"}, object: podObject{}},
+	"Deployment":    {versions: []string{"apps/v1"}, object: deployment{}},
+	"ReplicaSet":    {versions: []string{"apps/v1"}, object: replicaSet{}},
+	"StatefulSet":   {versions: []string{"apps/v1"}, object: statefulSet{}},
+	"DaemonSet":     {versions: []string{"apps/v1"}, object: daemonSet{}},
+	"Job":           {versions: []string{"batch/v1"}, object: job{}},
+	"Service":       {versions: []string{"v1"}, object: serviceObject{}},
+	"Endpoints":     {versions: []string{"v1"}, object: endpointsObject{}},
+	"EndpointSlice": {versions: []string{"discovery.k8s.io/v1"}, object: endpointSlice{}},
+	"NetworkPolicy": {versions: []string{"networking.k8s.io/v1"}, object: networkPolicy{}},
+	kindCluster:     {versions: []string{"policy.networking.k8s.io/v1alpha2"}, object: clusterPolicy{}, cluster: true},
+	kindAdmin:       {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
+	kindBaseline:    {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
+}
+
+// without are kinds that have no effect on connections.
+var without = []string{
+	"ServiceAccount", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
+	"PodDisruptionBudget", "ResourceQuota", "LimitRange", "PriorityClass", "RuntimeClass", "CustomResourceDefinition", "Lease", "Event", "ControllerRevision",
+	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "APIService", "CSIDriver", "CSINode",
+	"VolumeAttachment", "PodTemplate", "CertificateSigningRequest", "FlowSchema", "PriorityLevelConfiguration", "IPAddress", "ServiceCIDR", "ComponentStatus",
+}
+
+// reasons say why kinds and fields that matter are not carried over.
+var reasons = map[string]string{
+	"ConfigMap":               "an agent answers on the ports of pods, and reads no files. For a program with files, write command and file blocks",
+	"Ingress":                 "the language has no ingress yet. A client can dial the service itself",
+	"IngressClass":            "the language has no ingress yet",
+	"CronJob":                 "a lab has no clock. Write a Job",
+	"HorizontalPodAutoscaler": "a lab has the replicas that the manifests say",
+	"Kustomization":           "it is an instruction for kubectl. Import what kubectl kustomize prints",
+
+	"affinity":                      "the nodes take turns. Write node in the pod block, or nodeName",
+	"topologySpreadConstraints":     "the nodes take turns. Write node in the pod block, or nodeName",
+	"dnsConfig":                     "manifests do not carry it over yet. Write dns_config in a pod block",
+	"hostAliases":                   "pods have no other hosts in a lab. Connections name clients by reference",
+	"allocateLoadBalancerNodePorts": "services of type LoadBalancer always have node ports",
+	"nodes":                         "peers that are nodes are experimental in the API. Write their addresses as networks",
+	"domainNames":                   "peers with domain names are experimental in the API. Write their addresses as networks",
+}
+
+// tables are the schemas of all structs of the API.
+var tables = func() schemas {
+	all := schemas{}
+	for _, k := range kinds {
+		all.add(reflect.TypeOf(k.object))
+	}
+	return all
+}()
+
+// known are the names of all kinds.
+func known() []string {
+	return slices.Concat(slices.Collect(maps.Keys(kinds)), without, []string{"ConfigMap", "Ingress", "List"})
+}

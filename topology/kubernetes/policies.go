@@ -1,0 +1,162 @@
+package kubernetes
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/netlab/netlab/topology"
+)
+
+// policies adds network policies of all kinds.
+func (c *converter) policies() {
+	twice := several(c.np, func(p *networkPolicy) string { return p.Meta.Name.Value })
+	for _, x := range c.np {
+		name := x.Meta.Name.Value
+		label := c.label("policy", x.namespace(), name, twice[name])
+		c.carried(&x.header, "policy."+label)
+		s := topology.PolicySpec{
+			Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace), Origin: x.at(),
+			PodSelector: topology.SelectorSpec{Set: true, Origin: x.Spec.Origin}, PolicyTypes: listed(x.Spec.PolicyTypes),
+		}
+		if x.Spec.PodSelector != nil {
+			s.PodSelector = selectorSpec(x.Spec.PodSelector)
+		}
+		for _, r := range x.Spec.Ingress {
+			s.Ingress = append(s.Ingress, c.rule(r, r.From))
+		}
+		for _, r := range x.Spec.Egress {
+			s.Egress = append(s.Egress, c.rule(r, r.To))
+		}
+		c.Policies = append(c.Policies, s)
+	}
+	c.clusterPolicies()
+}
+
+func selectorSpec(x *selector) topology.SelectorSpec {
+	if x == nil {
+		return topology.SelectorSpec{}
+	}
+	s := topology.SelectorSpec{Set: true, MatchLabels: x.MatchLabels, Origin: x.Origin}
+	for _, e := range x.Expressions {
+		s.Expressions = append(s.Expressions, topology.ExpressionSpec{Key: e.Key, Operator: e.Operator, Values: listed(e.Values), Origin: e.Origin})
+	}
+	return s
+}
+
+func (c *converter) rule(r policyRule, peers []policyPeer) topology.PolicyRuleSpec {
+	out := topology.PolicyRuleSpec{Origin: r.Origin}
+	for _, p := range peers {
+		s := topology.PeerSpec{PodSelector: selectorSpec(p.PodSelector), NamespaceSelector: selectorSpec(p.NamespaceSelector), Origin: p.Origin}
+		if b := p.IPBlock; b != nil {
+			s.Block = c.prefix(b.CIDR)
+			s.Block.Origin = b.Origin
+			for _, e := range b.Except {
+				s.Except = append(s.Except, c.prefix(e))
+			}
+		}
+		out.Peers = append(out.Peers, s)
+	}
+	for _, p := range r.Ports {
+		out.Ports = append(out.Ports, topology.PolicyPortSpec{Port: str(p.Port), EndPort: p.EndPort, Protocol: unless(lower(p.Protocol), "tcp"), Origin: p.Origin})
+	}
+	return out
+}
+
+func (c *converter) prefix(o str) topology.Opt[netip.Prefix] {
+	p, err := netip.ParsePrefix(o.Value)
+	if err != nil {
+		c.errorf(o.Origin, "Invalid CIDR", "%q is not a CIDR. Write it like 10.0.0.0/8, or 10.0.0.1/32 for one address.", shorten(o.Value))
+	}
+	return topology.Opt[netip.Prefix]{Value: p, Set: err == nil, Origin: o.Origin}
+}
+
+// clusterPolicies adds ClusterNetworkPolicies, and what they were before: AdminNetworkPolicy
+// allows instead of accepting, and is of the tier Admin; BaselineAdminNetworkPolicy is the one
+// policy of the tier Baseline.
+func (c *converter) clusterPolicies() {
+	for _, x := range c.cnp {
+		label := c.label("cluster_policy", "", x.Meta.Name.Value, false)
+		c.carried(&x.header, "cluster_policy."+label)
+		s := topology.ClusterPolicySpec{Name: x.Meta.Name.Value, Written: written(label, &x.header), Tier: x.Spec.Tier, Priority: x.Spec.Priority, Origin: x.at()}
+		switch x.Kind.Value {
+		case kindAdmin:
+			s.Tier = str{Value: string(topology.AdminTier), Set: true, Origin: x.at()}
+		case kindBaseline:
+			s.Tier = str{Value: string(topology.BaselineTier), Set: true, Origin: x.at()}
+			s.Priority = integer{Set: true, Origin: x.at()}
+		}
+		if x.Spec.Subject != nil {
+			s.Subject = c.clusterPeer(*x.Spec.Subject)
+		}
+		for _, r := range x.Spec.Ingress {
+			s.Ingress = append(s.Ingress, c.clusterRule(r, r.From))
+		}
+		for _, r := range x.Spec.Egress {
+			s.Egress = append(s.Egress, c.clusterRule(r, r.To))
+		}
+		c.ClusterPolicies = append(c.ClusterPolicies, s)
+	}
+}
+
+func (c *converter) clusterPeer(p clusterPeer) topology.PeerSpec {
+	s := topology.PeerSpec{NamespaceSelector: selectorSpec(p.Namespaces), Origin: p.Origin}
+	if p.Pods != nil {
+		s.NamespaceSelector, s.PodSelector = selectorSpec(p.Pods.NamespaceSelector), selectorSpec(p.Pods.PodSelector)
+	}
+	for _, n := range p.Networks {
+		if prefix := c.prefix(n); prefix.Set {
+			s.Networks.Value = append(s.Networks.Value, prefix.Value)
+		}
+		s.Networks.Set, s.Networks.Origin = true, n.Origin
+	}
+	return s
+}
+
+func (c *converter) clusterRule(r clusterRule, peers []clusterPeer) topology.PolicyRuleSpec {
+	out := topology.PolicyRuleSpec{Name: r.Name.Value, Action: r.Action, Origin: r.Origin}
+	if out.Action.Value == "Allow" {
+		out.Action.Value = string(topology.PolicyAccept)
+	}
+	for _, p := range peers {
+		out.Peers = append(out.Peers, c.clusterPeer(p))
+	}
+	add := func(port str, end integer, protocol string, at topology.Origin) {
+		out.Ports = append(out.Ports, topology.PolicyPortSpec{Port: port, EndPort: end, Protocol: unless(str{Value: protocol, Set: true, Origin: at}, "tcp"), Origin: at})
+	}
+	digits := func(o integer) str { return str{Value: strconv.Itoa(o.Value), Set: o.Set, Origin: o.Origin} }
+	everyProtocol := func(name str, at topology.Origin) { // a name is that of a port of any protocol
+		for _, protocol := range []topology.Protocol{topology.TCP, topology.UDP, topology.SCTP} {
+			add(name, integer{}, string(protocol), at)
+		}
+	}
+	for _, p := range r.Ports {
+		switch {
+		case p.Number != nil:
+			add(digits(p.Number.Port), integer{}, lower(p.Number.Protocol).Or("tcp"), p.Origin)
+		case p.Range != nil:
+			add(digits(p.Range.Start), p.Range.End, lower(p.Range.Protocol).Or("tcp"), p.Origin)
+		default:
+			everyProtocol(p.Named, p.Origin)
+		}
+	}
+	for _, p := range r.Protocols {
+		if p.Named.Set {
+			everyProtocol(p.Named, p.Origin)
+		}
+		for _, d := range []struct {
+			protocol topology.Protocol
+			to       *destination
+		}{{topology.TCP, p.TCP}, {topology.UDP, p.UDP}, {topology.SCTP, p.SCTP}} {
+			switch {
+			case d.to == nil:
+			case d.to.Port == nil:
+				add(str{}, integer{}, string(d.protocol), p.Origin)
+			case d.to.Port.Range != nil:
+				add(digits(d.to.Port.Range.Start), d.to.Port.Range.End, string(d.protocol), p.Origin)
+			default:
+				add(digits(d.to.Port.Number), integer{}, string(d.protocol), p.Origin)
+			}
+		}
+	}
+	return out
+}
