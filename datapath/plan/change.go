@@ -52,6 +52,13 @@ type Edit struct {
 	Cut []Cut
 }
 
+// viaItself reports whether an address that is deleted is the gateway of a route that is added
+// or changed: while the namespace has the address, the kernel takes it for its own.
+func (e *Edit) viaItself(a Addr) bool {
+	via := func(r Route) bool { return r.Via == a.Prefix.Addr() || slices.Contains(r.More, a.Prefix.Addr()) }
+	return slices.ContainsFunc(e.Add.Routes, via) || slices.ContainsFunc(e.Change.Routes, via)
+}
+
 // replaced are the links in Delete whose name is also in Add: they are recreated.
 func (e *Edit) replaced() []*Link {
 	var both []*Link

@@ -1,12 +1,11 @@
 package plan
 
 import (
-	"bufio"
-	"encoding/binary"
+	"bytes"
 	"encoding/gob"
 	"fmt"
-	"io"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/coder"
@@ -14,33 +13,31 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
-// Encode writes the plan so that Decode reads an equal one. Whatever grows with the
-// number of services, perhaps to a hundred thousand rules, goes through a coder: gob
-// spends microseconds on every value of an interface type.
-func Encode(w io.Writer, p *Plan) error {
+// Encode returns the plan as bytes from which Decode makes an equal one. Whatever grows
+// with the number of services, perhaps to a hundred thousand rules, goes through a coder:
+// gob spends microseconds on every value of an interface type.
+func Encode(p *Plan) ([]byte, error) {
 	bare := Plan{Lab: p.Lab, Netns: make([]Netns, len(p.Netns))}
 	copy(bare.Netns, p.Netns)
-	c := coder.Writer(96 * p.rules())
 	for i := range bare.Netns {
 		n := &bare.Netns[i]
-		codeFilters(c, n)
-		n.Sets, n.Tables, n.NFT, n.Virtual, n.UDP, n.Cut = nil, nil, nil, nil, nil, nil
+		n.Sets, n.Tables, n.NFT, n.Virtual, n.UDP, n.Cut, n.ProxyPorts, n.Records, n.Resolvers = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	}
+	var head bytes.Buffer
+	if err := gob.NewEncoder(&head).Encode(&bare); err != nil {
+		return nil, fmt.Errorf("encode plan: %w", err)
+	}
+	c := coder.Writer(head.Bytes(), 96*p.rules())
+	for i := range p.Netns {
+		codeFilters(c, &p.Netns[i])
 	}
 	if c.Err() != nil {
-		return fmt.Errorf("encode plan: %w", c.Err())
+		return nil, fmt.Errorf("encode plan: %w", c.Err())
 	}
-	if err := gob.NewEncoder(w).Encode(&bare); err != nil {
-		return fmt.Errorf("encode plan: %w", err)
-	}
-	if err := binary.Write(w, binary.BigEndian, uint64(len(c.Bytes()))); err != nil {
-		return fmt.Errorf("encode plan: %w", err)
-	}
-	if _, err := w.Write(c.Bytes()); err != nil {
-		return fmt.Errorf("encode plan: %w", err)
-	}
-	return nil
+	return c.Bytes(), nil
 }
 
 // rules is the number of iptables rules of the plan.
@@ -56,33 +53,35 @@ func (p *Plan) rules() int {
 	return n
 }
 
-// maxRules bounds the size of the rules that Decode accepts, in bytes: ten times the
-// size for a hundred thousand services.
-const maxRules = 1 << 30
+// Decode makes a plan of what Encode returned. The texts of the plan are parts of it.
+func Decode(encoded string) (*Plan, error) { return new(Decoder).Decode(encoded) }
 
-// Decode reads a plan that Encode wrote. Unless r is a *bufio.Reader, it may read
-// beyond the plan.
-func Decode(r io.Reader) (*Plan, error) {
-	in := bufio.NewReader(r) // gob reads no further than its value from a byte reader
-	p := &Plan{}
-	if err := gob.NewDecoder(in).Decode(p); err != nil {
-		return nil, fmt.Errorf("decode plan: %w", err)
+// Decoder decodes plans that differ little: what is as in the plan before is taken from that, so
+// nobody may change them.
+type Decoder struct {
+	head   string // how the last plan began, up to its rules
+	bare   Plan   // without rules
+	memory coder.Memory
+}
+
+// Decode is like the function of that name.
+func (d *Decoder) Decode(encoded string) (*Plan, error) {
+	if d.head == "" || !strings.HasPrefix(encoded, d.head) {
+		in := strings.NewReader(encoded) // gob reads no further than its value from a byte reader
+		d.head, d.bare = "", Plan{}
+		if err := gob.NewDecoder(in).Decode(&d.bare); err != nil {
+			return nil, fmt.Errorf("decode plan: %w", err)
+		}
+		d.head = strings.Clone(encoded[:len(encoded)-in.Len()])
 	}
-	var size uint64
-	if err := binary.Read(in, binary.BigEndian, &size); err != nil {
-		return nil, fmt.Errorf("decode plan: %w", err)
-	}
-	if size > maxRules {
-		return nil, fmt.Errorf("decode plan: %w", coder.ErrBroken)
-	}
-	var b strings.Builder
-	b.Grow(int(size))
-	if _, err := io.CopyN(&b, in, int64(size)); err != nil {
-		return nil, fmt.Errorf("decode plan: %w", err)
-	}
-	c := coder.Reader(b.String())
+	p := &Plan{Lab: d.bare.Lab, Netns: slices.Clone(d.bare.Netns)}
+	c := coder.Reader(encoded[len(d.head):], &d.memory)
 	for i := range p.Netns {
 		codeFilters(c, &p.Netns[i])
+	}
+	d.memory.Turn()
+	if c.Left() > 0 {
+		return nil, fmt.Errorf("decode plan: %w", coder.ErrBroken)
 	}
 	if c.Err() != nil {
 		return nil, fmt.Errorf("decode plan: %w", c.Err())
@@ -98,6 +97,9 @@ func codeFilters(c *coder.Coder, n *Netns) {
 	coder.List(c, &n.Virtual, ipvs.Code)
 	coder.List(c, &n.UDP, codeUDP)
 	coder.List(c, &n.Cut, codeCut)
+	coder.List(c, &n.ProxyPorts, codeProxyPort)
+	coder.List(c, &n.Records, zone.Code)
+	coder.List(c, &n.Resolvers, codeResolver)
 }
 
 func codeUDP(c *coder.Coder, s *UDPService) {

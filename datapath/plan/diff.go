@@ -1,14 +1,17 @@
 package plan
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 
+	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/plan/ordered"
+	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
 // Diff returns the changes from have to want. Origins are not compared. Both plans are
@@ -38,6 +41,8 @@ func Diff(have, want *Plan) Changes {
 	return c
 }
 
+func neighKey(n Neigh) Neigh { n.MAC, n.Origin = MAC{}, Origin{}; return n }
+
 func netnsName(n *Netns) string { return n.Name }
 
 func diffNetns(have, want *Netns) (e Edit, changed bool) {
@@ -49,12 +54,14 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 
 	diffList(have.Addrs, want.Addrs, func(a Addr) Addr { a.Origin = Origin{}; return a }, nil, &e.Add.Addrs, &e.Change.Addrs, &e.Delete.Addrs)
 	diffList(have.Routes, want.Routes, routeKey, sameRoute, &e.Add.Routes, &e.Change.Routes, &e.Delete.Routes)
-	diffList(have.Neighs, want.Neighs, func(n Neigh) Neigh { n.MAC, n.Origin = MAC{}, Origin{}; return n }, sameNeigh, &e.Add.Neighs, &e.Change.Neighs, &e.Delete.Neighs)
+	diffList(have.Neighs, want.Neighs, neighKey, sameNeigh, &e.Add.Neighs, &e.Change.Neighs, &e.Delete.Neighs)
 	diffList(have.FDB, want.FDB, func(f FDB) FDB { f.Origin = Origin{}; return f }, nil, &e.Add.FDB, &e.Change.FDB, &e.Delete.FDB)
 	diffList(have.Sysctls, want.Sysctls, func(s Sysctl) string { return s.Key },
 		func(a, b Sysctl) bool { return a == b }, &e.Add.Sysctls, &e.Change.Sysctls, &e.Delete.Sysctls)
 	diffList(have.Qdiscs, want.Qdiscs, qdiscKey, sameQdisc,
 		&e.Add.Qdiscs, &e.Change.Qdiscs, &e.Delete.Qdiscs)
+	diffList(have.XfrmStates, want.XfrmStates, xfrmStateKey, sameXfrmState, &e.Add.XfrmStates, &e.Change.XfrmStates, &e.Delete.XfrmStates)
+	diffList(have.XfrmPolicies, want.XfrmPolicies, xfrmPolicyKey, sameXfrmPolicy, &e.Add.XfrmPolicies, &e.Change.XfrmPolicies, &e.Delete.XfrmPolicies)
 	sets, virtual := ipset.Diff(have.Sets, want.Sets), ipvs.Diff(have.Virtual, want.Virtual)
 	e.Add.Sets, e.Change.Sets, e.Delete.Sets, e.Sets = sets.Add, sets.Change, sets.Delete, sets.Edits
 	e.Add.Virtual, e.Delete.Virtual, e.Virtual = virtual.Add, virtual.Delete, virtual.Edits
@@ -62,6 +69,16 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 		&e.Add.Agents, &e.Change.Agents, &e.Delete.Agents)
 	diffList(have.Execs, want.Execs, func(x Exec) string { return x.Name }, sameExec,
 		&e.Add.Execs, &e.Change.Execs, &e.Delete.Execs)
+	diffList(have.Tunnels, want.Tunnels, func(t Tunnel) string { return t.Link }, sameTunnel,
+		&e.Add.Tunnels, &e.Change.Tunnels, &e.Delete.Tunnels)
+	diffList(have.ProxyPorts, want.ProxyPorts, func(p ProxyPort) socket { return p.socket() }, sameProxyPort,
+		&e.Add.ProxyPorts, &e.Change.ProxyPorts, &e.Delete.ProxyPorts)
+	diffList(have.Records, want.Records, zone.Record.Key, nil, &e.Add.Records, &e.Change.Records, &e.Delete.Records)
+	diffList(have.Resolvers, want.Resolvers, func(r Resolver) string { return r.Pod }, sameResolver,
+		&e.Add.Resolvers, &e.Change.Resolvers, &e.Delete.Resolvers)
+	diffList(have.Speakers, want.Speakers, func(bgp.Speaker) int { return 0 }, sameSpeaker,
+		&e.Add.Speakers, &e.Change.Speakers, &e.Delete.Speakers)
+	e.Delete.Deviations = have.Deviations
 	e.Tables = iptables.Diff(have.Tables, want.Tables)
 	if len(e.Change.Sets) > 0 {
 		e.idle(have.Tables, want.Tables)
@@ -158,6 +175,10 @@ func diffLinks(have, want []Link, e *Edit) map[string]bool {
 		e.Add.Links = append(e.Add.Links, w)
 	}
 	e.Change.Links = change
+	place := func(l Link) int { return slices.IndexFunc(want, func(w Link) bool { return w.Name == l.Name }) }
+	if len(replaced) > 0 { // a link may be on another
+		slices.SortStableFunc(e.Add.Links, func(a, b Link) int { return cmp.Compare(place(a), place(b)) })
+	}
 	return replaced
 }
 
@@ -175,7 +196,7 @@ func without(n *Netns, links map[string]bool) *Netns {
 	return &m
 }
 
-func reject[T any](list []T, unwanted func(T) bool) []T {
+func reject[L ~[]T, T any](list L, unwanted func(T) bool) L {
 	return slices.DeleteFunc(slices.Clone(list), unwanted)
 }
 
@@ -188,14 +209,14 @@ type routeID struct {
 // so a route that moves to another link is changed, not added.
 func routeKey(r Route) routeID { return routeID{r.To.Masked(), r.Local} }
 
-func sameLink(a, b Link) bool { a.Origin = b.Origin; return a == b }
+func sameLink(a, b Link) bool { a.Origin, a.UserSpace = b.Origin, b.UserSpace; return a == b }
 func sameRoute(a, b Route) bool {
-	return a.Via == b.Via && slices.Equal(a.More, b.More) && a.Dev == b.Dev && a.OnLink == b.OnLink
+	return a.Type == b.Type && a.Protocol == b.Protocol && a.Via == b.Via && slices.Equal(a.More, b.More) && a.Dev == b.Dev && a.OnLink == b.OnLink
 }
 func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
 
 func sameAgent(a, b Agent) bool {
-	return a.Node == b.Node && a.Health == b.Health && slices.Equal(a.Listen, b.Listen)
+	return a.Node == b.Node && a.Health == b.Health && a.DNS == b.DNS && slices.Equal(a.Listen, b.Listen)
 }
 
 // idle fills in the chains that are emptied while sets are recreated, and has them

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/plan/ordered"
+	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
 // Drift lists where the kernel deviates from the plan, one line per item: what is
@@ -69,6 +71,9 @@ func (d *drift) edit(e *Edit) {
 	d.ended(e)
 	d.items(e.Netns, "changed", &e.Change)
 	d.items(e.Netns, "not in the plan", &e.Delete)
+	for i := range e.Delete.Deviations {
+		d.note(e.Netns, Origin{}, "%s %s", e.Delete.Deviations[i].What, e.Delete.Deviations[i].Wrong)
+	}
 	for i := range e.Sets {
 		s := &e.Sets[i]
 		noteElements(d, e.Netns, s.Origin, "set "+s.Name, "member", s.Add, s.Delete, func(x *ipset.Entry) string { return s.Type.Words(*x) })
@@ -84,7 +89,7 @@ func (d *drift) edit(e *Edit) {
 	}
 }
 
-// ended notes programs that ended, which are in Change, and takes them from there.
+// ended notes programs and tunnels that ended, which are in Change, and takes them from there.
 func (d *drift) ended(e *Edit) {
 	e.Change.Execs = reject(e.Change.Execs, func(x Exec) bool {
 		i := slices.IndexFunc(d.have[e.Netns].Execs, func(h Exec) bool { return h.Name == x.Name && h.State != "" })
@@ -93,6 +98,34 @@ func (d *drift) ended(e *Edit) {
 		}
 		return i >= 0
 	})
+	e.Change.Tunnels = reject(e.Change.Tunnels, func(t Tunnel) bool {
+		i := slices.IndexFunc(d.have[e.Netns].Tunnels, func(h Tunnel) bool { return h.Link == t.Link && h.State != "" })
+		if i >= 0 {
+			d.note(e.Netns, t.Origin, "the tunnel of %s has ended: %s", t.Link, d.have[e.Netns].Tunnels[i].State)
+		}
+		return i >= 0
+	})
+	e.Change.Speakers = reject(e.Change.Speakers, func(s bgp.Speaker) bool {
+		h := d.have[e.Netns].Speakers[0]
+		if h.Same(&s) {
+			d.sessions(e.Netns, &h, &s)
+		}
+		return h.Same(&s)
+	})
+}
+
+// sessions notes BGP sessions that are down, or up although the plan has a fault that they
+// could not survive.
+func (d *drift) sessions(netns string, have, want *bgp.Speaker) {
+	for i := range want.Peers {
+		p := &want.Peers[i]
+		switch {
+		case have.Peers[i].Down && !p.Down:
+			d.note(netns, p.Origin, "BGP session with %s is not established", p.Words())
+		case p.Down && !have.Peers[i].Down:
+			d.note(netns, p.Origin, "BGP session with %s is established, in spite of the fault", p.Words())
+		}
+	}
 }
 
 // membersShown bounds the members of one set that Drift names.
@@ -170,7 +203,12 @@ func orNone(s string) string {
 
 func (d *drift) items(netns, what string, n *Netns) {
 	noteEach(d, netns, what, n.Addrs, func(a *Addr) (Origin, string) { return a.Origin, fmt.Sprintf("address %s dev %s", a.Prefix, a.Link) })
-	noteEach(d, netns, what, n.Routes, func(r *Route) (Origin, string) { return r.Origin, "route " + r.words() })
+	noteEach(d, netns, what, n.Routes, func(r *Route) (Origin, string) {
+		if r.Protocol == BGP {
+			return r.Origin, "learned route " + r.words()
+		}
+		return r.Origin, "route " + r.words()
+	})
 	noteEach(d, netns, what, n.Neighs, func(x *Neigh) (Origin, string) {
 		return x.Origin, fmt.Sprintf("neighbour %s lladdr %s dev %s", x.Addr, x.MAC, x.Link)
 	})
@@ -179,9 +217,16 @@ func (d *drift) items(netns, what string, n *Netns) {
 	})
 	noteEach(d, netns, what, n.Sysctls, func(s *Sysctl) (Origin, string) { return Origin{}, fmt.Sprintf("sysctl %s=%s", s.Key, s.Value) })
 	noteEach(d, netns, what, n.Qdiscs, func(q *Qdisc) (Origin, string) { return q.Origin, "qdisc " + q.words() })
+	noteEach(d, netns, what, n.XfrmStates, func(s *XfrmState) (Origin, string) { return s.Origin, "xfrm state " + s.words() })
+	noteEach(d, netns, what, n.XfrmPolicies, func(p *XfrmPolicy) (Origin, string) { return p.Origin, "xfrm policy " + p.words() })
 	noteEach(d, netns, what, n.Sets, func(s *ipset.Set) (Origin, string) { return s.Origin, fmt.Sprintf("set %s (%s)", s.Name, s.Kind()) })
 	noteEach(d, netns, what, n.Virtual, func(v *ipvs.Server) (Origin, string) { return v.Origin, "virtual server " + v.Words() })
 	noteEach(d, netns, what, n.Agents, func(a *Agent) (Origin, string) { return a.Origin, "agent " + a.words() })
+	noteEach(d, netns, what, n.Tunnels, func(t *Tunnel) (Origin, string) { return t.Origin, "tunnel " + t.words() })
+	noteEach(d, netns, what, n.Speakers, func(s *bgp.Speaker) (Origin, string) { return s.Origin, "BGP speaker (" + s.Words() + ")" })
+	noteEach(d, netns, what, n.ProxyPorts, func(p *ProxyPort) (Origin, string) { return p.Origin, "proxy port " + p.words() })
+	noteEach(d, netns, what, n.Records, func(r *zone.Record) (Origin, string) { return r.Origin, "DNS record " + r.String() })
+	noteEach(d, netns, what, n.Resolvers, func(r *Resolver) (Origin, string) { return r.Origin, "resolver of " + r.words() })
 	noteEach(d, netns, what, n.Execs, func(x *Exec) (Origin, string) { return x.Origin, "program of " + x.Name })
 }
 
@@ -266,6 +311,9 @@ func noteRules[R any](d *drift, netns, place string, have, want []R, written fun
 func (d *drift) nft(netns string, e *nft.Edit) {
 	place := e.Family + " " + e.Name
 	switch {
+	case e.Create && e.Remove:
+		d.note(netns, e.Origin, "table %s changed: is dormant", place)
+		return
 	case e.Create:
 		d.note(netns, e.Origin, "table %s missing", place)
 		return

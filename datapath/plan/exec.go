@@ -17,16 +17,27 @@ type Exec struct {
 	Env   []string `json:"env,omitempty"`     // KEY=value, sorted
 	Dir   string   `json:"workDir,omitempty"` // its working directory; empty: the root directory
 	Stdin string   `json:"stdin,omitempty"`   // what it reads from standard input
-	// Files are in its private file system; it shares all others with the machine.
+	// Image is its root file system; without one it sees some of the machine's.
+	Image Image `json:"image,omitzero"`
+	// Files are in its private file system; of the others it sees some, read-only.
 	Files []File       `json:"files,omitempty"`
 	Addrs []netip.Addr `json:"addresses,omitempty"` // of its pod
 	// Listen is where it answers once it is ready.
 	Listen []Listen `json:"listen,omitempty"`
 	Ready  Ready    `json:"ready,omitzero"`
 	// Restart starts it again whenever it ends.
-	Restart bool   `json:"restart,omitempty"`
-	State   string `json:"-"` // only in programs read back, of one that ended: exited 3
-	Origin  Origin `json:"origin,omitzero"`
+	Restart bool `json:"restart,omitempty"`
+	// NetAdmin lets it change the interfaces, routes and rules of its namespace.
+	NetAdmin bool   `json:"netAdmin,omitempty"`
+	State    string `json:"-"` // only in programs read back, of one that ended: exited 3
+	Origin   Origin `json:"origin,omitzero"`
+}
+
+// Image is a container image on disk.
+type Image struct {
+	Name   string `json:"name"`   // as the scenario names it
+	Path   string `json:"path"`   // of its folder or archive
+	Digest string `json:"digest"` // of what is in it: sha256:…
 }
 
 // File is a file in the private file system of a program.
@@ -49,8 +60,8 @@ type Ready struct {
 // sameExec reports whether a program that runs is the wanted one.
 func sameExec(a, b Exec) bool {
 	return a.State == b.State && a.Node == b.Node && slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env) && a.Dir == b.Dir &&
-		a.Stdin == b.Stdin && slices.Equal(a.Files, b.Files) && slices.Equal(a.Addrs, b.Addrs) && slices.Equal(a.Listen, b.Listen) &&
-		a.Ready.same(b.Ready) && a.Restart == b.Restart
+		a.Stdin == b.Stdin && a.Image.Digest == b.Image.Digest && slices.Equal(a.Files, b.Files) && slices.Equal(a.Addrs, b.Addrs) && slices.Equal(a.Listen, b.Listen) &&
+		a.Ready.same(b.Ready) && a.Restart == b.Restart && a.NetAdmin == b.NetAdmin
 }
 
 func (r Ready) same(s Ready) bool {
@@ -82,6 +93,9 @@ func (x Exec) words() string {
 	if x.Dir != "" {
 		text += ", in " + QuoteShell(x.Dir)
 	}
+	if x.Image.Digest != "" {
+		text += ", image " + QuoteShell(x.Image.Name) + " " + x.Image.Digest
+	}
 	if len(x.Listen) > 0 {
 		text += ", listens on " + listenWords(x.Listen)
 	}
@@ -96,6 +110,9 @@ func (x Exec) words() string {
 	}
 	if x.Restart {
 		text += ", restarts"
+	}
+	if x.NetAdmin {
+		text += ", may change its network"
 	}
 	return text
 }

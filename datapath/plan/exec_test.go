@@ -10,7 +10,7 @@ import (
 )
 
 func program() Exec {
-	return Exec{Name: "web", Node: "n1", Argv: []string{"server", "-p", "80"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "in", Restart: true,
+	return Exec{Name: "web", Node: "n1", Argv: []string{"server", "-p", "80"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "in", Image: Image{Name: "web.tar", Path: "/srv/web.tar", Digest: "sha256:12"}, Restart: true, NetAdmin: true,
 		Files: []File{{Path: "/etc/x", Content: "y", Mode: 0o644}}, Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")},
 		Listen: []Listen{{"tcp", 80}}, Ready: Ready{TCP: 80, Within: time.Second}, Origin: Origin{Object: "pod web", File: "a.hcl", Line: 3}}
 }

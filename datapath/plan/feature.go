@@ -36,6 +36,8 @@ const (
 	FeatureTBF            Feature = "tbf"
 	FeatureIPIP           Feature = "ipip"
 	FeatureWireGuard      Feature = "wireguard"
+	FeatureWireGuardOrTun Feature = "wireguard or tun"
+	FeatureESP            Feature = "esp"
 	FeatureSCTP           Feature = "sctp"
 
 	FeatureMatchComment     Feature = "iptables match comment"
@@ -45,6 +47,7 @@ const (
 	FeatureMatchStatistic   Feature = "iptables match statistic"
 	FeatureMatchRecent      Feature = "iptables match recent"
 	FeatureMatchSCTP        Feature = "iptables match sctp"
+	FeatureMatchNFAcct      Feature = "iptables match nfacct"
 	FeatureMatchSet         Feature = "iptables match set"
 	FeatureMatchMultiPort   Feature = "iptables match multiport"
 	FeatureMatchPhysdev     Feature = "iptables match physdev"
@@ -52,6 +55,7 @@ const (
 	FeatureMatchIPVS        Feature = "iptables match ipvs"
 	FeatureTargetMark       Feature = "iptables target MARK"
 	FeatureTargetDNAT       Feature = "iptables target DNAT"
+	FeatureTargetRedirect   Feature = "iptables target REDIRECT"
 	FeatureTargetMasquerade Feature = "iptables target MASQUERADE"
 	FeatureTargetReject     Feature = "iptables target REJECT"
 	FeatureTargetNFLog      Feature = "iptables target NFLOG"
@@ -138,8 +142,10 @@ func aboutFeatures() []About {
 		{FeatureMatchMultiPort, "network policies with several ports", "xt_multiport", "CONFIG_NETFILTER_XT_MATCH_MULTIPORT", "", "filter -A INPUT -p tcp -m tcp -m multiport --dports 80,443"},
 		{FeatureMatchPhysdev, "network policies between pods on the same bridge", "xt_physdev", "CONFIG_NETFILTER_XT_MATCH_PHYSDEV", "", "filter -A FORWARD -m physdev --physdev-is-bridged"},
 		{FeatureMatchLimit, "logging of what network policies refuse", "xt_limit", "CONFIG_NETFILTER_XT_MATCH_LIMIT", "", "filter -A INPUT -m limit --limit 10/min"},
+		{FeatureMatchNFAcct, "kube-proxy's own counters: rules are the same but for those", "xt_nfacct", "CONFIG_NETFILTER_XT_MATCH_NFACCT", "", ""},
 		{FeatureTargetMark, "masquerade of service traffic", "xt_mark", "CONFIG_NETFILTER_XT_MARK", "", "mangle -A INPUT -j MARK --or-mark 0x1"},
 		{FeatureTargetDNAT, "services in iptables mode", "xt_nat", "CONFIG_NETFILTER_XT_NAT", "", "nat -A PREROUTING -p tcp -m tcp -j DNAT --to-destination 192.0.2.1:80"},
+		{FeatureTargetRedirect, "proxy mode userspace", "xt_REDIRECT", "CONFIG_NETFILTER_XT_TARGET_REDIRECT", "", "nat -A PREROUTING -p tcp -m tcp -j REDIRECT --to-ports 80"},
 		{FeatureTargetMasquerade, "masquerade of traffic that leaves the cluster", "xt_MASQUERADE", "CONFIG_NETFILTER_XT_TARGET_MASQUERADE", "", "nat -A POSTROUTING -j MASQUERADE --random-fully"},
 		{FeatureTargetReject, "services without endpoints time out instead of refusing", "ipt_REJECT", "CONFIG_IP_NF_TARGET_REJECT", "", "filter -A INPUT -j REJECT"},
 		{FeatureTargetNFLog, "logging of what network policies refuse", "xt_NFLOG", "CONFIG_NETFILTER_XT_TARGET_NFLOG", "", "filter -A INPUT -j NFLOG --nflog-group 100"},
@@ -160,7 +166,9 @@ func aboutFeatures() []About {
 		{FeatureNetem, "delay, jitter and loss on links", "sch_netem", "CONFIG_NET_SCH_NETEM", "", ""},
 		{FeatureTBF, "rate limits on links", "sch_tbf", "CONFIG_NET_SCH_TBF", "", ""},
 		{FeatureIPIP, "network mode ipip", "ipip", "CONFIG_NET_IPIP", "", ""},
-		{FeatureWireGuard, "network mode wireguard in the kernel", "wireguard", "CONFIG_WIREGUARD", "", ""},
+		{FeatureWireGuard, "network mode wireguard in the kernel; with tun it works in user space", "wireguard", "CONFIG_WIREGUARD", "", ""},
+		{FeatureWireGuardOrTun, "network mode wireguard", "tun", "CONFIG_WIREGUARD or CONFIG_TUN", "", ""},
+		{FeatureESP, "network mode ipsec", "esp4", "CONFIG_INET_ESP, CONFIG_INET6_ESP and CONFIG_CRYPTO_GCM", "", ""},
 		{FeatureSCTP, "expectations and agents that speak SCTP", "sctp", "CONFIG_IP_SCTP", "", ""},
 	}
 	for i := range rows {

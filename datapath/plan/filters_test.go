@@ -51,11 +51,11 @@ func filtered() *Plan {
 
 func TestFiltersSurviveEncoding(t *testing.T) {
 	p := filtered()
-	var buf bytes.Buffer
-	if err := Encode(&buf, p); err != nil {
+	encoded, err := Encode(p)
+	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Decode(&buf)
+	got, err := Decode(string(encoded))
 	if err != nil || !reflect.DeepEqual(got, p) {
 		t.Errorf("%v: got\n%+v\nwant\n%+v", err, got, p)
 	}
@@ -66,7 +66,7 @@ func TestFiltersAreWrittenInTheSyntaxOfTheirTools(t *testing.T) {
 	for _, want := range []string{
 		"ip -n node.a link add dev kube-ipvs0 mtu 1500 address 02:00:00:00:00:09 type dummy\n",
 		"ip -n node.a route add local 10.96.0.1/32 dev lo\n",
-		"tc -n node.a qdisc add dev kube-ipvs0 root handle 1: netem delay 50ms 1500us loss 1%\n" +
+		"tc -n node.a qdisc add dev kube-ipvs0 root handle 1: netem limit 10000 delay 50ms 1500us loss 1%\n" +
 			"tc -n node.a qdisc add dev kube-ipvs0 parent 1:1 handle 10: tbf rate 10000000bit burst 12500b limit 75000b\n",
 		"ip netns exec node.a sysctl -qw net.ipv4.ip_forward=1\n",
 		"ip netns exec node.a ipset restore <<'EOF'\n" +
@@ -268,13 +268,14 @@ func manyFilters(services int) *Plan {
 func BenchmarkFilters(b *testing.B) {
 	have, want := manyFilters(10_000), manyFilters(10_000)
 	want.Netns[0].Virtual[5000].Real[1].Weight = 0
-	var buf bytes.Buffer
-	if err := Encode(&buf, have); err != nil {
+	encoded, err := Encode(have)
+	if err != nil {
 		b.Fatal(err)
 	}
+	text := string(encoded)
 	for name, do := range map[string]func(){
-		"encode": func() { _ = Encode(&bytes.Buffer{}, have) },
-		"decode": func() { _, _ = Decode(bytes.NewReader(buf.Bytes())) },
+		"encode": func() { _, _ = Encode(have) },
+		"decode": func() { _, _ = Decode(text) },
 		"diff":   func() { _ = Diff(have, want) },
 		"sort":   func() { want.Sort() },
 		"text":   func() { _ = have.Text() },

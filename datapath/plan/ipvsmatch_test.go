@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"net/netip"
 	"reflect"
 	"testing"
@@ -21,11 +20,11 @@ func TestRulesMatchByVirtualServer(t *testing.T) {
 		t.Errorf("Save\n got %s\nwant %s", got, want)
 	}
 	p := &Plan{Netns: []Netns{{Tables: []iptables.Table{{Name: "filter", Chains: []iptables.Chain{{Name: "X", Rules: []iptables.Rule{rule}}}}}}}}
-	var buf bytes.Buffer
-	if err := Encode(&buf, p); err != nil {
+	encoded, err := Encode(p)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Decode(&buf); err != nil || !reflect.DeepEqual(got, p) {
+	if got, err := Decode(string(encoded)); err != nil || !reflect.DeepEqual(got, p) {
 		t.Errorf("decoded %+v, %v", got, err)
 	}
 }

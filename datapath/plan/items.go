@@ -46,13 +46,23 @@ func (p *Pair) write(w *textWriter, s *Step) {
 
 func (l *Link) write(w *textWriter, s *Step) {
 	if s.Verb == Delete {
+		if l.Type == IPIP {
+			w.linef("ip -n %s link set dev %s down", s.Netns, l.Name) // the kernel may keep it
+		}
 		w.linef("ip -n %s link delete dev %s", s.Netns, l.Name)
 		return
 	}
 	w.from(l.Origin)
-	if l.Type == Bridge {
+	switch l.Type {
+	case Bridge:
 		w.addBridge(l)
-	} else {
+	case IPIP:
+		w.linef("ip -n %s link show dev %s >/dev/null 2>&1 || ip -n %s link add dev %s type ipip", s.Netns, l.Name, s.Netns, l.Name)
+		w.linef("ip -n %s link set dev %s%s", s.Netns, l.Name, l.attrs())
+	case TUN:
+		w.linef("ip -n %s tuntap add dev %s mode tun", w.netns, l.Name)
+		w.linef("ip -n %s link set dev %s%s", w.netns, l.Name, l.attrs())
+	default:
 		w.linef("ip -n %s link add dev %s%s type %s%s", w.netns, l.Name, l.attrs(), l.Type, l.typeAttrs())
 	}
 	w.settle(s.Netns, l)
@@ -152,10 +162,18 @@ func (f *FDB) write(w *textWriter, s *Step) {
 }
 
 func (r *Route) write(w *textWriter, s *Step) {
+	verb := s.Verb.ip()
 	if s.Verb != Delete {
 		w.from(r.Origin)
+		if r.Type != Unicast {
+			verb = Change.ip() // it may take the place of the route that came with a bridge's address
+		}
 	}
-	w.linef("ip -n %s route %s %s", s.Netns, s.Verb.ip(), r.words())
+	learned := ""
+	if r.Protocol == BGP && s.Verb != Delete && !w.bare {
+		learned = " # learned, not written"
+	}
+	w.linef("ip -n %s route %s %s%s", s.Netns, verb, r.words(), learned)
 }
 
 // ip is the verb as ip neigh and ip route name it.
@@ -196,6 +214,24 @@ func (o *Occupants) write(w *textWriter, s *Step) {
 		w.from(x.Origin)
 		w.linef("%s exec %s", mark, x.words())
 	}
+	for i := range o.Tunnels {
+		o.Tunnels[i].write(w, mark, s.Verb)
+	}
+	for i := range o.Speakers {
+		writeSpeaker(&o.Speakers[i], w, mark, s.Verb)
+	}
+	for i := range o.ProxyPorts {
+		w.from(o.ProxyPorts[i].Origin)
+		w.linef("%s proxy port %s", mark, o.ProxyPorts[i].words())
+	}
+	for i := range o.Records {
+		w.from(o.Records[i].Origin)
+		w.linef("%s DNS record %s", mark, o.Records[i])
+	}
+	for i := range o.Resolvers {
+		w.from(o.Resolvers[i].Origin)
+		w.linef("%s resolver of %s", mark, o.Resolvers[i].words())
+	}
 }
 
 // Conntrack clean-up is not a shell command, so it is written as comments.
@@ -212,6 +248,9 @@ func (c *Conntrack) write(w *textWriter, _ *Step) {
 
 // Rules take one restore per family.
 func (edits TableEdits) write(w *textWriter, s *Step) {
+	for _, name := range iptables.Accounts(edits) {
+		w.linef("ip netns exec %s nfacct add %s", s.Netns, name)
+	}
 	for _, family := range []struct {
 		ipv6 bool
 		tool string
@@ -264,6 +303,9 @@ func (a Agent) words() string {
 	if a.Health != (Health{}) {
 		s += fmt.Sprintf(" answers health checks of %s/%s: local endpoints %d", a.Health.Namespace, a.Health.Service, a.Health.LocalEndpoints)
 	}
+	if a.DNS {
+		s += " answers DNS queries"
+	}
 	return s
 }
 
@@ -276,7 +318,15 @@ func (r Route) words() string {
 	if r.Local {
 		return "local " + to + " dev " + r.Dev
 	}
+	proto := ""
+	if r.Protocol != ByHand {
+		proto = " proto " + string(r.Protocol)
+	}
+	if r.Type != Unicast {
+		return string(r.Type) + " " + to + proto
+	}
 	if len(r.More) > 0 {
+		to += proto
 		for _, via := range append([]netip.Addr{r.Via}, r.More...) {
 			to += " nexthop via " + via.String() + " dev " + r.Dev
 			if r.OnLink {
@@ -291,6 +341,7 @@ func (r Route) words() string {
 	if r.Dev != "" {
 		to += " dev " + r.Dev
 	}
+	to += proto
 	if !r.Via.IsValid() && r.To.Addr().Is4() {
 		to += " scope link"
 	}

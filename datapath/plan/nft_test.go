@@ -23,7 +23,7 @@ var nftRows = []struct {
 	{"meta l4proto sctp th dport 80-90", []nft.Expr{nft.Match{Field: nft.L4Proto, Value: nft.Protocol("sctp")}, nft.Match{Field: nft.DPort, Value: nft.Range(80, 90)}}},
 	{"ip6 saddr fd00::1 drop", []nft.Expr{nft.Match{Field: nft.FamilyOf, Value: nft.Number(10)}, nft.Match{Field: nft.IP6Src, Value: nft.Addr(netip.MustParseAddr("fd00::1"))}, nft.Verdict{Kind: "drop"}}},
 	{"meta nfproto ipv6 drop", []nft.Expr{nft.Match{Field: nft.FamilyOf, Value: nft.Number(10)}, nft.Verdict{Kind: "drop"}}},
-	{"meta mark & 0x00004000 == 0x00004000 meta mark set meta mark or 0x00000001", []nft.Expr{nft.Match{Field: nft.MetaMark, Mask: 0x4000, Value: nft.Number(0x4000)}, nft.OrMark(1)}},
+	{"meta mark & 0x00004000 == 0x00004000 meta mark set meta mark | 0x00000001", []nft.Expr{nft.Match{Field: nft.MetaMark, Mask: 0x4000, Value: nft.Number(0x4000)}, nft.OrMark(1)}},
 	{"ct mark & 0x00000007 != 0x00000001 ct mark set 0x00000002", []nft.Expr{nft.Match{Field: nft.CTMark, Mask: 7, Not: true, Value: nft.Number(1)}, nft.SetMark{CT: true, Xor: 2}}},
 	{"meta iifname \"veth*\" fib daddr type local goto own", []nft.Expr{nft.Match{Field: nft.IIfName, Value: nft.Name("veth*")}, nft.Match{Field: nft.FibDstType, Value: nft.Number(nft.Local)}, nft.Goto("own")}},
 	{"ip saddr . meta l4proto . th dport != @s jump own", []nft.Expr{nft.Lookup{Fields: []nft.Field{nft.IPSrc, nft.L4Proto, nft.DPort}, Set: "s", Not: true}, nft.Jump("own")}},
@@ -34,6 +34,16 @@ var nftRows = []struct {
 	{"masquerade fully-random", []nft.Expr{nft.Masquerade{FullyRandom: true}}},
 	{"notrack", []nft.Expr{nft.NoTrack{}}},
 	{"reject with tcp reset", []nft.Expr{nft.Reject{With: "tcp reset"}}},
+	{"numgen random mod 2 vmap { 0 : goto own, 1 : drop }", []nft.Expr{nft.VMap{Fields: []nft.Field{nft.Random(2)}, Elements: []nft.Element{
+		{Key: []nft.Value{nft.Number(0)}, Verdict: nft.Goto("own")}, {Key: []nft.Value{nft.Number(1)}, Verdict: nft.Verdict{Kind: "drop"}}}}}},
+	{"ip saddr != { 10.0.0.0/8, 192.168.0.1 } drop", []nft.Expr{nft.Lookup{Fields: []nft.Field{nft.IPSrc}, Not: true, Elements: []nft.Element{
+		{Key: []nft.Value{nft.Prefix(prefix("10.0.0.0/8"))}}, {Key: []nft.Value{nft.Addr(netip.MustParseAddr("192.168.0.1"))}}}}, nft.Verdict{Kind: "drop"}}},
+	{"update @sticky { ip saddr }", []nft.Expr{nft.Update{Fields: []nft.Field{nft.IPSrc}, Set: "sticky"}}},
+	{"meta l4proto tcp dnat to 10.0.0.1:80", []nft.Expr{nft.Match{Field: nft.L4Proto, Value: nft.Protocol("tcp")}, nft.DNAT{To: nft.Addr(netip.MustParseAddr("10.0.0.1")), Port: 80, OneFamily: true}}},
+	{"reject", []nft.Expr{nft.Reject{}}},
+	{"ct mark set ip daddr . meta l4proto . th dport map @classes", []nft.Expr{nft.MarkBy{Fields: []nft.Field{nft.IPDst, nft.L4Proto, nft.DPort}, Map: "classes"}}},
+	{"ct mark set numgen random mod 3 offset 4096 dnat ip addr . port to ip daddr . ct mark map @slots", []nft.Expr{
+		nft.MarkBy{Fields: []nft.Field{nft.RandomFrom(3, 4096)}}, nft.DNAT{Fields: []nft.Field{nft.IPDst, nft.CTMark}, Map: "slots", OneFamily: true}}},
 }
 
 func TestRulesAreWrittenAsNFTakesThem(t *testing.T) {
@@ -51,14 +61,15 @@ func TestRulesAreWrittenAsNFTakesThem(t *testing.T) {
 
 // guardedPair is a plan with a table of all rows.
 func guardedPair() *Plan {
-	chain := nft.Chain{Name: "own"}
+	chain := nft.Chain{Name: "own", Comment: "of pods"}
 	for i, row := range nftRows {
 		chain.Rules = append(chain.Rules, nft.Rule{Exprs: row.exprs, Comment: strings.Repeat("c", i%3), Origin: Origin{Object: "policy a", File: "a.hcl", Line: i / 2}})
 	}
 	addr := func(s string) nft.Value { return nft.Addr(netip.MustParseAddr(s)) }
-	t := nft.Table{Family: "inet", Name: "t", Origin: Origin{Object: "policies", File: "a.hcl", Line: 1}, Sets: []nft.Set{
+	t := nft.Table{Family: "inet", Name: "t", Comment: "a try", Origin: Origin{Object: "policies", File: "a.hcl", Line: 1}, Sets: []nft.Set{
 		{Name: "v", Key: []nft.Type{nft.IPv4}, Data: []nft.Type{nft.VerdictData}, Elements: []nft.Element{
-			{Key: []nft.Value{addr("10.0.0.2")}, Verdict: nft.Goto("own")}, {Key: []nft.Value{addr("10.0.0.1")}, Verdict: nft.Verdict{Kind: "drop"}}}},
+			{Key: []nft.Value{addr("10.0.0.2")}, Verdict: nft.Goto("own"), Comment: "a/b"}, {Key: []nft.Value{addr("10.0.0.1")}, Verdict: nft.Verdict{Kind: "drop"}}}},
+		{Name: "sticky", Key: []nft.Type{nft.IPv4}, Timeout: 9000, Comment: "clients"},
 		{Name: "m", Key: []nft.Type{nft.IPv4, nft.Port}, Data: []nft.Type{nft.IPv4, nft.Port}, Elements: []nft.Element{
 			{Key: []nft.Value{addr("10.0.0.2"), nft.Number(80)}, Data: []nft.Value{addr("10.0.0.3"), nft.Number(81)}}}},
 		{Name: "s", Key: []nft.Type{nft.IPv4, nft.Proto, nft.Port}, Interval: true, Origin: Origin{Object: "policy b", File: "a.hcl", Line: 2}, Elements: []nft.Element{
@@ -72,25 +83,24 @@ func guardedPair() *Plan {
 
 func TestNFTablesSurviveEncoding(t *testing.T) {
 	p := guardedPair()
-	var buf bytes.Buffer
-	if err := Encode(&buf, p); err != nil {
+	encoded, err := Encode(p)
+	if err != nil {
 		t.Fatal(err)
 	}
-	whole := bytes.Clone(buf.Bytes())
-	got, err := Decode(&buf)
+	got, err := Decode(string(encoded))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, p) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, p)
 	}
-	for n := range whole {
-		if _, err := Decode(bytes.NewReader(whole[:n])); err == nil {
-			t.Fatalf("no error for the first %d of %d bytes", n, len(whole))
+	for n := range encoded {
+		if _, err := Decode(string(encoded[:n])); err == nil {
+			t.Fatalf("no error for the first %d of %d bytes", n, len(encoded))
 		}
-		damaged := bytes.Clone(whole)
+		damaged := bytes.Clone(encoded)
 		damaged[n] ^= 0x80
-		_, _ = Decode(bytes.NewReader(damaged)) // must not panic
+		_, _ = Decode(string(damaged)) // must not panic
 	}
 }
 
@@ -101,15 +111,15 @@ func TestNFTEditsTouchWhatChanged(t *testing.T) {
 		want   string // the commands
 	}{
 		{"nothing", func(*nft.Table) {}, ""},
-		{"an element is removed", func(t *nft.Table) { t.Sets[2].Elements = t.Sets[2].Elements[1:] }, "delete element inet t v { 10.0.0.1 }\n"},
-		{"another verdict", func(t *nft.Table) { t.Sets[2].Elements[0].Verdict = nft.Goto("own") },
+		{"an element is removed", func(t *nft.Table) { t.Sets[3].Elements = t.Sets[3].Elements[1:] }, "delete element inet t v { 10.0.0.1 }\n"},
+		{"another verdict", func(t *nft.Table) { t.Sets[3].Elements[0].Verdict = nft.Goto("own") },
 			"delete element inet t v { 10.0.0.1 }\nadd element inet t v { 10.0.0.1 : goto own }\n"},
 		{"a rule", func(t *nft.Table) { t.Chains[0].Rules[0].Exprs = []nft.Expr{nft.NoTrack{}} },
-			"add chain inet t begin { type filter hook forward priority -10; policy accept; }\nflush chain inet t begin\nadd rule inet t begin notrack\n"},
+			"add chain inet t begin { type filter hook forward priority filter - 10; policy accept; }\nflush chain inet t begin\nadd rule inet t begin notrack\n"},
 		{"another priority", func(t *nft.Table) { t.Chains[0].Priority, t.Chains[0].Rules = 0, nil },
-			"flush chain inet t begin\ndelete chain inet t begin\nadd chain inet t begin { type filter hook forward priority 0; policy accept; }\nflush chain inet t begin\n"},
+			"flush chain inet t begin\ndelete chain inet t begin\nadd chain inet t begin { type filter hook forward priority filter; policy accept; }\nflush chain inet t begin\n"},
 		{"a set is removed, with the chains", func(t *nft.Table) { t.Sets, t.Chains = t.Sets[:1], nil },
-			"flush chain inet t begin\nflush chain inet t own\ndelete set inet t s\ndelete map inet t v\ndelete chain inet t begin\ndelete chain inet t own\n"},
+			"flush chain inet t begin\nflush chain inet t own\ndelete set inet t s\ndelete set inet t sticky\ndelete map inet t v\ndelete chain inet t begin\ndelete chain inet t own\n"},
 		{"another table", func(t *nft.Table) { *t = nft.Table{Family: "ip", Name: "t"} }, "delete table inet t\ntable ip t {\n}\n"},
 	} {
 		have, want := guardedPair(), guardedPair()
@@ -141,7 +151,7 @@ func TestReplacingAnNFTSetRefillsItsChains(t *testing.T) {
 func TestDriftOfNFTablesNamesElementsAndRules(t *testing.T) {
 	have, want := guardedPair(), guardedPair()
 	table := &have.Netns[0].NFT[0]
-	table.Sets[2].Elements = table.Sets[2].Elements[1:]
+	table.Sets[3].Elements = table.Sets[3].Elements[1:]
 	table.Chains[1].Rules = table.Chains[1].Rules[1:]
 	table.Chains = append(table.Chains, nft.Chain{Name: "strange"})
 	lines := strings.Join(Drift(have, want), "\n")
@@ -172,7 +182,7 @@ func TestNFTablesAsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{`"spec":"type ipv4_addr : verdict"`, `"10.0.0.2 : goto own"`, `"hook":"forward","priority":-10,"policy":"accept"`, `"rule":"notrack"`} {
+	for _, part := range []string{`"spec":"type ipv4_addr : verdict"`, `"10.0.0.2 comment \"a/b\" : goto own"`, `"hook":"forward","priority":-10,"policy":"accept"`, `"rule":"notrack"`} {
 		if !strings.Contains(string(b), part) {
 			t.Errorf("no %s in %s", part, b)
 		}

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/plan/origin"
+	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
 // Origin is the object that an element of the plan serves, and where it is written.
@@ -22,13 +24,17 @@ type Kind string
 // The kinds of network namespaces.
 const (
 	Underlay Kind = "underlay" // the network between the nodes
+	Router   Kind = "router"
 	Node     Kind = "node"
 	Client   Kind = "client"
 	Pod      Kind = "pod"
 )
 
-// Plan is the desired state of one lab: the underlay first, then nodes, clients and
-// pods, each sorted by name.
+// Filters reports whether a namespace of the kind can have rules: iptables and nftables.
+func (k Kind) Filters() bool { return k == Node || k == Router }
+
+// Plan is the desired state of one lab: the underlay first, then routers, nodes,
+// clients and pods, each sorted by name.
 type Plan struct {
 	Lab   string
 	Netns []Netns
@@ -37,7 +43,7 @@ type Plan struct {
 // Netns is the desired state of one network namespace. Its lists are in
 // canonical order (see Sort); Links in the order in which they must be created.
 type Netns struct {
-	Name    string           `json:"name"` // underlay, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
+	Name    string           `json:"name"` // underlay, router.r1, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
 	Kind    Kind             `json:"kind"`
 	IPv6    bool             `json:"ipv6"` // off: the namespace has IPv6 disabled
 	Origin  Origin           `json:"origin,omitzero"`
@@ -56,6 +62,23 @@ type Netns struct {
 	Cut     []Cut            `json:"cut,omitempty"` // in the order of pod and direction
 	Agents  []Agent          `json:"agents,omitempty"`
 	Execs   []Exec           `json:"programs,omitempty"`
+	Tunnels []Tunnel         `json:"userSpaceTunnels,omitempty"`
+
+	// Records are those that its name server has, an agent with DNS.
+	Records []zone.Record `json:"records,omitempty"`
+	// Resolvers are the resolv.conf of pods in it.
+	Resolvers []Resolver `json:"resolvers,omitempty"`
+
+	// ProxyPorts are in the order of service ports, IPv4 first.
+	ProxyPorts []ProxyPort `json:"proxyPorts,omitempty"`
+
+	XfrmStates   []XfrmState  `json:"xfrmStates,omitempty"`
+	XfrmPolicies []XfrmPolicy `json:"xfrmPolicies,omitempty"`
+
+	// Speakers is one or none. Its routes are in Routes, too: those of protocol BGP.
+	Speakers []bgp.Speaker `json:"speakers,omitempty"`
+
+	Deviations []Deviation `json:"-"` // only in what is read from the kernel
 }
 
 // LinkType is a kind of network device, as ip link names it.
@@ -66,8 +89,16 @@ const (
 	Veth   LinkType = "veth"
 	Bridge LinkType = "bridge"
 	VXLAN  LinkType = "vxlan"
+	// IPIP is the tunnel tunl0, which has no far end of its own: the gateway of a route
+	// is where its packets go. The kernel may have created it already, down.
+	IPIP LinkType = "ipip"
 	// Dummy is a device without traffic; it only holds addresses.
 	Dummy LinkType = "dummy"
+	// TUN is a device whose packets a program reads and writes.
+	TUN LinkType = "tun"
+	// WireGuard is a device that has a tunnel with keys. Where the kernel lacks it, a TUN
+	// device and a program take its place.
+	WireGuard LinkType = "wireguard"
 )
 
 // Link is a network device. The loopback device is not listed: it is up in
@@ -80,6 +111,8 @@ type Link struct {
 	Master  string   `json:"master,omitempty"`  // name of the bridge in the same namespace; empty: none
 	Hairpin bool     `json:"hairpin,omitempty"` // bridge port may send frames back out of the port they arrived on
 	Down    bool     `json:"-"`                 // only in links read from the kernel: those of a plan are up
+	// UserSpace is only in links that were read: a TUN device and a program stand in for it.
+	UserSpace bool `json:"-"`
 	// Peer is the other end of a veth. Both ends are listed, each in its own namespace,
 	// and refer to each other.
 	Peer   Peer       `json:"peer,omitzero"`
@@ -122,9 +155,11 @@ type Addr struct {
 // Route is a route of the main table, at most one per destination. Routes that the
 // kernel adds with an address are not listed.
 type Route struct {
-	Dev string       `json:"dev,omitempty"`
-	To  netip.Prefix `json:"to"`           // 0.0.0.0/0: default
-	Via netip.Addr   `json:"via,omitzero"` // invalid: none
+	// Type is empty for a route that leads somewhere; the others have neither Dev nor Via.
+	Type RouteType    `json:"type,omitempty"`
+	Dev  string       `json:"dev,omitempty"`
+	To   netip.Prefix `json:"to"`           // 0.0.0.0/0: default
+	Via  netip.Addr   `json:"via,omitzero"` // invalid: none
 	// More are further next hops on the same link: connections are spread evenly
 	// over Via and them.
 	More   []netip.Addr `json:"more,omitempty"`
@@ -132,9 +167,34 @@ type Route struct {
 	// Local makes the destination a local address of the namespace without assigning it
 	// to a device (ip route add local … dev lo, in the table local). Dev is lo.
 	Local bool `json:"local,omitempty"`
+	// Protocol is who set the route, in the words of ip route; empty: ip route itself.
+	Protocol RouteProtocol `json:"protocol,omitempty"`
 	// Scope link when Via is invalid, else global.
 	Origin Origin `json:"origin,omitzero"`
 }
+
+// RouteType is what a route does with packets, as ip route names it.
+type RouteType string
+
+// The types of routes.
+const (
+	Unicast     RouteType = ""
+	Blackhole   RouteType = "blackhole"   // discards packets silently
+	Unreachable RouteType = "unreachable" // discards packets, with an ICMP error to the sender
+)
+
+// RouteProtocol is who set a route, as /etc/iproute2/rt_protos names it, or the number of
+// one that is not below.
+type RouteProtocol string
+
+// The protocols of routes that plans use.
+const (
+	ByHand RouteProtocol = ""     // RTPROT_BOOT
+	Bird   RouteProtocol = "bird" // Calico's routing daemon, and whatever stands in for it
+	// BGP is of routes that the namespace's speaker learns. Nothing else sets them: a plan
+	// has what the speaker will have learned.
+	BGP RouteProtocol = "bgp"
+)
 
 // Neigh is a permanent neighbour entry.
 type Neigh struct {
@@ -186,6 +246,9 @@ type Agent struct {
 	// Health makes the agent answer as a health check node port does, over HTTP on
 	// its only socket.
 	Health Health `json:"health,omitzero"`
+	// DNS makes the agent a name server: it answers queries from the records of its
+	// namespace, and nothing else.
+	DNS    bool   `json:"dns,omitempty"`
 	Origin Origin `json:"origin,omitzero"`
 }
 

@@ -10,6 +10,10 @@ import (
 // Latency is how long a packet may wait in a tbf before it is dropped.
 const Latency = 50 * time.Millisecond
 
+// InFlight is the number of packets that a netem may hold: its default of 1000 allows
+// 10 Mbit/s at a delay of one second.
+const InFlight = 10_000
+
 // Impairs reports whether it delays or loses packets, which needs netem.
 func (q *Qdisc) Impairs() bool { return q.Delay > 0 || q.Jitter > 0 || q.Loss > 0 }
 
@@ -50,7 +54,7 @@ func (q *Qdisc) commands() []string {
 	var list []string
 	place := "root handle 1:"
 	if q.Impairs() {
-		s := place + " netem"
+		s := fmt.Sprintf("%s netem limit %d", place, InFlight)
 		if q.Delay > 0 || q.Jitter > 0 {
 			s += " delay " + tcTime(q.Delay)
 			if q.Jitter > 0 {

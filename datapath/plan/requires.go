@@ -29,6 +29,7 @@ func (c Changes) Requires() []Feature {
 		n.Sysctls = append(append([]Sysctl{}, e.Add.Sysctls...), e.Change.Sysctls...)
 		n.Agents = append(append([]Agent{}, e.Add.Agents...), e.Change.Agents...)
 		n.Execs = append(append([]Exec{}, e.Add.Execs...), e.Change.Execs...)
+		n.Tunnels = append(append([]Tunnel{}, e.Add.Tunnels...), e.Change.Tunnels...)
 		n.Qdiscs = append(append([]Qdisc{}, e.Add.Qdiscs...), e.Change.Qdiscs...)
 		n.Sets = append(append([]ipset.Set{}, e.Add.Sets...), e.Change.Sets...)
 		for _, s := range e.Sets {
@@ -37,6 +38,7 @@ func (c Changes) Requires() []Feature {
 		for _, v := range e.Virtual {
 			n.Virtual = append(n.Virtual[:len(n.Virtual):len(n.Virtual)], v.Server)
 		}
+		n.XfrmStates = append(append([]XfrmState{}, e.Add.XfrmStates...), e.Change.XfrmStates...)
 		n.Tables = nil
 		for _, t := range e.Tables {
 			n.Tables = append(n.Tables, iptables.Table{IPv6: t.IPv6, Name: t.Name, Chains: t.Set})
@@ -68,6 +70,12 @@ func (n *Netns) requires(set needed) {
 			set.add(FeatureBridge)
 		case VXLAN:
 			set.add(FeatureVXLAN)
+		case IPIP:
+			set.add(FeatureIPIP)
+		case TUN:
+			set.add(FeatureTun)
+		case WireGuard:
+			set.add(FeatureWireGuardOrTun)
 		case Dummy:
 			set.add(FeatureDummy)
 		}
@@ -88,11 +96,19 @@ func (n *Netns) requires(set needed) {
 			set.add(FeatureTBF)
 		}
 	}
+	if len(n.XfrmStates)+len(n.XfrmPolicies) > 0 {
+		set.add(FeatureESP)
+	}
 	if len(n.Sets) > 0 {
 		set.add(FeatureIPSet)
 	}
 	if len(n.Virtual) > 0 {
 		set.add(FeatureIPVS)
+	}
+	for i := range n.Tunnels {
+		if !n.Tunnels[i].WireGuard() {
+			set.add(FeatureTun)
+		}
 	}
 	if len(n.Cut) > 0 {
 		set.add(FeatureConntrack)
@@ -138,7 +154,7 @@ func requiresRule(set needed, r *iptables.Rule) {
 			set.add(FeatureMatchComment)
 		case iptables.Mark:
 			set.add(FeatureMatchMark)
-		case iptables.CTState:
+		case iptables.CTState, iptables.State:
 			set.add(FeatureMatchConntrack)
 			set.add(FeatureConntrack)
 		case iptables.AddrType:
@@ -171,6 +187,8 @@ func requiresRule(set needed, r *iptables.Rule) {
 		set.add(FeatureTargetNFLog)
 	case iptables.DNAT:
 		set.add(FeatureTargetDNAT)
+	case iptables.Redirect:
+		set.add(FeatureTargetRedirect)
 	case iptables.Masquerade:
 		set.add(FeatureTargetMasquerade)
 	case iptables.Reject:

@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/plan/ordered"
+	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
 // Sort brings the plan into canonical order: the underlay, then nodes, clients and
@@ -25,7 +26,7 @@ func (p *Plan) Sort() {
 	}
 }
 
-func (k Kind) order() int { return slices.Index([]Kind{Underlay, Node, Client, Pod}, k) }
+func (k Kind) order() int { return slices.Index([]Kind{Underlay, Router, Node, Client, Pod}, k) }
 
 // Sort brings the lists of the namespace into canonical order.
 func (n *Netns) Sort() {
@@ -33,7 +34,8 @@ func (n *Netns) Sort() {
 		return cmp.Or(n.compareLinks(a.Link, b.Link), comparePrefix(a.Prefix, b.Prefix))
 	})
 	slices.SortStableFunc(n.Routes, func(a, b Route) int {
-		return cmp.Or(ordered.Bools(a.Local, b.Local), comparePrefix(a.To, b.To), cmp.Compare(a.Dev, b.Dev))
+		// A gateway may be reached by a route without one.
+		return cmp.Or(ordered.Bools(a.Local, b.Local), ordered.Bools(a.Via.IsValid(), b.Via.IsValid()), comparePrefix(a.To, b.To), cmp.Compare(a.Dev, b.Dev))
 	})
 	slices.SortStableFunc(n.Neighs, func(a, b Neigh) int {
 		return cmp.Or(n.compareLinks(a.Link, b.Link), a.Addr.Compare(b.Addr))
@@ -51,6 +53,19 @@ func (n *Netns) Sort() {
 		return cmp.Or(a.Pod.Compare(b.Pod), ordered.Bools(a.Ingress, b.Ingress))
 	})
 	slices.SortStableFunc(n.Agents, func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(n.Tunnels, func(a, b Tunnel) int { return cmp.Compare(a.Link, b.Link) })
+	for i := range n.Tunnels {
+		slices.SortStableFunc(n.Tunnels[i].Peers, func(a, b TunnelPeer) int { return comparePrefix(a.Pods, b.Pods) })
+	}
+	slices.SortStableFunc(n.XfrmStates, func(a, b XfrmState) int {
+		return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.SPI, b.SPI))
+	})
+	slices.SortStableFunc(n.XfrmPolicies, func(a, b XfrmPolicy) int {
+		return cmp.Or(cmp.Compare(a.Dir, b.Dir), comparePrefix(a.From, b.From), comparePrefix(a.To, b.To))
+	})
+	sortSpeakers(n)
+	slices.SortStableFunc(n.Records, zone.Record.Compare)
+	slices.SortStableFunc(n.Resolvers, func(a, b Resolver) int { return cmp.Compare(a.Pod, b.Pod) })
 	slices.SortStableFunc(n.Execs, func(a, b Exec) int { return cmp.Compare(a.Name, b.Name) })
 }
 

@@ -11,12 +11,17 @@ import (
 func (p *Plan) Steps() []Step { return Diff(&Plan{}, p).Steps() }
 
 // Steps returns the operations that make the changes, ordered so that each finds what
-// it needs and no packet meets a gap: links to be recreated are deleted first; then new
+// it needs and no packet meets a gap: deviations are put right and links to be recreated deleted first; then new
 // namespaces are created, and namespaces that stay get what is new and what differs;
 // once all rules are in force, what they no longer use is removed; then everything else
 // that is not wanted.
 func (c Changes) Steps() []Step {
 	l := newStepList(c)
+	for i := range c.Edit { // first, since they may be in the way
+		l.netns = c.Edit[i].Netns
+		addEach(l, Delete, c.Edit[i].Delete.Deviations)
+		addEach(l, Delete, reject(c.Edit[i].Delete.Addrs, func(a Addr) bool { return !c.Edit[i].viaItself(a) }))
+	}
 	for i := range c.Edit {
 		l.netns = c.Edit[i].Netns
 		for _, x := range c.Edit[i].replaced() {
@@ -31,6 +36,7 @@ func (c Changes) Steps() []Step {
 	for i := range c.Edit {
 		l.edit(&c.Edit[i])
 	}
+	l.steps = append(l.steps, l.late...)
 	if len(c.Edit) > 0 {
 		l.add(Change, RulesInForce{})
 	}
@@ -54,6 +60,7 @@ func (c Changes) Steps() []Step {
 // stepList collects the steps of changes.
 type stepList struct {
 	steps  []Step
+	late   []Step // what depends on veths that are created with their other end
 	last   []Step // deletions of links, after all others
 	netns  string
 	ends   map[Peer]*vethEnd // of all new veths
@@ -103,6 +110,34 @@ func (l *stepList) add(v Verb, item Item) {
 	l.steps = append(l.steps, Step{Netns: l.netns, Verb: v, Item: item})
 }
 
+// awaits reports whether a link of the namespace is created later, with its other end.
+func (l *stepList) awaits(link string) bool {
+	here := l.ends[Peer{l.netns, link}]
+	if here == nil {
+		return false
+	}
+	there := l.ends[here.link.Peer]
+	return there != nil && !there.reached
+}
+
+// addOn adds a step that depends on a link.
+func (l *stepList) addOn(link string, v Verb, item Item) {
+	if l.awaits(link) {
+		l.late = append(l.late, Step{Netns: l.netns, Verb: v, Item: item})
+		return
+	}
+	l.add(v, item)
+}
+
+// linkSysctls writes the settings of links.
+func (l *stepList) linkSysctls(list Sysctls) {
+	awaits := func(s Sysctl) bool { return l.awaits(s.linkOf()) }
+	addList(l, Change, reject(list, awaits))
+	if later := reject(list, func(s Sysctl) bool { return !awaits(s) }); len(later) > 0 {
+		l.late = append(l.late, Step{Netns: l.netns, Verb: Change, Item: later})
+	}
+}
+
 // create creates a namespace with everything in it.
 func (l *stepList) create(n *Netns) {
 	l.netns = n.Name
@@ -111,11 +146,11 @@ func (l *stepList) create(n *Netns) {
 	addList(l, Change, sysctls.netns)
 	l.addLinks(n.Links)
 	l.addItems(n, &Netns{})
-	addList(l, Change, sysctls.link)
+	l.linkSysctls(sysctls.link)
 	l.occupants(Add, n)
 	addList(l, Change, SetCommands(ipset.Create(nil, n.Sets)))
+	addList(l, Add, NFTEdits(nft.Create(n.NFT))) // first: at the same priority what comes last sees packets first
 	addList(l, Add, TableEdits(iptables.Create(n.Tables)))
-	addList(l, Add, NFTEdits(nft.Create(n.NFT)))
 	addList(l, Change, VirtualCommands(ipvs.Create(nil, n.Virtual)))
 	addList(l, Change, sysctls.ipvs)
 	l.conntrack(n.UDP, n.Cut)
@@ -134,7 +169,7 @@ func (l *stepList) edit(e *Edit) {
 		l.add(Change, &LinkChange{Link: x, Release: release})
 	}
 	l.addItems(&e.Add, &e.Change)
-	addList(l, Change, sysctls.link)
+	l.linkSysctls(sysctls.link)
 	l.occupants(Delete, &e.Delete)
 	l.occupants(Change, &e.Change)
 	l.occupants(Add, &e.Add)
@@ -142,14 +177,20 @@ func (l *stepList) edit(e *Edit) {
 		l.add(Change, TableEdits(e.Idle))
 		l.add(Change, RulesInForce{})
 	}
-	sets := ipset.Create(ipset.Destroy(nil, e.Change.Sets), e.Change.Sets)
+	tables := e.NFT
+	if gone := reject(tables, func(x nft.Edit) bool { return !x.Remove || x.Create }); len(e.Change.Sets)*len(gone) > 0 { // they may refer to the sets
+		l.add(Change, NFTEdits(gone))
+		l.add(Change, RulesInForce{})
+		tables = reject(tables, func(x nft.Edit) bool { return x.Remove && !x.Create })
+	}
+	sets := ipset.Create(ipset.Destroy(ipset.Release(nil, e.Delete.Sets), e.Change.Sets), e.Change.Sets)
 	sets = ipset.Create(sets, e.Add.Sets)
 	for i := range e.Sets {
 		sets = e.Sets[i].Commands(sets, "add", e.Sets[i].Add)
 	}
 	addList(l, Change, SetCommands(sets))
+	addList(l, Change, NFTEdits(tables))
 	addList(l, Change, TableEdits(e.Tables))
-	addList(l, Change, NFTEdits(e.NFT))
 }
 
 // finish does what has to wait for the rules of the edit to be in force.
@@ -179,13 +220,15 @@ func (l *stepList) remove(e *Edit) {
 	d := &e.Delete
 	gone := make(map[string]bool, len(d.Links))
 	for i := range d.Links {
-		gone[d.Links[i].Name] = true
+		gone[d.Links[i].Name] = d.Links[i].Type != IPIP // which the kernel may keep, with its addresses
 	}
+	addEach(l, Delete, d.XfrmPolicies)
+	addEach(l, Delete, d.XfrmStates)
 	addEach(l, Delete, reject(d.Routes, func(x Route) bool { return gone[x.Dev] }))
 	addEach(l, Delete, reject(d.Qdiscs, func(x Qdisc) bool { return gone[x.Link] }))
 	addEach(l, Delete, reject(d.FDB, func(x FDB) bool { return gone[x.Link] }))
 	addEach(l, Delete, reject(d.Neighs, func(x Neigh) bool { return gone[x.Link] }))
-	addEach(l, Delete, reject(d.Addrs, func(x Addr) bool { return gone[x.Link] }))
+	addEach(l, Delete, reject(d.Addrs, func(x Addr) bool { return gone[x.Link] || e.viaItself(x) }))
 	replaced := map[string]bool{}
 	for _, x := range e.replaced() {
 		replaced[x.Name] = true
@@ -241,14 +284,30 @@ func (l *stepList) addLinks(links []Link) {
 
 // addItems adds what depends on links, each kind before what needs it.
 func (l *stepList) addItems(add, change *Netns) {
-	addEach(l, Add, add.Addrs)
-	addEach(l, Add, add.Neighs)
-	addEach(l, Change, change.Neighs)
+	ofAddr, ofNeigh := func(x *Addr) string { return x.Link }, func(x *Neigh) string { return x.Link }
+	ofRoute, ofQdisc := func(x *Route) string { return x.Dev }, func(x *Qdisc) string { return x.Link }
+	addOnEach(l, Add, add.Addrs, ofAddr)
+	addOnEach(l, Add, add.Neighs, ofNeigh)
+	addOnEach(l, Change, change.Neighs, ofNeigh)
 	addEach(l, Add, add.FDB)
-	addEach(l, Add, add.Routes)
-	addEach(l, Change, change.Routes)
-	addEach(l, Add, add.Qdiscs)
-	addEach(l, Change, change.Qdiscs)
+	addOnEach(l, Add, add.Routes, ofRoute)
+	addOnEach(l, Change, change.Routes, ofRoute)
+	addOnEach(l, Add, add.Qdiscs, ofQdisc)
+	addOnEach(l, Change, change.Qdiscs, ofQdisc)
+	addEach(l, Add, add.XfrmStates)
+	addEach(l, Change, change.XfrmStates)
+	addEach(l, Add, add.XfrmPolicies)
+	addEach(l, Change, change.XfrmPolicies)
+}
+
+// addOnEach adds what depends on links.
+func addOnEach[T any, P interface {
+	*T
+	Item
+}](l *stepList, v Verb, list []T, link func(*T) string) {
+	for i := range list {
+		l.addOn(link(&list[i]), v, P(&list[i]))
+	}
 }
 
 func addEach[T any, P interface {
@@ -291,8 +350,8 @@ func placesOf(lists ...[]Sysctl) (p places) {
 }
 
 func (l *stepList) occupants(v Verb, n *Netns) {
-	if len(n.Agents)+len(n.Execs) > 0 {
-		l.add(v, &Occupants{IPv6: n.IPv6, Agents: n.Agents, Execs: n.Execs})
+	if len(n.Agents)+len(n.Execs)+len(n.Tunnels)+len(n.Speakers)+len(n.ProxyPorts)+len(n.Records)+len(n.Resolvers) > 0 {
+		l.add(v, &Occupants{IPv6: n.IPv6, Agents: n.Agents, Execs: n.Execs, Tunnels: n.Tunnels, Speakers: n.Speakers, ProxyPorts: n.ProxyPorts, Records: n.Records, Resolvers: n.Resolvers})
 	}
 }
 

@@ -26,16 +26,21 @@ type Coder struct {
 	at      int    // in the input: a position costs less to keep than a slice
 	text    string // the previous Text
 	last    origin.Ref
+	inBlock bool
+	memory  *Memory // may be nil
 	err     error
 }
 
-// Writer returns a Coder that writes, with room for size bytes.
-func Writer(size int) *Coder { return &Coder{b: make([]byte, 0, size)} }
+// Writer returns a Coder that writes after head, with room for size bytes.
+func Writer(head []byte, size int) *Coder {
+	return &Coder{b: append(make([]byte, 0, len(head)+size), head...)}
+}
 
-// Reader returns a Coder that reads what another one wrote.
-func Reader(in string) *Coder { return &Coder{reading: true, in: in} }
+// Reader returns a Coder that reads what another one wrote. It takes over what the memory, if
+// there is one, has from a Reader before.
+func Reader(in string, memory *Memory) *Coder { return &Coder{reading: true, in: in, memory: memory} }
 
-// Bytes returns what has been written.
+// Bytes returns the head and what has been written.
 func (c *Coder) Bytes() []byte { return c.b }
 
 // Left is the number of bytes that remain to be read.
@@ -208,11 +213,20 @@ func Strings[T ~string](c *Coder, list *[]T) { List(c, list, String) }
 func List[T any](c *Coder, list *[]T, each func(*Coder, *T)) {
 	if c.reading {
 		*list = nil
-		if n := c.size(); n > 0 {
+		n := c.size()
+		if n >= long && !c.inBlock {
+			*list = readBlocks(c, n, each)
+			return
+		}
+		if n > 0 {
 			*list = make([]T, n)
 		}
 	} else {
 		c.put(uint64(len(*list)))
+		if len(*list) >= long && !c.inBlock {
+			writeBlocks(c, *list, each)
+			return
+		}
 	}
 	for i := range *list {
 		each(c, &(*list)[i])

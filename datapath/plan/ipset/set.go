@@ -26,6 +26,13 @@ const (
 	BitmapPort    Type = "bitmap:port" // of all ports, 0-65535
 )
 
+const listSet Type = "list:set" // its members are sets, which no plan has
+
+// Planned reports whether plans have sets of the type.
+func (t Type) Planned() bool {
+	return slices.Contains([]Type{HashIP, HashNet, HashIPPort, HashNetPort, HashIPPortIP, HashIPPortNet, BitmapPort}, t)
+}
+
 // MaxElem is the most members a set can have. The kernel does not preallocate them; its
 // default is 65536.
 const MaxElem = 1 << 20
@@ -183,7 +190,7 @@ func (s *Set) MarshalJSON() ([]byte, error) {
 }
 
 // Command is one operation on a set: create it without members, add members, del them,
-// or destroy it.
+// flush all members, or destroy it.
 type Command struct {
 	Verb    string
 	Set     *Set
@@ -195,8 +202,8 @@ func (c *Command) Append(b []byte) []byte {
 	switch c.Verb {
 	case "create":
 		return c.Set.appendCreate(b)
-	case "destroy":
-		return append(append(append(b, "destroy "...), c.Set.Name...), '\n')
+	case "destroy", "flush":
+		return append(append(append(append(b, c.Verb...), ' '), c.Set.Name...), '\n')
 	}
 	for _, e := range c.Entries {
 		b = append(append(append(append(b, c.Verb...), ' '), c.Set.Name...), ' ')
@@ -219,6 +226,16 @@ func Create(list []Command, sets []Set) []Command {
 		list = append(list, Command{Verb: "create", Set: &sets[i]})
 		if len(sets[i].Entries) > 0 {
 			list = append(list, Command{"add", &sets[i], sets[i].Entries})
+		}
+	}
+	return list
+}
+
+// Release appends the commands by which those sets that consist of others let go of them.
+func Release(list []Command, sets []Set) []Command {
+	for i := range sets {
+		if sets[i].Type == listSet {
+			list = append(list, Command{Verb: "flush", Set: &sets[i]})
 		}
 	}
 	return list

@@ -25,8 +25,8 @@ func codeRule(c *coder.Coder, r *Rule) {
 // Matches and Targets hold one of each type, the most frequent first.
 var (
 	Matches = coder.KindsOf[Match](Comment{}, Proto{}, Dst{}, DPort{}, Src{}, Random{}, Mark{}, AddrType{}, CTState{}, MatchSet{}, InIf{},
-		OutIf{}, DPorts{}, Recent{}, MultiPort{}, Physdev{}, PhysdevIsIn{}, IPVS{}, Limit{}, ICMPType{})
-	Targets = coder.KindsOf[Target](Jump{}, DNAT{}, Return{}, Accept{}, Drop{}, Masquerade{}, OrMark{}, XorMark{}, SetMark{}, Reject{}, Goto{}, NFLog{})
+		OutIf{}, DPorts{}, Recent{}, MultiPort{}, Physdev{}, PhysdevIsIn{}, IPVS{}, Limit{}, ICMPType{}, State{}, NFAcct{})
+	Targets = coder.KindsOf[Target](Jump{}, DNAT{}, Return{}, Accept{}, Drop{}, Masquerade{}, OrMark{}, XorMark{}, SetMark{}, Reject{}, Goto{}, NFLog{}, Redirect{})
 )
 
 func codeMatch(c *coder.Coder, m *Match) {
@@ -68,6 +68,9 @@ func codeMatch(c *coder.Coder, m *Match) {
 		coder.Strings(c, &x.States)
 		c.Bool(&x.Not)
 		keepMatch(c, m, x)
+	case State:
+		coder.String(c, &x.State)
+		keepMatch(c, m, x)
 	case Random:
 		c.Float(&x.Probability)
 		keepMatch(c, m, x)
@@ -77,6 +80,10 @@ func codeMatch(c *coder.Coder, m *Match) {
 		coder.Int(c, &x.Seconds)
 		c.Bool(&x.Reap)
 		c.Bool(&x.IPv6)
+		keepMatch(c, m, x)
+	case NFAcct:
+		coder.String(c, &x.Object)
+		c.Bool(&x.Alone)
 		keepMatch(c, m, x)
 	case MatchSet:
 		coder.String(c, &x.Set)
@@ -133,6 +140,9 @@ func codeTarget(c *coder.Coder, t *Target) {
 		keepTarget(c, t, x)
 	case DNAT:
 		c.AddrPort(&x.To)
+		keepTarget(c, t, x)
+	case Redirect:
+		coder.Int(c, &x.Port)
 		keepTarget(c, t, x)
 	case Masquerade:
 		c.Bool(&x.RandomFully)

@@ -14,10 +14,10 @@ func TestRulesSurviveEncoding(t *testing.T) {
 		chain.Rules = append(chain.Rules, row.rule)
 	}
 	want := []Table{{IPv6: true, Name: "filter", Chains: []Chain{chain, {Name: "NONE"}}}}
-	w := coder.Writer(0)
+	w := coder.Writer(nil, 0)
 	coder.List(w, &want, Code)
 	var got []Table
-	r := coder.Reader(string(w.Bytes()))
+	r := coder.Reader(string(w.Bytes()), nil)
 	coder.List(r, &got, Code)
 	if w.Err() != nil || r.Err() != nil || r.Left() > 0 || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v, %d bytes left: got\n%+v\nwant\n%+v", w.Err(), r.Err(), r.Left(), got, want)
@@ -36,12 +36,21 @@ func TestEveryFieldOfARuleSurvivesEncoding(t *testing.T) {
 	}
 }
 
+// Equal rules are compared without writing them, whatever is in them.
+func TestEveryMatchCanBeCompared(t *testing.T) {
+	for _, m := range Matches.All() {
+		if !sameMatch(filled(m), filled(m)) {
+			t.Errorf("%T differs from itself", m)
+		}
+	}
+}
+
 func roundTrip(t *testing.T, want *Rule) {
 	t.Helper()
-	w := coder.Writer(0)
+	w := coder.Writer(nil, 0)
 	codeRule(w, want)
 	var got Rule
-	codeRule(coder.Reader(string(w.Bytes())), &got)
+	codeRule(coder.Reader(string(w.Bytes()), nil), &got)
 	if !reflect.DeepEqual(&got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", &got, want)
 	}

@@ -115,7 +115,7 @@ func sameMatch(a, b Match) bool {
 type comparer struct{ a, b []byte }
 
 func (c *comparer) sameChain(a, b *Chain) bool {
-	return a.Policy == b.Policy && slices.EqualFunc(a.Rules, b.Rules, c.sameRule)
+	return a.Policy == b.Policy && (ordered.Same(a.Rules, b.Rules) || slices.EqualFunc(a.Rules, b.Rules, c.sameRule))
 }
 
 func (c *comparer) sameRule(a, b Rule) bool {

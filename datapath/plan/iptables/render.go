@@ -212,6 +212,10 @@ func (m CTState) appendMatch(b []byte, save bool) []byte {
 	return b[:max(start, len(b)-1)]
 }
 
+func (m State) appendMatch(b []byte, _ bool) []byte {
+	return append(append(b, " -m state --state "...), m.State...)
+}
+
 // appendMatch saves the probability as rounded by the tool, which reads ten decimals,
 // and the kernel, which holds it in 31 bits.
 func (m Random) appendMatch(b []byte, save bool) []byte {
@@ -255,6 +259,15 @@ func (m Recent) appendMatch(b []byte, save bool) []byte {
 		return append(b, " --mask ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff --rsource"...)
 	}
 	return append(b, " --mask 255.255.255.255 --rsource"...)
+}
+
+// appendMatch saves two spaces before the name, as libxt_nfacct does.
+func (m NFAcct) appendMatch(b []byte, save bool) []byte {
+	b = append(b, " -m nfacct --nfacct-name "...)
+	if save {
+		b = append(b, ' ')
+	}
+	return append(b, m.Object...)
 }
 
 func (m MatchSet) appendMatch(b []byte, _ bool) []byte {
@@ -421,6 +434,10 @@ func (t Reject) appendTarget(b []byte, save bool) []byte {
 
 func (t DNAT) appendTarget(b []byte, _ bool) []byte {
 	return t.To.AppendTo(append(b, " -j DNAT --to-destination "...))
+}
+
+func (t Redirect) appendTarget(b []byte, _ bool) []byte {
+	return strconv.AppendUint(append(b, " -j REDIRECT --to-ports "...), uint64(t.Port), 10)
 }
 
 func (t Masquerade) appendTarget(b []byte, _ bool) []byte {

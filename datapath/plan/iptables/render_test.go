@@ -30,6 +30,16 @@ var ruleRows = []ruleRow{{
 	restore: `-m comment --comment "default/web:http cluster IP" -m tcp -p tcp -d 10.96.1.1 --dport 80 ! -s 10.244.0.0/16 -j KUBE-MARK-MASQ`,
 	save:    `! -s 10.244.0.0/16 -d 10.96.1.1/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-MARK-MASQ`,
 }, {
+	name:    "a port of the namespace itself",
+	rule:    Rule{Matches: []Match{Comment{"default/web:http"}, Proto{"tcp"}, DPort{80}, Dst{Prefix: block("10.96.1.1/32")}}, Target: Redirect{20001}},
+	restore: `-m comment --comment default/web:http -m tcp -p tcp --dport 80 -d 10.96.1.1 -j REDIRECT --to-ports 20001`,
+	save:    `-d 10.96.1.1/32 -p tcp -m comment --comment "default/web:http" -m tcp --dport 80 -j REDIRECT --to-ports 20001`,
+}, {
+	name:    "a state in the words of older versions",
+	rule:    Rule{Matches: []Match{State{"NEW"}}, Target: Accept{}},
+	restore: `-m state --state NEW -j ACCEPT`,
+	save:    `-m state --state NEW -j ACCEPT`,
+}, {
 	name:    "a comment of one word is written bare",
 	rule:    Rule{Matches: []Match{Comment{"default/web:http"}, Proto{"udp"}, DPort{30000}}, Target: Jump{"KUBE-MARK-MASQ"}},
 	restore: `-m comment --comment default/web:http -m udp -p udp --dport 30000 -j KUBE-MARK-MASQ`,

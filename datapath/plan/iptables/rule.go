@@ -82,6 +82,9 @@ type (
 		States []string
 		Not    bool
 	}
+	// State matches one state as CTState does, in the words of older versions: NEW,
+	// ESTABLISHED, RELATED or INVALID.
+	State struct{ State string }
 	// Random matches with a probability between 0 and 1.
 	Random struct{ Probability float64 }
 	// Recent updates or looks up a named list of source addresses that the namespace
@@ -134,6 +137,14 @@ type (
 		AnyCode    bool
 		IPv6       bool
 	}
+	// NFAcct counts the packet in an accounting object that the namespace holds by name
+	// (xt_nfacct). It matches every packet.
+	NFAcct struct {
+		Object string
+		// Alone says that the rule is there only to count: without it the next rules do
+		// the same to its packets.
+		Alone bool
+	}
 	// Comment names the object that the rule serves. It matches every packet.
 	Comment struct{ Text string }
 )
@@ -163,6 +174,9 @@ type (
 	Reject struct{ With string }
 	// DNAT rewrites the destination of the connection.
 	DNAT struct{ To netip.AddrPort }
+	// Redirect rewrites the destination to a port of the namespace itself: at the first
+	// address of the interface that the packet arrived on.
+	Redirect struct{ Port uint16 }
 	// Masquerade rewrites the source of the connection to the address of the
 	// interface that it leaves by.
 	Masquerade struct{ RandomFully bool }

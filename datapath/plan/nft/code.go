@@ -7,6 +7,8 @@ func Code(c *coder.Coder, t *Table) {
 	c.Origin(&t.Origin)
 	coder.String(c, &t.Family)
 	coder.String(c, &t.Name)
+	coder.String(c, &t.Comment)
+	c.Bool(&t.Dormant)
 	coder.List(c, &t.Sets, codeSet)
 	coder.List(c, &t.Chains, codeChain)
 }
@@ -17,6 +19,8 @@ func codeSet(c *coder.Coder, s *Set) {
 	coder.Strings(c, &s.Key)
 	coder.Strings(c, &s.Data)
 	c.Bool(&s.Interval)
+	coder.Int(c, &s.Timeout)
+	coder.String(c, &s.Comment)
 	coder.List(c, &s.Elements, codeElement)
 }
 
@@ -25,6 +29,7 @@ func codeElement(c *coder.Coder, e *Element) {
 	coder.List(c, &e.Data, codeValue)
 	coder.String(c, &e.Verdict.Kind)
 	coder.String(c, &e.Verdict.Chain)
+	coder.String(c, &e.Comment)
 }
 
 func codeValue(c *coder.Coder, v *Value) {
@@ -40,6 +45,7 @@ func codeChain(c *coder.Coder, x *Chain) {
 	coder.String(c, &x.Hook)
 	coder.Int(c, &x.Priority)
 	coder.String(c, &x.Policy)
+	coder.String(c, &x.Comment)
 	coder.List(c, &x.Rules, codeRule)
 }
 
@@ -50,7 +56,7 @@ func codeRule(c *coder.Coder, r *Rule) {
 	coder.List(c, &r.Exprs, codeExpr)
 }
 
-var exprs = coder.KindsOf[Expr](Match{}, CTState{}, CTStatus{}, Lookup{}, VMap{}, SetMark{}, Counter{}, NoTrack{}, Verdict{}, Reject{}, DNAT{}, Masquerade{})
+var exprs = coder.KindsOf[Expr](Match{}, CTState{}, CTStatus{}, Lookup{}, VMap{}, Update{}, SetMark{}, MarkBy{}, Counter{}, NoTrack{}, Verdict{}, Reject{}, DNAT{}, Masquerade{})
 
 func codeExpr(c *coder.Coder, e *Expr) {
 	exprs.Code(c, e)
@@ -70,16 +76,26 @@ func codeExpr(c *coder.Coder, e *Expr) {
 	case Lookup:
 		coder.Strings(c, &x.Fields)
 		coder.String(c, &x.Set)
+		coder.List(c, &x.Elements, codeElement)
 		c.Bool(&x.Not)
 		keep(c, e, x)
 	case VMap:
 		coder.Strings(c, &x.Fields)
 		coder.String(c, &x.Map)
+		coder.List(c, &x.Elements, codeElement)
+		keep(c, e, x)
+	case Update:
+		coder.Strings(c, &x.Fields)
+		coder.String(c, &x.Set)
 		keep(c, e, x)
 	case SetMark:
 		c.Bool(&x.CT)
 		coder.Int(c, &x.And)
 		coder.Int(c, &x.Xor)
+		keep(c, e, x)
+	case MarkBy:
+		coder.Strings(c, &x.Fields)
+		coder.String(c, &x.Map)
 		keep(c, e, x)
 	case Verdict:
 		coder.String(c, &x.Kind)
@@ -94,6 +110,7 @@ func codeExpr(c *coder.Coder, e *Expr) {
 		coder.Int(c, &x.Port)
 		coder.Strings(c, &x.Fields)
 		coder.String(c, &x.Map)
+		c.Bool(&x.OneFamily)
 		keep(c, e, x)
 	case Masquerade:
 		c.Bool(&x.FullyRandom)

@@ -12,29 +12,37 @@ type Command struct {
 	Rule     *Rule
 	Set      *Set
 	Elements []Element // of Set
+	Comment  string    // of the table
+	// Unseen means that no packet meets it before other commands are carried out: it makes a
+	// part of a new table that is no base chain.
+	Unseen bool
 }
 
 // Commands returns the commands of the edit in the order in which they are sent. What
 // others reference is created before them and deleted after them: chains, sets,
 // elements, rules. Rules of base chains come last, in case one transaction cannot hold
-// them all.
+// them all, and so do the base chains of a new table, with their policies.
 func (e *Edit) Commands() []Command {
 	l := commands{edit: e}
 	if e.Remove {
 		l.add("delete", Command{})
+	}
+	if e.Remove && !e.Create {
 		return l.list
 	}
 	if e.Create {
-		l.add("add", Command{})
+		l.add("add", Command{Comment: e.Comment})
 	}
 	for _, name := range e.Renew {
 		l.chain("flush", &Chain{Name: name})
 		l.chain("delete", &Chain{Name: name})
 	}
 	for i := range e.Chains {
-		l.chain("add", &e.Chains[i])
-		if !e.Create {
-			l.chain("flush", &e.Chains[i])
+		if c := &e.Chains[i]; !e.Create {
+			l.chain("add", c)
+			l.chain("flush", c)
+		} else if !c.IsBase() {
+			l.chain("add", c)
 		}
 	}
 	for _, name := range e.DeleteChains {
@@ -44,6 +52,9 @@ func (e *Edit) Commands() []Command {
 	for _, base := range []bool{false, true} {
 		for i := range e.Chains {
 			if c := &e.Chains[i]; c.IsBase() == base {
+				if base && e.Create {
+					l.chain("add", c)
+				}
 				for j := range c.Rules {
 					l.add("add", Command{Chain: c, Rule: &c.Rules[j]})
 				}
@@ -63,6 +74,7 @@ type commands struct {
 
 func (l *commands) add(verb string, c Command) {
 	c.Verb, c.Family, c.Table = verb, l.edit.Family, l.edit.Name
+	c.Unseen = l.edit.Create && (c.Chain == nil || !c.Chain.IsBase())
 	l.list = append(l.list, c)
 }
 
@@ -116,11 +128,21 @@ func (c *Command) append(b []byte) []byte {
 		b = c.Rule.appendWords(append(b, ' '))
 	case c.Chain != nil:
 		words("chain", c.Chain.Name)
-		if c.Verb == "add" && c.Chain.IsBase() {
-			b = append(c.Chain.appendSpec(append(b, " { "...)), " }"...)
+		if c.Verb == "add" && (c.Chain.IsBase() || c.Chain.Comment != "") {
+			b = append(b, " {"...)
+			if c.Chain.Comment != "" {
+				b = append(appendComment(b, c.Chain.Comment), ';')
+			}
+			if c.Chain.IsBase() {
+				b = c.Chain.appendSpec(append(b, ' '))
+			}
+			b = append(b, " }"...)
 		}
 	default:
 		words("table", "")
+		if c.Comment != "" {
+			b = append(appendComment(append(b, " {"...), c.Comment), "; }"...)
+		}
 	}
 	return b
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
-// Edit lists what changes in one nf_tables table, all in one transaction: packets see
-// the table before or after it.
+// Edit lists what changes in one nf_tables table, in one transaction but for what is
+// unseen: packets see the table before or after it.
 type Edit struct {
 	// Table has the chains that hold exactly these rules afterwards, created where
 	// missing; and sets that are created, with their elements, after DeleteSets are gone:
 	// one of another type is in both, and the chains that reference it are among Chains.
 	Table
-	Create       bool     // the table does not exist yet
+	Create       bool     // the table does not exist yet, or is made again
 	Remove       bool     // with everything in it
 	Renew        []string // those of Chains that have to be recreated: another hook or priority
 	DeleteSets   []Set    // without elements
@@ -47,6 +47,8 @@ func Diff(have, want []Table) []Edit {
 			edits = append(edits, Edit{Table: Table{Family: h.Family, Name: h.Name}, Remove: true})
 		case h == nil:
 			edits = append(edits, Edit{Table: *w, Create: true})
+		case h.Dormant:
+			edits = append(edits, Edit{Table: *w, Create: true, Remove: true})
 		default:
 			if e := diffTable(h, w); !e.empty() {
 				edits = append(edits, e)
@@ -63,23 +65,33 @@ func (e *Edit) empty() bool {
 func diffTable(have, want *Table) Edit {
 	e := Edit{Table: Table{Family: want.Family, Name: want.Name, Origin: want.Origin}}
 	renewed := e.diffSets(have.Sets, want.Sets)
-	name := func(c *Chain) string { return c.Name }
-	old, wanted := ordered.Index(have.Chains, name), ordered.Index(want.Chains, name)
 	var cmp comparer
-	for i := range want.Chains {
-		w := &want.Chains[i]
-		h := old[w.Name]
-		if h != nil && !h.sameKind(w) {
-			e.Renew = append(e.Renew, w.Name)
-		} else if h != nil && h.Policy == w.Policy && slices.EqualFunc(h.Rules, w.Rules, cmp.same) && !usesAny(w, renewed) {
-			continue
+	gone, fresh := map[string]bool{}, map[string]bool{} // a chain of another kind is in both
+	shares := func(h, w *Chain) bool { return h.shares(w) && !usesAny(w, renewed) }
+	olds, news := ordered.Differing(have.Chains, want.Chains, shares)
+	for h, w := range ordered.Pairs(olds, news, compareChains) {
+		switch {
+		case w == nil:
+			gone[h.Name] = true
+			e.DeleteChains = append(e.DeleteChains, h.Name)
+		case h == nil:
+			fresh[w.Name] = true
+			e.Chains = append(e.Chains, *w)
+		case !h.sameKind(w):
+			gone[h.Name], fresh[w.Name] = true, true
+			e.DeleteChains, e.Chains = append(e.DeleteChains, h.Name), append(e.Chains, *w)
+		case h.Policy != w.Policy || !cmp.sameRules(h.Rules, w.Rules) || usesAny(w, renewed):
+			e.Chains = append(e.Chains, *w)
 		}
-		e.Chains = append(e.Chains, *w)
 	}
-	for i := range have.Chains {
-		if name := have.Chains[i].Name; wanted[name] == nil {
-			e.DeleteChains = append(e.DeleteChains, name)
+	for i := range e.Chains {
+		if name := e.Chains[i].Name; gone[name] && fresh[name] {
+			e.Renew = append(e.Renew, name)
 		}
+	}
+	e.DeleteChains = slices.DeleteFunc(e.DeleteChains, func(name string) bool { return fresh[name] })
+	if len(e.DeleteChains) == 0 {
+		e.DeleteChains = nil
 	}
 	return e
 }
@@ -93,9 +105,10 @@ func (e *Edit) diffSets(have, want []Set) map[string]bool {
 			e.DeleteSets = append(e.DeleteSets, h.bare())
 		case h == nil:
 			e.Sets = append(e.Sets, *w)
-		case h.Interval != w.Interval || !slices.Equal(h.Key, w.Key) || !slices.Equal(h.Data, w.Data):
+		case h.Interval != w.Interval || h.Timeout != w.Timeout || h.Comment != w.Comment || !slices.Equal(h.Key, w.Key) || !slices.Equal(h.Data, w.Data):
 			e.DeleteSets, e.Sets = append(e.DeleteSets, h.bare()), append(e.Sets, *w)
 			renewed[w.Name] = true
+		case ordered.Same(h.Elements, w.Elements):
 		default:
 			if x := (SetEdit{Set: w.bare()}); x.diff(h.Elements, w.Elements) {
 				e.Elements = append(e.Elements, x)
@@ -113,8 +126,9 @@ func (s *Set) bare() Set {
 
 // diff fills in the differences of the elements, and reports whether there are any.
 func (x *SetEdit) diff(have, want []Element) bool {
+	have, want = ordered.Differing(have, want, (*Element).shares)
 	for h, w := range ordered.Pairs(have, want, compareElements) {
-		if h != nil && w != nil && h.Verdict == w.Verdict && slices.Equal(h.Data, w.Data) {
+		if h != nil && w != nil && h.Verdict == w.Verdict && h.Comment == w.Comment && slices.Equal(h.Data, w.Data) {
 			continue
 		}
 		if h != nil {
@@ -141,6 +155,10 @@ func usesAny(c *Chain, sets map[string]bool) bool {
 
 // comparer compares rules as they are written, without allocating strings.
 type comparer struct{ a, b []byte }
+
+func (c *comparer) sameRules(a, b []Rule) bool {
+	return ordered.Same(a, b) || slices.EqualFunc(a, b, c.same)
+}
 
 func (c *comparer) same(a, b Rule) bool {
 	c.a, c.b = a.appendWords(c.a[:0]), b.appendWords(c.b[:0])

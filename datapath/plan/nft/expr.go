@@ -12,26 +12,27 @@ type Field string
 // The fields. Those of ip, ip6, icmp and icmpv6 match only packets of that protocol: a
 // rule need not match it first.
 const (
-	FamilyOf    Field = "meta nfproto" // 2 is IPv4, 10 IPv6
-	L4Proto     Field = "meta l4proto"
-	IIfName     Field = "meta iifname"
-	OIfName     Field = "meta oifname"
-	MetaMark    Field = "meta mark"
-	CTMark      Field = "ct mark"
-	IPSrc       Field = "ip saddr"
-	IPDst       Field = "ip daddr"
-	IP6Src      Field = "ip6 saddr"
-	IP6Dst      Field = "ip6 daddr"
-	SPort       Field = "th sport" // only after L4Proto, or beside it in a key
-	DPort       Field = "th dport"
-	ICMPType    Field = "icmp type"
-	ICMPv6Type  Field = "icmpv6 type"
-	FibSrcType  Field = "fib saddr type" // the type of the address in the routing table
-	FibDstType  Field = "fib daddr type"
-	OrigDst     Field = "ct original ip daddr" // before DNAT
-	OrigDst6    Field = "ct original ip6 daddr"
-	OrigDPort   Field = "ct original proto-dst" // only after L4Proto
-	numgenWords       = "numgen random mod "
+	FamilyOf     Field = "meta nfproto" // 2 is IPv4, 10 IPv6
+	L4Proto      Field = "meta l4proto"
+	IIfName      Field = "meta iifname"
+	OIfName      Field = "meta oifname"
+	MetaMark     Field = "meta mark"
+	CTMark       Field = "ct mark"
+	IPSrc        Field = "ip saddr"
+	IPDst        Field = "ip daddr"
+	IP6Src       Field = "ip6 saddr"
+	IP6Dst       Field = "ip6 daddr"
+	SPort        Field = "th sport" // only after L4Proto, or beside it in a key
+	DPort        Field = "th dport"
+	ICMPType     Field = "icmp type"
+	ICMPv6Type   Field = "icmpv6 type"
+	FibSrcType   Field = "fib saddr type" // the type of the address in the routing table
+	FibDstType   Field = "fib daddr type"
+	OrigDst      Field = "ct original ip daddr" // before DNAT
+	OrigDst6     Field = "ct original ip6 daddr"
+	OrigDPort    Field = "ct original proto-dst" // only after L4Proto
+	numgenWords        = "numgen random mod "
+	numgenOffset       = " offset "
 )
 
 // Local is the number of the address type local (RTN_LOCAL), for FibSrcType and
@@ -39,23 +40,40 @@ const (
 const Local = 2
 
 // Random is a number from 0 to n-1, a new one for each packet.
-func Random(n int) Field { return Field(numgenWords + strconv.Itoa(n)) }
+func Random(n int) Field { return RandomFrom(n, 0) }
+
+// RandomFrom is a number from offset to offset+n-1.
+func RandomFrom(n int, offset uint32) Field {
+	f := numgenWords + strconv.Itoa(n)
+	if offset > 0 {
+		f += numgenOffset + strconv.FormatUint(uint64(offset), 10)
+	}
+	return Field(f)
+}
+
+// Range is the n and the offset of RandomFrom; n is 0 for any other field.
+func (f Field) Range() (n, offset uint32) {
+	digits, ok := strings.CutPrefix(string(f), numgenWords)
+	digits, from, _ := strings.Cut(digits, numgenOffset)
+	length, err := strconv.ParseUint(digits, 10, 32)
+	if !ok || err != nil {
+		return 0, 0
+	}
+	first, _ := strconv.ParseUint(from, 10, 32)
+	return uint32(length), uint32(first)
+}
 
 // Modulus is the n of Random; 0 for any other field.
 func (f Field) Modulus() uint32 {
-	digits, ok := strings.CutPrefix(string(f), numgenWords)
-	n, err := strconv.ParseUint(digits, 10, 32)
-	if !ok || err != nil {
-		return 0
-	}
-	return uint32(n)
+	n, _ := f.Range()
+	return n
 }
 
 // Types of fields that are never part of a set.
 const (
 	families  Type = "nf_proto"
 	addrTypes Type = "fib_addrtype"
-	integers  Type = "integer"
+	icmpTypes Type = "icmp_type"
 )
 
 // Type is the type of a field's values; empty: the field is unknown.
@@ -78,10 +96,10 @@ func (f Field) Type() Type {
 	case FibSrcType, FibDstType:
 		return addrTypes
 	case ICMPType, ICMPv6Type:
-		return integers
+		return icmpTypes
 	}
 	if f.Modulus() > 0 {
-		return integers
+		return Integer
 	}
 	return ""
 }
@@ -106,22 +124,38 @@ type (
 	CTState struct{ States []string }
 	// CTStatus matches connections by status: dnat, snat.
 	CTStatus struct{ Status []string }
-	// Lookup matches packets whose fields are an element of a set.
+	// Lookup matches packets whose fields are an element of a set: a named one, or the
+	// elements that the rule has itself, which may be ranges and prefixes if there is one
+	// field.
 	Lookup struct {
-		Fields []Field
-		Set    string
-		Not    bool
+		Fields   []Field
+		Set      string
+		Elements []Element // without Set
+		Not      bool
 	}
 	// VMap looks the packet's fields up in a verdict map and applies the verdict;
 	// without an element the rule continues.
 	VMap struct {
+		Fields   []Field
+		Map      string
+		Elements []Element // without Map
+	}
+	// Update adds the packet's fields to a set that has a timeout, or begins the time of
+	// the element again.
+	Update struct {
 		Fields []Field
-		Map    string
+		Set    string
 	}
 	// SetMark changes the mark of the packet, or of its connection, to mark & And ^ Xor.
 	SetMark struct {
 		CT       bool
 		And, Xor uint32
+	}
+	// MarkBy sets the mark of the connection to a random number, or to the result of a map
+	// lookup; without an element the rule ends.
+	MarkBy struct {
+		Fields []Field
+		Map    string // "": the only field is the mark
 	}
 	// Counter counts packets. Its values are not compared.
 	Counter struct{}
@@ -132,7 +166,8 @@ type (
 	Verdict struct{ Kind, Chain string }
 	// Reject drops the packet and notifies the sender: tcp reset, for which the rule
 	// has to match tcp first, icmpx port-unreachable, icmpx admin-prohibited, icmpx
-	// host-unreachable or icmpx no-route.
+	// host-unreachable or icmpx no-route. Without any it is ICMP's port unreachable, in
+	// tables of one family.
 	Reject struct{ With string }
 	// DNAT changes the destination to a value, or to the result of a map lookup: an
 	// address, or an address and a port.
@@ -142,6 +177,9 @@ type (
 		Port   uint16 // 0: unchanged
 		Fields []Field
 		Map    string // of an address and a port
+		// OneFamily says that the table is of family ip or ip6, in which nft does not write
+		// the family.
+		OneFamily bool
 	}
 	// Masquerade changes the source to the address of the link that the packet leaves
 	// by.
@@ -248,11 +286,43 @@ func (e Lookup) append(b []byte) []byte {
 	if e.Not {
 		b = append(b, " !="...)
 	}
+	if s := Anonymous(e); s != nil {
+		return s.appendElements(append(b, ' '), s.Elements, true, ", ")
+	}
 	return append(append(b, " @"...), e.Set...)
 }
 
 func (e VMap) append(b []byte) []byte {
-	return append(append(appendFields(b, e.Fields), " vmap @"...), e.Map...)
+	b = append(appendFields(b, e.Fields), " vmap "...)
+	if s := Anonymous(e); s != nil {
+		return s.appendElements(b, s.Elements, true, ", ")
+	}
+	return append(append(b, '@'), e.Map...)
+}
+
+func (e Update) append(b []byte) []byte {
+	b = append(append(append(b, "update @"...), e.Set...), " { "...)
+	return append(appendFields(b, e.Fields), " }"...)
+}
+
+// Anonymous is the set that a rule has itself; nil: none.
+func Anonymous(x Expr) *Set {
+	s := &Set{}
+	fields, _ := LookedUp(x)
+	switch x := x.(type) {
+	case Lookup:
+		s.Elements = x.Elements
+	case VMap:
+		s.Elements, s.Data = x.Elements, []Type{VerdictData}
+	}
+	if len(s.Elements) == 0 {
+		return nil
+	}
+	for _, f := range fields {
+		s.Key = append(s.Key, f.Type())
+	}
+	s.Interval = slices.ContainsFunc(s.Elements, func(e Element) bool { return slices.ContainsFunc(e.Key, Value.isRange) })
+	return s
 }
 
 func (e SetMark) append(b []byte) []byte {
@@ -265,14 +335,21 @@ func (e SetMark) append(b []byte) []byte {
 	case e.And == 0:
 		return appendHex32(b, e.Xor)
 	case e.Xor == 0:
-		return appendHex32(append(append(b, field...), " and "...), e.And)
+		return appendHex32(append(append(b, field...), " & "...), e.And)
 	case e.And == ^e.Xor:
-		return appendHex32(append(append(b, field...), " or "...), e.Xor)
+		return appendHex32(append(append(b, field...), " | "...), e.Xor)
 	case e.And == ^uint32(0):
-		return appendHex32(append(append(b, field...), " xor "...), e.Xor)
+		return appendHex32(append(append(b, field...), " ^ "...), e.Xor)
 	}
-	b = appendHex32(append(append(b, field...), " and "...), e.And)
-	return appendHex32(append(b, " xor "...), e.Xor)
+	b = appendHex32(append(append(b, field...), " & "...), e.And)
+	return appendHex32(append(b, " ^ "...), e.Xor)
+}
+
+func (e MarkBy) append(b []byte) []byte {
+	if b = appendFields(append(b, "ct mark set "...), e.Fields); e.Map == "" {
+		return b
+	}
+	return append(append(b, " map @"...), e.Map...)
 }
 
 func (e Counter) append(b []byte) []byte { return append(b, "counter"...) }
@@ -288,13 +365,20 @@ func (e Verdict) append(b []byte) []byte {
 }
 
 func (e Reject) append(b []byte) []byte {
-	return append(append(b, "reject with "...), e.With...)
+	if b = append(b, "reject"...); e.With == "" {
+		return b
+	}
+	return append(append(b, " with "...), e.With...)
 }
 
 func (e DNAT) append(b []byte) []byte {
-	b = append(b, "dnat ip"...)
-	if e.IPv6 {
-		b = append(b, '6')
+	b = append(b, "dnat"...)
+	switch {
+	case e.OneFamily && e.Map == "":
+	case e.IPv6:
+		b = append(b, " ip6"...)
+	default:
+		b = append(b, " ip"...)
 	}
 	if e.Map != "" {
 		b = appendFields(append(b, " addr . port to "...), e.Fields)
@@ -363,6 +447,10 @@ func LookedUp(x Expr) (fields []Field, set string) {
 		return x.Fields, x.Set
 	case VMap:
 		return x.Fields, x.Map
+	case MarkBy:
+		return x.Fields, x.Map
+	case Update:
+		return x.Fields, x.Set
 	case DNAT:
 		return x.Fields, x.Map
 	}

@@ -14,11 +14,30 @@ import (
 // of a namespace except those of iptables-nft: in the families ip and ip6 those named
 // raw, mangle, nat, filter and security.
 type Table struct {
-	Family string     `json:"family"` // inet, ip or ip6
-	Name   string     `json:"name"`
-	Sets   []Set      `json:"sets,omitempty"` // by name; also maps and verdict maps
-	Chains []Chain    `json:"chains,omitempty"`
-	Origin origin.Ref `json:"origin,omitzero"`
+	Family string `json:"family"` // inet, ip or ip6
+	Name   string `json:"name"`
+	// Comment says what the table is for. Those of tables and chains are written when they are
+	// created, and not compared: the kernel cannot change them.
+	Comment string     `json:"comment,omitempty"`
+	Dormant bool       `json:"-"`              // only in those read from the kernel: it takes no part
+	Sets    []Set      `json:"sets,omitempty"` // by name; also maps and verdict maps
+	Chains  []Chain    `json:"chains,omitempty"`
+	Origin  origin.Ref `json:"origin,omitzero"`
+}
+
+// Places are those of the chains of a table that is being written, by name.
+type Places map[string]int
+
+// Chain is the chain of a table, which it adds if it is not there. It is valid until the next
+// is added.
+func (x Places) Chain(t *Table, name string) *Chain {
+	i, ok := x[name]
+	if !ok {
+		i = len(t.Chains)
+		x[name] = i
+		t.Chains = append(t.Chains, Chain{Name: name})
+	}
+	return &t.Chains[i]
 }
 
 // Type is the type of a part of a set's key or of a map's data, as nft names it.
@@ -32,6 +51,7 @@ const (
 	Port        Type = "inet_service"
 	Mark        Type = "mark"
 	IfName      Type = "ifname"
+	Integer     Type = "integer" // of Random
 	VerdictData Type = "verdict" // only as data, and alone
 )
 
@@ -43,6 +63,10 @@ type Set struct {
 	Data []Type // of a map
 	// Interval allows elements that are ranges and prefixes, which must not overlap.
 	Interval bool
+	// Timeout makes the set dynamic: rules add elements (Update), each for so many seconds.
+	// They are state, not part of the plan.
+	Timeout  uint32
+	Comment  string    // at most MaxComment bytes, without quotes, as all comments
 	Elements []Element // in the order of Sort, keys unique
 	Origin   origin.Ref
 }
@@ -58,6 +82,7 @@ type Element struct {
 	Key     []Value
 	Data    []Value // of a map other than a verdict map
 	Verdict Verdict // of a verdict map
+	Comment string
 }
 
 // Value is a part of a key, or what a field is compared with: addresses, numbers or the
@@ -70,6 +95,10 @@ type Value struct {
 
 // Addr is a single address.
 func Addr(a netip.Addr) Value { return Value{Prefix: netip.PrefixFrom(a, a.BitLen())} }
+
+func (v Value) isRange() bool {
+	return v.First != v.Last || v.Prefix.IsValid() && !v.Prefix.IsSingleIP()
+}
 
 // Prefix is a block of addresses.
 func Prefix(p netip.Prefix) Value { return Value{Prefix: p.Masked()} }
@@ -106,12 +135,13 @@ type Chain struct {
 	// first; accept or drop.
 	//
 	// iptables uses the same hooks: raw at -300, connection tracking at -200, mangle at
-	// -150, DNAT at -100, filter at 0, SNAT at 100. The order at the same priority is
-	// undefined.
+	// -150, DNAT at -100, filter at 0, SNAT at 100. Of those with the same
+	// priority, the one created last sees packets first: netlab creates iptables' after these.
 	Type     string
 	Hook     string
 	Priority int
 	Policy   string
+	Comment  string
 	Rules    []Rule
 }
 
@@ -150,10 +180,32 @@ func Sort(list []Table) {
 func (t *Table) Sort() {
 	ordered.Sort(t.Sets, compareSets)
 	for i := range t.Sets {
-		ordered.Sort(t.Sets[i].Elements, compareElements)
+		t.Sets[i].Sort()
 	}
 	ordered.Sort(t.Chains, compareChains)
+	for i := range t.Chains {
+		for j := range t.Chains[i].Rules {
+			for _, x := range t.Chains[i].Rules[j].Exprs {
+				if s := Anonymous(x); s != nil {
+					s.Sort()
+				}
+			}
+		}
+	}
 }
+
+// shares reports whether elements are equal because they share their values.
+func (e *Element) shares(f *Element) bool {
+	return ordered.Same(e.Key, f.Key) && (len(e.Data) == 0 && len(f.Data) == 0 || ordered.Same(e.Data, f.Data)) && e.Verdict == f.Verdict && e.Comment == f.Comment
+}
+
+// shares reports whether chains are equal, with rules that they share.
+func (c *Chain) shares(d *Chain) bool {
+	return ordered.Same(c.Rules, d.Rules) && c.Name == d.Name && c.Policy == d.Policy && c.sameKind(d)
+}
+
+// Sort brings the elements into canonical order, by key.
+func (s *Set) Sort() { ordered.Sort(s.Elements, compareElements) }
 
 func compareTables(a, b Table) int {
 	return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Name, b.Name))

@@ -11,6 +11,7 @@ import (
 // the objects that rules serve as comments.
 func (t *Table) appendBlock(b []byte, annotate bool) []byte {
 	b = append(append(append(append(append(b, "table "...), t.Family...), ' '), t.Name...), " {\n"...)
+	b = appendCommentLine(b, "\t", t.Comment)
 	for i := range t.Sets {
 		s := &t.Sets[i]
 		if annotate && s.Origin != (origin.Ref{}) {
@@ -26,6 +27,7 @@ func (t *Table) appendBlock(b []byte, annotate bool) []byte {
 	for i := range t.Chains {
 		c := &t.Chains[i]
 		b = append(append(append(b, "\tchain "...), c.Name...), " {\n"...)
+		b = appendCommentLine(b, "\t\t", c.Comment)
 		if c.IsBase() {
 			b = append(c.appendSpec(append(b, "\t\t"...)), '\n')
 		}
@@ -60,10 +62,43 @@ func (s *Set) appendSpec(b []byte, separator string) []byte {
 	if s.IsMap() {
 		b = appendTypes(append(b, " : "...), s.Data)
 	}
-	if s.Interval {
+	switch {
+	case s.Interval:
 		b = append(append(b, separator...), "flags interval"...)
+	case s.Timeout > 0:
+		b = strconv.AppendInt(append(append(b, separator...), "size "...), dynamicSize, 10)
+		b = append(append(b, separator...), "flags dynamic,timeout"...)
+		b = appendSeconds(append(append(b, separator...), "timeout "...), s.Timeout)
+	}
+	if s.Comment != "" {
+		b = append(append(append(b, separator...), "comment \""...), s.Comment...)
+		b = append(b, '"')
 	}
 	return b
+}
+
+// dynamicSize is how many elements a set holds to which rules add.
+const dynamicSize = 65535
+
+// appendSeconds appends a time as nft prints it: 1d2h3m4s.
+func appendSeconds(b []byte, seconds uint32) []byte {
+	for _, unit := range []struct {
+		name    byte
+		seconds uint32
+	}{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}} {
+		if n := seconds / unit.seconds; n > 0 {
+			b = append(strconv.AppendUint(b, uint64(n), 10), unit.name)
+			seconds %= unit.seconds
+		}
+	}
+	return b
+}
+
+func appendCommentLine(b []byte, indent, comment string) []byte {
+	if comment == "" {
+		return b
+	}
+	return append(append(append(append(b, indent...), "comment \""...), comment...), "\"\n"...)
 }
 
 func appendTypes(b []byte, types []Type) []byte {
@@ -88,7 +123,9 @@ func (s *Set) appendElements(b []byte, list []Element, data bool, separator stri
 }
 
 func (s *Set) appendElement(b []byte, e *Element, data bool) []byte {
-	b = appendValues(b, s.Key, e.Key)
+	if b = appendValues(b, s.Key, e.Key); data {
+		b = appendComment(b, e.Comment)
+	}
 	switch {
 	case !data || !s.IsMap():
 		return b
@@ -113,14 +150,37 @@ func appendValues(b []byte, types []Type, values []Value) []byte {
 // Words is an element as nft writes it.
 func (s *Set) Words(e *Element) string { return string(s.appendElement(nil, e, true)) }
 
-// Spec is the first line of a base chain in nft: type filter hook forward priority 0;
-// policy accept;.
+// Spec is the first line of a base chain in nft: type filter hook forward priority
+// filter; policy accept;.
 func (c *Chain) Spec() string { return string(c.appendSpec(nil)) }
 
 func (c *Chain) appendSpec(b []byte) []byte {
 	b = append(append(append(b, "type "...), c.Type...), " hook "...)
-	b = strconv.AppendInt(append(append(b, c.Hook...), " priority "...), int64(c.Priority), 10)
+	b = appendPriority(append(append(b, c.Hook...), " priority "...), c.Hook, c.Priority)
 	return append(append(append(b, "; policy "...), c.Policy...), ';')
+}
+
+// appendPriority appends a priority as nft prints it: in relation to one that has a name, if
+// it is not farther than 10 from it.
+func appendPriority(b []byte, hook string, priority int) []byte {
+	for _, p := range []struct {
+		name  string
+		hooks string // all, if empty
+		value int
+	}{{"raw", "", -300}, {"mangle", "", -150}, {"dstnat", "prerouting", -100}, {"filter", "", 0}, {"security", "", 50}, {"srcnat", "postrouting", 100}} {
+		d := priority - p.value
+		if d < -10 || d > 10 || p.hooks != "" && p.hooks != hook {
+			continue
+		}
+		switch b = append(b, p.name...); {
+		case d > 0:
+			return strconv.AppendInt(append(b, " + "...), int64(d), 10)
+		case d < 0:
+			return strconv.AppendInt(append(b, " - "...), int64(-d), 10)
+		}
+		return b
+	}
+	return strconv.AppendInt(b, int64(priority), 10)
 }
 
 // AppendText appends the edit as input for nft -f: a new table as one block, which is
@@ -166,8 +226,9 @@ func (c *Chain) MarshalJSON() ([]byte, error) {
 		Hook     string `json:"hook,omitempty"`
 		Priority *int   `json:"priority,omitempty"`
 		Policy   string `json:"policy,omitempty"`
+		Comment  string `json:"comment,omitempty"`
 		Rules    []Rule `json:"rules,omitempty"`
-	}{c.Name, c.Type, c.Hook, nil, c.Policy, c.Rules}
+	}{c.Name, c.Type, c.Hook, nil, c.Policy, c.Comment, c.Rules}
 	if c.IsBase() {
 		out.Priority = &c.Priority
 	}

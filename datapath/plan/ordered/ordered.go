@@ -50,6 +50,21 @@ func Pairs[T any](have, want []T, compare func(a, b T) int) iter.Seq2[*T, *T] {
 	}
 }
 
+// Same reports whether two lists are one in memory, as in plans that share what is equal.
+func Same[T any](a, b []T) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
+
+// Differing returns the two lists without the elements that they begin with and those that they end
+// with in common, going by what is quick to see.
+func Differing[T any](have, want []T, same func(a, b *T) bool) (h, w []T) {
+	for len(have) > 0 && len(want) > 0 && same(&have[0], &want[0]) {
+		have, want = have[1:], want[1:]
+	}
+	for len(have) > 0 && len(want) > 0 && same(&have[len(have)-1], &want[len(want)-1]) {
+		have, want = have[:len(have)-1], want[:len(want)-1]
+	}
+	return have, want
+}
+
 // Index finds the elements of a list by a key.
 func Index[T any, K comparable](list []T, key func(*T) K) map[K]*T {
 	m := make(map[K]*T, len(list))
