@@ -9,28 +9,52 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// addExternalRoutes gives clients routes to the load balancer and external addresses of
-// services, as a load balancer or a router would announce them outside. Several nodes
-// share the connections. Inside the cluster no routes are needed: nodes translate those
+// addExternalRoutes gives clients and routers routes to the load balancer and external
+// addresses of services, as a load balancer or a router would announce them outside: to the
+// nearest nodes of those that announce them. Several nodes share the connections. Inside the cluster no routes are needed: nodes translate those
 // addresses before the route lookup.
 //
+// A router needs none to the address of a host: it knows the subnets.
+//
 // A load balancer in mode Proxy answers at its address itself, so there is no route to
-// it. Routes that the scenario gives a client take precedence, also where they only cover
+// it. Routes that the scenario gives a host take precedence, also where they only cover
 // the address.
 func addExternalRoutes(lab *topology.Lab, netns map[string]*plan.Netns) {
+	for _, c := range lab.Clients {
+		list := serviceRoutes(lab, []*topology.Subnet{c.Subnet}, podnet.Uplink)
+		addRoutes(netns[c.Netns()], slices.DeleteFunc(list, func(r plan.Route) bool { return c.Routed(r.To.Addr()) }))
+	}
+	for _, r := range lab.Routers {
+		var list []plan.Route
+		for _, x := range serviceRoutes(lab, r.Subnets(), "") {
+			i := slices.IndexFunc(r.Links, func(l *topology.RouterLink) bool { return l.Subnet.Has(x.Via) })
+			if i >= 0 && !r.Routed(x.To.Addr()) && !lab.Owned(x.To.Addr()) {
+				x.Dev = r.Links[i].Name
+				list = append(list, x)
+			}
+		}
+		addRoutes(netns[r.Netns()], list)
+	}
+	spread(netns)
+}
+
+// serviceRoutes are the routes of a host on some subnets to what is announced.
+func serviceRoutes(lab *topology.Lab, own []*topology.Subnet, dev string) []plan.Route {
 	var routes []plan.Route
 	for _, svc := range lab.Services {
 		o := plan.Origin{Object: "service " + svc.Namespace + "/" + svc.Name, File: svc.Origin.File, Line: svc.Origin.Line}
 		for _, a := range announced(svc) {
-			if r, ok := routeVia(svc.Via, a); ok {
-				r.Origin = o
-				routes = append(routes, r)
+			if via := lab.Via(own, svc.Via, a.Is6()); len(via) > 0 && !nodesOwn(svc.Via, a) {
+				routes = append(routes, plan.Route{To: topology.Single(a), Dev: dev, Via: via[0], More: via[1:], Origin: o})
 			}
 		}
 	}
-	for _, c := range lab.Clients {
-		addRoutes(netns[c.Netns()], slices.DeleteFunc(slices.Clone(routes), func(r plan.Route) bool { return c.Routed(r.To.Addr()) }))
-	}
+	return routes
+}
+
+// nodesOwn reports whether an address is that of one of some nodes, to which there is a route.
+func nodesOwn(nodes []*topology.Node, a netip.Addr) bool {
+	return slices.ContainsFunc(nodes, func(n *topology.Node) bool { return slices.Contains(n.Addrs, a) })
 }
 
 // announced are the addresses of a service that are routed to nodes outside.
@@ -44,24 +68,6 @@ func announced(svc *topology.Service) []netip.Addr {
 	return list
 }
 
-// routeVia is the route to an address via the nodes that have its family.
-func routeVia(nodes []*topology.Node, to netip.Addr) (plan.Route, bool) {
-	r := plan.Route{To: topology.Single(to), Dev: podnet.Uplink}
-	for _, n := range nodes {
-		via := topology.OfFamily(n.Addrs, to.Is6())
-		switch {
-		case !via.IsValid():
-		case via == to:
-			return r, false // an address of the node itself, which is on the link
-		case !r.Via.IsValid():
-			r.Via = via
-		default:
-			r.More = append(r.More, via)
-		}
-	}
-	return r, r.Via.IsValid()
-}
-
 // addRoutes adds routes, except to destinations that already have one.
 func addRoutes(n *plan.Netns, routes []plan.Route) {
 	known := map[netip.Prefix]bool{}
@@ -72,6 +78,14 @@ func addRoutes(n *plan.Netns, routes []plan.Route) {
 		if !known[r.To] {
 			known[r.To] = true
 			n.Routes = append(n.Routes, r)
+		}
+	}
+}
+
+// spread makes hosts with several next hops spread connections over them.
+func spread(netns map[string]*plan.Netns) {
+	for _, n := range netns {
+		for _, r := range n.Routes {
 			if len(r.More) > 0 {
 				addSysctl(n, spreading(r.To.Addr()), "1")
 			}

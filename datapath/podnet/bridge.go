@@ -10,72 +10,77 @@ import (
 // PodBridge is the bridge of a node's pods.
 const PodBridge = "cni0"
 
-// Bridged returns the plan that the modes with a bridge per node share: the underlay,
-// nodes and clients on it, and on each node a bridge with its pods. There is no
-// path to pods of other nodes yet: tunnel adds to each node what the mode needs.
-// Pods get an MTU of podMTU bytes.
+// Bridged returns the plan that the modes with a bridge per node share: on each node a
+// bridge with its pods, and flannel's rules. There is no path to pods of other nodes yet:
+// tunnel adds to each node what the mode needs. Pods get an MTU of podMTU bytes.
 func Bridged(lab *topology.Lab, podMTU int, tunnel func(node *topology.Node, n *plan.Netns)) *plan.Plan {
-	ports := namePorts(lab)
-	p := &plan.Plan{Lab: lab.Name}
-	p.Netns = append(p.Netns, underlay(lab, ports))
-	for _, n := range lab.Nodes {
-		out := node(lab, n, ports)
-		podBridge(&out, n, podMTU)
-		tunnel(n, &out)
-		keepFirstRoutes(&out)
-		podPorts(&out, n, podMTU)
-		masquerade(&out, lab, n)
-		p.Netns = append(p.Netns, out)
-	}
-	for _, c := range lab.Clients {
-		p.Netns = append(p.Netns, client(lab, c, ports))
-	}
-	for _, pod := range lab.Pods {
-		if !pod.HostNetwork {
-			p.Netns = append(p.Netns, bridgedPod(pod, podMTU))
-		}
-	}
-	p.Sort()
-	return p
+	return Bridge{PodBridge, podMTU}.Compile(lab, tunnel,
+		withHostPorts(FlannelMasquerade, func(*topology.Pod) string { return PodBridge }))
 }
 
-// podBridge adds the bridge, with the first address of the node's share of the pod
+// Bridge is a bridge per node: its name, and the MTU of pods.
+type Bridge struct {
+	Name string
+	MTU  int
+}
+
+// Compile returns the plan of the lab with such bridges. far adds to each node what leads
+// to other nodes, nat how packets leave the pods of the node.
+func (b Bridge) Compile(lab *topology.Lab, far func(*topology.Node, *plan.Netns), nat func(*plan.Netns, *topology.Lab, *topology.Node)) *plan.Plan {
+	return assemble(lab, wiring{
+		base: b.base,
+		far:  far,
+		near: b.port,
+		pod:  func(pod *topology.Pod) plan.Netns { return bridgedPod(pod, b.MTU) },
+		nat:  nat,
+	})
+}
+
+// base adds the bridge, with the first address of the node's share of the pod
 // CIDR: the pods' default route.
-func podBridge(out *plan.Netns, n *topology.Node, mtu int) {
+func (b Bridge) base(out *plan.Netns, n *topology.Node) {
 	o := NodeOrigin(n)
-	bridge := plan.Link{Name: PodBridge, Type: plan.Bridge, MTU: mtu, Origin: o}
+	out.Sysctls = append(out.Sysctls, b.sysctls(out.IPv6)...)
+	bridge := plan.Link{Name: b.Name, Type: plan.Bridge, MTU: b.MTU, Origin: o}
 	for i, cidr := range n.PodCIDRs {
 		gw := podGateway(cidr)
 		if i == 0 {
 			bridge.MAC = macFor(macBridge, gw)
 		}
-		out.Addrs = append(out.Addrs, plan.Addr{Link: PodBridge, Prefix: netip.PrefixFrom(gw, cidr.Bits()), Origin: o})
+		out.Addrs = append(out.Addrs, plan.Addr{Link: b.Name, Prefix: netip.PrefixFrom(gw, cidr.Bits()), Origin: o})
 	}
 	out.Links = append(out.Links, bridge)
 }
 
-// podPorts adds the node's ends of the pods' veths. Hairpin lets a pod reach itself
-// through a service: the bridge would not send a frame back to the port that it
-// came from.
-func podPorts(out *plan.Netns, n *topology.Node, mtu int) {
-	for _, pod := range n.Pods {
-		if pod.HostNetwork {
-			continue
-		}
-		out.Links = append(out.Links, plan.Link{Name: pod.HostLink, Type: plan.Veth, MTU: mtu,
-			MAC: macFor(macPodPort, pod.Addrs[0]), Master: PodBridge, Hairpin: true,
-			Peer: plan.Peer{Netns: pod.Netns(), Link: Uplink}, Origin: podOrigin(pod)})
+// sysctls are the settings of a node with a bridge for its pods.
+func (b Bridge) sysctls(ipv6 bool) []plan.Sysctl {
+	list := []plan.Sysctl{
+		// Replies that are bridged from one pod to another must pass conntrack to be
+		// translated back; without it, a service answers from remote nodes only.
+		{Key: "net.bridge.bridge-nf-call-iptables", Value: "1"},
+		{Key: "net.ipv4.conf." + b.Name + ".rp_filter", Value: "0"},
 	}
+	if ipv6 {
+		list = append(list, plan.Sysctl{Key: "net.bridge.bridge-nf-call-ip6tables", Value: "1"})
+	}
+	return list
 }
 
-func podOrigin(p *topology.Pod) plan.Origin { return origin("pod "+p.AgentName(), p.Origin) }
+// port adds the node's end of a pod's veth. Hairpin lets a pod reach itself
+// through a service: the bridge would not send a frame back to the port that it
+// came from.
+func (b Bridge) port(out *plan.Netns, pod *topology.Pod) {
+	out.Links = append(out.Links, plan.Link{Name: pod.HostLink, Type: plan.Veth, MTU: b.MTU,
+		MAC: macFor(macPodPort, pod.Addrs[0]), Master: b.Name, Hairpin: true,
+		Peer: plan.Peer{Netns: pod.Netns(), Link: Uplink}, Origin: PodOrigin(pod)})
+}
 
-// bridgedPod returns a pod: one link, and a default route via the bridge.
+// PodOrigin is the origin of what serves a pod.
+func PodOrigin(p *topology.Pod) plan.Origin { return origin("pod "+p.AgentName(), p.Origin) }
+
+// bridgedPod returns a pod with a default route via the bridge.
 func bridgedPod(pod *topology.Pod, mtu int) plan.Netns {
-	o := podOrigin(pod)
-	out := plan.Netns{Name: pod.Netns(), Kind: plan.Pod, IPv6: hasIPv6(pod.Node.PodCIDRs), Origin: o}
-	out.Links = append(out.Links, plan.Link{Name: Uplink, Type: plan.Veth, MTU: mtu, MAC: plan.MAC(pod.MAC),
-		Peer: plan.Peer{Netns: pod.Node.Netns(), Link: pod.HostLink}, Origin: o})
+	out, o := podNetns(pod, mtu), PodOrigin(pod)
 	for _, cidr := range pod.Node.PodCIDRs {
 		for _, a := range pod.Addrs {
 			if cidr.Contains(a) {

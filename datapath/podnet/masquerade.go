@@ -11,14 +11,14 @@ import (
 // serviceMark is the bit by which service rules request masquerading.
 const serviceMark = 0x4000
 
-// masquerade adds flannel's chains: packets that leave the cluster's pods get the
+// FlannelMasquerade adds flannel's chains: packets that leave the cluster's pods get the
 // node's address, packets between pods keep theirs, and the node forwards both
 // even where the policy of FORWARD is DROP.
 //
 // The translation also turns on connection tracking in the node from its first
 // packet on, whether or not there are services: a connection that began untracked
 // could not be translated later.
-func masquerade(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
+func FlannelMasquerade(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
 	for i, cluster := range lab.Network.PodCIDRs {
 		ipv6 := cluster.Addr().Is6()
 		out.Tables = append(out.Tables,

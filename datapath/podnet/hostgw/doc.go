@@ -19,7 +19,10 @@
 //
 // What it needs: all nodes on one link. A next hop behind a router is rejected by
 // the kernel ("Nexthop has invalid gateway"), and the router in between knows no
-// route to the pods anyway.
+// route to the pods anyway. So nodes of different subnets have no route to each
+// other's pods, as with flannel, and what is sent there is lost: reading the lab
+// warns of it. Routes written for the nodes and for every router in between complete
+// the path.
 //
 // Alternatives: vxlan encapsulates the packet, so that the network between the nodes need
 // not know pods; routed modes announce them to the routers instead, by BGP.

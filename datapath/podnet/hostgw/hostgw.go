@@ -16,11 +16,12 @@ func Mode() podnet.Mode {
 	}}
 }
 
-// compile returns the plan of the lab with a route to every other node's pods.
+// compile returns the plan of the lab with a route to the pods of every other node on the
+// same link.
 func compile(lab *topology.Lab) *plan.Plan {
-	return podnet.Bridged(lab, lab.Network.MTU, func(node *topology.Node, n *plan.Netns) {
+	return podnet.Bridged(lab, lab.Network.PathMTU, func(node *topology.Node, n *plan.Netns) {
 		for _, remote := range lab.Nodes {
-			if remote != node {
+			if remote != node && lab.Network.SameLink(node, remote) {
 				n.Routes = append(n.Routes, podnet.RoutesTo(remote)...)
 			}
 		}

@@ -17,5 +17,5 @@ func Mode() podnet.Mode {
 
 // compile returns the plan of the lab without anything that leads to other nodes' pods.
 func compile(lab *topology.Lab) *plan.Plan {
-	return podnet.Bridged(lab, lab.Network.MTU, func(*topology.Node, *plan.Netns) {})
+	return podnet.Bridged(lab, lab.Network.PathMTU, func(*topology.Node, *plan.Netns) {})
 }

@@ -32,6 +32,9 @@
 // counter climbs; without the neighbour the entry stays INCOMPLETE; with UDP 8472
 // blocked, datagrams leave and none arrives.
 //
+// The datagrams need no common link: routers between subnets forward them like any
+// other, and know no pods.
+//
 // The option direct_routing spares the header where two nodes share a link, as
 // host-gw does; the tunnel then serves the others. Alternatives: host-gw, where all
 // nodes share a link.

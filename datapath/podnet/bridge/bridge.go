@@ -1,0 +1,33 @@
+package bridge
+
+import (
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/podnet"
+	"github.com/netlab/netlab/topology"
+)
+
+// Docker's bridge, and the network that it has on every host.
+const (
+	docker0 = "docker0"
+	subnet  = "172.17.0.0/16"
+)
+
+// Mode is the mode bridge.
+func Mode() podnet.Mode {
+	return podnet.Mode{Compile: compile, NetworkMode: topology.NetworkMode{
+		Name:          "bridge",
+		About:         "Docker's: the same bridge on every node, masquerading out, published ports in",
+		Limits:        "no pod reaches a pod of another node but by a published port; no services, policies or IPv6",
+		SharedCIDR:    true,
+		PublishedOnly: true,
+		HidesNodes:    true,
+		OnlyIPv4:      true,
+		DefaultCIDR:   subnet,
+	}}
+}
+
+// compile returns the plan of the lab without anything that leads to other nodes' pods.
+func compile(lab *topology.Lab) *plan.Plan {
+	bridge := podnet.Bridge{Name: docker0, MTU: lab.Network.PathMTU}
+	return bridge.Compile(lab, func(*topology.Node, *plan.Netns) {}, rules)
+}

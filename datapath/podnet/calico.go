@@ -1,0 +1,57 @@
+package podnet
+
+import (
+	"net/netip"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipset"
+	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/topology"
+)
+
+// CalicoMasquerade adds Calico's chains: what a pod sends gets the node's address unless
+// it is for a pod, by two sets: the pools of pods whose packets are masqueraded, and all
+// pools. What others send is left alone, since the pods' nodes can answer directly.
+//
+// The lab can choose that pods keep their address towards nodes, too: then a third set
+// has the nodes' addresses.
+//
+// The translation also turns on connection tracking in the node from its first packet on,
+// as FlannelMasquerade does.
+func CalicoMasquerade(out *plan.Netns, lab *topology.Lab, _ *topology.Node) {
+	o := NetworkOrigin(lab)
+	for _, pods := range lab.Network.PodCIDRs {
+		ipv6 := pods.Addr().Is6()
+		set := func(name string, parts string, not bool, members ...netip.Prefix) iptables.Match {
+			if name = "cali40" + name; ipv6 {
+				name = "cali60" + name[len("cali40"):]
+			}
+			s := ipset.Set{Name: name, Type: ipset.HashNet, IPv6: ipv6, Origin: o}
+			for _, p := range members {
+				s.Entries = append(s.Entries, ipset.Entry{Prefix: p})
+			}
+			out.Sets = append(out.Sets, s)
+			return iptables.MatchSet{Set: name, Parts: parts, Not: not}
+		}
+		leaves := []iptables.Match{set("masq-ipam-pools", "src", false, pods), set("all-ipam-pools", "dst", true, pods)}
+		if lab.Network.KeepSourceToNodes {
+			leaves = append(leaves, set("all-hosts-net", "dst", true, nodeAddrs(lab, ipv6)...))
+		}
+		out.Tables = append(out.Tables, iptables.Table{IPv6: ipv6, Name: "nat", Chains: []iptables.Chain{
+			hook("POSTROUTING", "Calico", "cali-POSTROUTING", o),
+			{Name: "cali-POSTROUTING", Rules: []iptables.Rule{{Target: iptables.Jump{Chain: "cali-nat-outgoing"}, Origin: o}}},
+			{Name: "cali-nat-outgoing", Rules: []iptables.Rule{{Matches: leaves, Target: iptables.Masquerade{RandomFully: true}, Origin: o}}},
+		}})
+	}
+}
+
+// nodeAddrs are the addresses of all nodes in an IP family.
+func nodeAddrs(lab *topology.Lab, ipv6 bool) []netip.Prefix {
+	var list []netip.Prefix
+	for _, n := range lab.Nodes {
+		if a := topology.OfFamily(n.Addrs, ipv6); a.IsValid() {
+			list = append(list, topology.Single(a))
+		}
+	}
+	return list
+}
