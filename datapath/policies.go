@@ -16,7 +16,7 @@ import (
 // bridged packets traverse iptables, and connections are tracked from their beginning
 // (package podnet).
 func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
-	if !policy.Any(lab) {
+	if !lab.Enforces() {
 		return nil
 	}
 	style, err := named("policy style", lab.PolicyOptions.Style.Name, Styles(), func(s policy.Style) string { return s.Name })

@@ -17,12 +17,12 @@ import (
 // manyServices is a lab of one node, built as Resolve would, with 3 endpoints each.
 func manyServices(n int) *topology.Lab {
 	catalogue := datapath.Catalogue()
-	node := &topology.Node{Name: "node1", Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")},
+	subnet := &topology.Subnet{Name: topology.DefaultSubnet, MTU: 1500, CIDRs: []netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("192.168.0.1")}}
+	node := &topology.Node{Name: "node1", Subnet: subnet, Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")},
 		PodCIDRs: []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}}
-	lab := &topology.Lab{Name: "many", Nodes: []*topology.Node{node},
-		Network: topology.Network{Mode: catalogue.Networks[1], MTU: 1500, PodCIDRs: node.PodCIDRs,
-			NodeCIDRs: []netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}, Gateways: []netip.Addr{netip.MustParseAddr("192.168.0.1")}},
-		Proxy: topology.Proxy{Mode: catalogue.Proxies[0], LocalNodePorts: true}}
+	lab := &topology.Lab{Name: "many", Subnets: []*topology.Subnet{subnet}, Nodes: []*topology.Node{node},
+		Network: topology.Network{Mode: catalogue.Networks[1], MTU: 1500, PathMTU: 1500, PodCIDRs: node.PodCIDRs, NodeCIDRs: subnet.CIDRs},
+		Proxy:   topology.Proxy{Mode: catalogue.Proxies[0], LocalNodePorts: true}}
 	for i := range n {
 		p := &topology.ServicePort{Name: "http", Protocol: topology.TCP, Port: 80}
 		for j := range 3 {

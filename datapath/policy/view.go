@@ -55,9 +55,6 @@ func (p *Pod) Side(d Direction) *Side {
 	return &p.Egress
 }
 
-// Any reports whether a lab has policies, of any kind.
-func Any(lab *topology.Lab) bool { return len(lab.Policies) > 0 || len(lab.ClusterPolicies) > 0 }
-
 // Families returns the IP families of the pods, false for IPv4 and true for IPv6.
 func (v *View) Families() []bool {
 	var out []bool

@@ -30,6 +30,11 @@ func (p *Port) choose(node *topology.Node) {
 	p.All = union(p.Cluster, p.Local)
 }
 
+// Ready are the endpoints that are ready, on whatever node, in kube-proxy's order.
+func (p *Port) Ready() []*topology.Endpoint {
+	return filter(endpointsOf(p.Port, p.ClusterIP.Is6()), ready)
+}
+
 // near returns the endpoints whose hints say that this node should use them: those
 // for the node itself, else those for its zone. Hints apply only when every endpoint
 // has some and at least one is for this node; otherwise a node could be left with

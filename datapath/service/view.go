@@ -72,18 +72,24 @@ func NewView(lab *topology.Lab, node *topology.Node, addrs []netip.Addr) View {
 }
 
 // NodePortCIDRs returns the prefixes of a family whose addresses node ports answer on, or
-// all: when none is given, or one that holds every address.
+// all.
 func (v *View) NodePortCIDRs(ipv6 bool) (cidrs []netip.Prefix, all bool) {
-	for _, p := range v.Lab.Proxy.NodePortAddresses {
-		if p.Addr().Is6() != ipv6 {
-			continue
+	return v.Lab.Proxy.NodePortCIDRs(v.Node, ipv6)
+}
+
+// NodePortAddrs are the node's addresses of a family on which node ports answer, sorted: never
+// loopback ones.
+func (v *View) NodePortAddrs(ipv6 bool) []netip.Addr {
+	cidrs, all := v.NodePortCIDRs(ipv6)
+	var out []netip.Addr
+	for _, a := range v.Addrs {
+		inside := all || slices.ContainsFunc(cidrs, func(p netip.Prefix) bool { return p.Contains(a) })
+		if a.Is6() == ipv6 && !a.IsLoopback() && inside {
+			out = append(out, a)
 		}
-		if p.Bits() == 0 {
-			return nil, true
-		}
-		cidrs = append(cidrs, p)
 	}
-	return cidrs, len(cidrs) == 0
+	slices.SortFunc(out, netip.Addr.Compare)
+	return slices.Compact(out)
 }
 
 // newPort gathers what a port has in the family of a cluster IP.
@@ -112,6 +118,38 @@ func newPort(svc *topology.Service, p *topology.ServicePort, ip netip.Addr, node
 		out.HealthCheckNodePort = svc.HealthCheckNodePort
 	}
 	out.choose(node)
+	return out
+}
+
+// Name names the port in comments: default/web:http, or default/web where it has no name.
+func (p *Port) Name() string {
+	name := p.Service.Namespace + "/" + p.Service.Name
+	if p.Port.Name != "" {
+		name += ":" + p.Port.Name
+	}
+	return name
+}
+
+// Admitted are the sources that may use the load balancer addresses, sorted and without those
+// that others contain; empty: all may. Where the node itself may, so may these addresses: a node
+// that has one bound uses it as the source of what it sends to it.
+func (p *Port) Admitted(node *topology.Node) []netip.Prefix {
+	list := slices.Clone(p.SourceRanges)
+	self := topology.OfFamily(node.Addrs, p.ClusterIP.Is6())
+	if slices.ContainsFunc(list, func(r netip.Prefix) bool { return self.IsValid() && r.Contains(self) }) {
+		for _, a := range p.VIPs {
+			list = append(list, topology.Single(a))
+		}
+	}
+	slices.SortFunc(list, func(a, b netip.Prefix) int {
+		return cmp.Or(a.Masked().Addr().Compare(b.Masked().Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	})
+	var out []netip.Prefix
+	for _, r := range list {
+		if len(out) == 0 || !out[len(out)-1].Overlaps(r) {
+			out = append(out, r.Masked())
+		}
+	}
 	return out
 }
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,5 +112,23 @@ func TestHeadlessServicesAndOtherFamiliesHaveNoPorts(t *testing.T) {
 	want := "b/z:http 10.96.0.1 a1,b/z:http fd00::1 ,c/y:a 10.96.0.2 ,c/y:b 10.96.0.2 "
 	if strings.Join(got, ",") != want {
 		t.Errorf("got  %q\nwant %q", strings.Join(got, ","), want)
+	}
+}
+
+// Intervals of a set do not overlap; and where the node is admitted, so is the address of the
+// load balancer.
+func TestAdmittedSourcesDoNotOverlap(t *testing.T) {
+	p := netip.MustParsePrefix
+	node := &topology.Node{Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")}}
+	port := Port{ClusterIP: netip.MustParseAddr("10.96.0.1"), VIPs: []netip.Addr{netip.MustParseAddr("203.0.113.1")}}
+	for _, r := range []string{"10.1.0.0/16", "10.0.0.0/8", "10.2.0.0/16", "192.168.1.0/24", "10.0.0.0/8"} {
+		port.SourceRanges = append(port.SourceRanges, p(r))
+	}
+	if got, want := port.Admitted(node), []netip.Prefix{p("10.0.0.0/8"), p("192.168.1.0/24")}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	port.SourceRanges = append(port.SourceRanges, p("192.168.0.0/24"))
+	if got, want := port.Admitted(node), []netip.Prefix{p("10.0.0.0/8"), p("192.168.0.0/24"), p("192.168.1.0/24"), p("203.0.113.1/32")}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -72,8 +72,9 @@ func (c *compiler) tier(chain string, o plan.Origin, name string, sections []*po
 
 // noTunnels keeps a pod from sending spoofed packets to the nodes' tunnels.
 func (c *compiler) noTunnels(chain string, o plan.Origin) {
-	for _, cidr := range c.View.Lab.Network.NodeCIDRs {
-		if cidr.Addr().Is6() != c.IPv6 || c.View.Lab.Network.VXLAN.Port == 0 {
+	for _, s := range c.View.Lab.Subnets {
+		cidr := topology.PrefixOfFamily(s.CIDRs, c.IPv6)
+		if !cidr.IsValid() || c.View.Lab.Network.VXLAN.Port == 0 {
 			continue
 		}
 		nodes := iptables.Dst{Prefix: cidr}

@@ -31,7 +31,7 @@ const before = -10
 // compile returns one table for all IP families.
 func compile(v policy.View) (plan.Netns, error) {
 	var out plan.Netns
-	c := &compiler{view: &v, table: nft.Table{Family: "inet", Name: tableName, Origin: v.Origin()}, index: map[string]int{}}
+	c := &compiler{view: &v, table: nft.Table{Family: "inet", Name: tableName, Origin: v.Origin()}, places: nft.Places{}}
 	c.base()
 	c.dispatch()
 	for i := range v.Pods {
@@ -47,20 +47,14 @@ func compile(v policy.View) (plan.Netns, error) {
 
 // compiler gathers the table of one node.
 type compiler struct {
-	view  *policy.View
-	table nft.Table
-	index map[string]int // of chains
+	view   *policy.View
+	table  nft.Table
+	places nft.Places
 }
 
 // chain makes sure that a chain exists.
 func (c *compiler) chain(name string) *nft.Chain {
-	i, ok := c.index[name]
-	if !ok {
-		i = len(c.table.Chains)
-		c.index[name] = i
-		c.table.Chains = append(c.table.Chains, nft.Chain{Name: name})
-	}
-	return &c.table.Chains[i]
+	return c.places.Chain(&c.table, name)
 }
 
 // add appends a rule to a chain.

@@ -2,7 +2,11 @@ package policytest
 
 import (
 	"flag"
+	"math/rand/v2"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
@@ -20,10 +24,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// everyStyle asks for the whole exam of every style, as make modes does.
+var everyStyle = flag.Bool("every-style", false, "apply every case in every style, not in every other one in turn")
+
+// share is how many cases there are for one that a style applies. Styles take different
+// ones, so that root applies every case in half of the styles, and an ordinary user, for
+// whom the kernel behaves the same inside a user namespace, each in one of four.
+func share() int {
+	switch {
+	case *everyStyle:
+		return 1
+	case os.Getuid() == 0:
+		return 2
+	}
+	return 4
+}
+
 // kernelSetups are the labs in which styles are tested in namespaces: the first with all
-// cases, since a refusal is immediate where a drop is a timeout; the others with every
-// twelfth, each lab its own. An ordinary user runs a quarter of these: inside a user
-// namespace the kernel behaves the same.
+// cases of its share, since a refusal is immediate where a drop is a timeout; the others
+// with every twelfth of them, each lab its own. The last is one of the other pod networks,
+// a different one each time.
 func kernelSetups(style string) []Setup {
 	list := []Setup{
 		{Name: "vxlan, reject", Full: true, Mode: "vxlan", Deny: "reject"},
@@ -31,10 +51,27 @@ func kernelSetups(style string) []Setup {
 		{Name: "host-gw", Full: true, Mode: "host-gw", Deny: "drop"},
 		{Name: "IPv6, reject", Full: true, Mode: "host-gw", Deny: "reject", IPv6: true},
 	}
+	other := otherMode()
+	list = append(list, Setup{Name: other, Full: true, Mode: other, Deny: "reject"})
 	for i := range list {
 		list[i].Style = style
 	}
 	return list
+}
+
+// otherMode is one of the other pod networks at random, or the one that go test -run names:
+// TestStylesInNamespaces/calico/ipsec.
+func otherMode() string {
+	others := datapath.ClusterModes()[2:]
+	if _, names, ok := strings.Cut(flag.Lookup("test.run").Value.String(), "/"); ok {
+		named := regexp.MustCompile(`[a-z]+`).FindAllString(names, -1)
+		for _, m := range others {
+			if slices.Contains(named, m.Name) {
+				return m.Name
+			}
+		}
+	}
+	return others[rand.IntN(len(others))].Name
 }
 
 // Each case is an update of the lab of the one before.
@@ -43,18 +80,15 @@ func TestStylesInNamespaces(t *testing.T) {
 		t.Skip("takes minutes")
 	}
 	t.Parallel()
-	share := 1
-	if os.Getuid() != 0 {
-		share = 4
-	}
-	for _, style := range datapath.Styles() {
-		for k, s := range kernelSetups(style.Name) {
-			t.Run(style.Name+"/"+s.Name, func(t *testing.T) {
+	share := share()
+	for turn, style := range enforcing() {
+		for k, s := range kernelSetups(style) {
+			t.Run(style+"/"+s.Name, func(t *testing.T) {
 				t.Parallel()
 				r := enter(t, &s)
 				lab := start(t)
 				for i, c := range Cases() {
-					if !asked(s.Style, &c) || k == 0 && i%share != 0 || k > 0 && i%(12*share) != k-1 {
+					if !asked(s.Style, &c) || k == 0 && i%share != turn%share || k > 0 && i%(12*share) != k-1 {
 						continue
 					}
 					j := r.judge(t, &c, s.planes(i))

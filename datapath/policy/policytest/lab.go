@@ -30,6 +30,7 @@ type Setup struct {
 	Proxy string // proxy mode; empty: the default
 	IPv6  bool   // questions are about IPv6, in a lab of both families
 	Full  bool   // every case is tested on all protocols and ports
+	Part  int    // one of so many cases is tested; 0: all
 	SCTP  bool   // questions include SCTP, which not every kernel supports
 }
 
@@ -152,17 +153,10 @@ func labOf(t testing.TB, spec *topology.Spec) *topology.Lab {
 	return lab
 }
 
-// egress is the address of node n towards pods of another: the first of the outgoing
-// link, which masquerade uses.
+// egress is the address of node n towards pods of another: that of the outgoing link,
+// which masquerade uses.
 func (r *testLab) egress(n, to int) netip.Addr {
-	pods := topology.PrefixOfFamily(r.base.Nodes[n-1].PodCIDRs, r.IPv6).Masked().Addr()
-	switch {
-	case n == to:
-		return pods.Next() // the bridge
-	case r.base.Network.Mode.Tunnel == topology.VXLANTunnel:
-		return pods // the tunnel
-	}
-	return topology.OfFamily(r.base.Nodes[n-1].Addrs, r.IPv6)
+	return r.base.Network.Towards(r.base.Nodes[n-1], r.base.Nodes[to-1], r.IPv6)
 }
 
 // block returns a CIDR by name: of a pod, a node, outside, "pods", "pods of node1",

@@ -12,6 +12,19 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
+// enforcing are the names of the styles that enforce policies.
+func enforcing() (names []string) {
+	for _, s := range datapath.Styles() {
+		if !s.Ignores {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// asks reports whether the lab, number k of some, gets case number i.
+func (s *Setup) asks(k, i int) bool { return s.Part == 0 || i%s.Part == k%s.Part }
+
 // judged is a compiled case: its plan, its questions and the right answers.
 type judged struct {
 	*Case
@@ -79,12 +92,17 @@ func (r *testLab) report(t testing.TB, j *judged, right, got []flow.Result) {
 }
 
 // Setups are the labs in which the conformance of a style is tested on paper: every pod network,
-// dropping and rejecting, and IPv6.
+// dropping and rejecting, and IPv6. The first two pod networks get all cases, the others
+// take turns.
 func Setups(style string) []Setup {
 	var list []Setup
-	for k, m := range datapath.Modes() {
-		list = append(list, Setup{Name: m.Name, Full: k == 0, Mode: m.Name, Deny: "drop", SCTP: true},
-			Setup{Name: m.Name + ", reject", Mode: m.Name, Deny: "reject", SCTP: true})
+	for k, m := range datapath.ClusterModes() {
+		part := 0
+		if k > 1 {
+			part = 12
+		}
+		list = append(list, Setup{Name: m.Name, Full: k == 0, Part: part, Mode: m.Name, Deny: "drop", SCTP: true},
+			Setup{Name: m.Name + ", reject", Part: part, Mode: m.Name, Deny: "reject", SCTP: true})
 	}
 	list = append(list, Setup{Name: "IPv6", Mode: "host-gw", Deny: "drop", IPv6: true, SCTP: true},
 		Setup{Name: "IPv6, reject", Mode: "vxlan", Deny: "reject", IPv6: true, SCTP: true})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
 )
@@ -139,8 +138,8 @@ func TestAPolicyChangesItsOwnChainsOnly(t *testing.T) {
 // The address of a removed pod is gone from all sets and rules, so its next owner
 // inherits nothing.
 func TestAddressesOfRemovedPodsAreNowhere(t *testing.T) {
-	for _, style := range datapath.Styles() {
-		r := enter(t, &Setup{Style: style.Name, Mode: "vxlan", Deny: "drop"})
+	for _, style := range enforcing() {
+		r := enter(t, &Setup{Style: style, Mode: "vxlan", Deny: "drop"})
 		gone := r.ends["y/b"].addr
 		c := &Case{Say: []statement{policy("x", "", in(namespaces("ns=y")), out(both("ns=y", "pod=b"), ports("web"))), policy("y", "", in(pods("")), out(pods(""))),
 			func(_ *testLab, spec *topology.Spec) {
@@ -151,7 +150,7 @@ func TestAddressesOfRemovedPodsAreNowhere(t *testing.T) {
 			for _, s := range n.Sets {
 				for _, e := range s.Entries {
 					if e.Prefix.Addr() == gone {
-						t.Errorf("%s: %s: set %s still has %s", style.Name, n.Name, s.Name, gone)
+						t.Errorf("%s: %s: set %s still has %s", style, n.Name, s.Name, gone)
 					}
 				}
 			}
@@ -159,7 +158,7 @@ func TestAddressesOfRemovedPodsAreNowhere(t *testing.T) {
 				for _, chain := range table.Chains {
 					for _, rule := range chain.Rules {
 						if strings.Contains(rule.Restore(chain.Name), netip.PrefixFrom(gone, 32).String()) {
-							t.Errorf("%s: %s: a rule of %s still has %s", style.Name, n.Name, chain.Name, gone)
+							t.Errorf("%s: %s: a rule of %s still has %s", style, n.Name, chain.Name, gone)
 						}
 					}
 				}

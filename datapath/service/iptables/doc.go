@@ -32,6 +32,10 @@
 // Session affinity adds a rule per endpoint before the choice, which matches the list of
 // addresses that the endpoint's chain keeps (xt_recent).
 //
+// Where the kernel has accounting objects (xt_nfacct), what is dropped as invalid, and what
+// came to a node port of a loopback address, counts in one that the namespace holds by name
+// (nfacct list); where it has none, the rules do without, as kube-proxy's do.
+//
 // More than 1000 endpoints have no comments. One endpoint that changes changes its
 // chain and its service's: the restore carries no other.
 //

@@ -20,7 +20,7 @@ func Backend() service.Backend {
 		Name:       "iptables",
 		About:      "chains of the table nat, a rule per endpoint",
 		Limits:     "the time to program grows with the number of services",
-		Translates: true, LoopbackNodePorts: true, DropsInvalid: true, Layouts: true,
+		Translates: true, LoopbackNodePorts: true, DropsInvalid: true, Layouts: []topology.Layout{{Name: topology.LayoutCurrent}, {Name: topology.LayoutLegacy, About: "as in old versions of Kubernetes"}},
 	}}
 }
 

@@ -2,12 +2,14 @@ package iptables
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
 )
@@ -165,8 +167,10 @@ KUBE-SEP-I77PXRDZVX7PMWMN
   -m comment --comment ns5/svc5:p80 -m tcp -p tcp -j DNAT --to-destination 10.180.0.3:80
 `
 
+// Those tests run as on a kernel without accounting objects.
 func TestRulesAreThoseOfKubeProxy(t *testing.T) {
 	n := compile(testNode(nil, overall()...))
+	n.Tables = iptables.Uncounted(n.Tables)
 	for table, fixture := range map[string]string{"filter": overallFilter, "nat": overallNAT} {
 		want := chainsOf(fixture)
 		got := rendered(n, table, false)
@@ -181,6 +185,28 @@ func TestRulesAreThoseOfKubeProxy(t *testing.T) {
 				t.Errorf("%s %s: not expected:\n%s", table, name, strings.Join(rules, "\n"))
 			}
 		}
+	}
+}
+
+// What kube-proxy counts where the kernel has accounting objects (syncProxyRules in
+// pkg/proxy/iptables/proxier.go): invalid packets, and connections to loopback node ports.
+func TestRulesCountAsThoseOfKubeProxy(t *testing.T) {
+	n := compile(testNode(nil, overall()...))
+	const invalid = "-m conntrack --ctstate INVALID"
+	if got, want := rendered(n, "filter", false)["KUBE-FORWARD"][0], invalid+" -m nfacct --nfacct-name ct_state_invalid_dropped_pkts -j DROP"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	const before, port = `-m comment --comment ns2/svc2:p80 -m tcp -p tcp`, " --dport 3001"
+	want := []string{
+		before + port + " -d 127.0.0.0/8 -m nfacct --nfacct-name localhost_nps_accepted_pkts -j KUBE-EXT-GNZBNJ2PO5MGZ6GT",
+		before + port + " -j KUBE-EXT-GNZBNJ2PO5MGZ6GT",
+	}
+	if got := rendered(n, "nat", false)["KUBE-NODEPORTS"]; !slices.Equal(got[:2], want) {
+		t.Errorf("got  %q\nwant %q", got[:2], want)
+	}
+	n.Tables = iptables.Uncounted(n.Tables)
+	if got := rendered(n, "nat", false)["KUBE-NODEPORTS"][0]; got != want[1] || iptables.Counts(n.Tables) {
+		t.Errorf("without accounting objects: %s", got)
 	}
 }
 

@@ -25,11 +25,10 @@ const (
 // portName names a service port: default/web:http, or default/web where the port
 // has no name. The legacy layout writes default/web: then.
 func portName(p *service.Port, legacy bool) string {
-	name := p.Service.Namespace + "/" + p.Service.Name
-	if p.Port.Name != "" || legacy {
-		name += ":" + p.Port.Name
+	if legacy && p.Port.Name == "" {
+		return p.Name() + ":"
 	}
-	return name
+	return p.Name()
 }
 
 // chainHash is what chain names end in: part of a hash, for a chain's name has at

@@ -98,6 +98,10 @@ func (pc *portCompiler) entries() {
 		pc.nat.Add(services, pc.o, to, pc.to(pc.name+" loadbalancer IP", a)...)
 	}
 	if pc.sp.NodePort != 0 {
+		if pc.localNodePorts() {
+			counted := iptables.NFAcct{Object: "localhost_nps_accepted_pkts", Alone: true}
+			pc.nat.Add(nodePorts, pc.o, external, append(pc.toNodePort(pc.name), iptables.Dst{Prefix: loopback4}, counted)...)
+		}
 		pc.nat.Add(nodePorts, pc.o, external, pc.toNodePort(pc.name)...)
 	}
 }

@@ -93,7 +93,11 @@ func (c *compiler) static() {
 	// A late packet of a backend that conntrack cannot match would leave with the
 	// backend's own address, and the client would reset the connection: kubernetes
 	// issue 74839.
-	c.filter.Add(forward, o, iptables.Drop{}, iptables.CTState{States: []string{"INVALID"}})
+	invalid := []iptables.Match{iptables.CTState{States: []string{"INVALID"}}}
+	if !c.legacy {
+		invalid = append(invalid, iptables.NFAcct{Object: "ct_state_invalid_dropped_pkts"})
+	}
+	c.filter.Add(forward, o, iptables.Drop{}, invalid...)
 	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
 	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
 		iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}})

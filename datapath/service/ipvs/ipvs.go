@@ -100,23 +100,8 @@ func newCompiler(v service.View, podCIDR netip.Prefix, proxy plan.Origin) *compi
 	if v.Lab.Proxy.DetectLocal != topology.DetectNone {
 		c.local = podCIDR
 	}
-	c.hosts = c.nodePortAddrs()
+	c.hosts = v.NodePortAddrs(ipv6)
 	return c
-}
-
-// nodePortAddrs are the node's addresses on which node ports answer: never loopback
-// ones.
-func (c *compiler) nodePortAddrs() []netip.Addr {
-	cidrs, all := c.view.NodePortCIDRs(c.ipv6)
-	var out []netip.Addr
-	for _, a := range c.view.Addrs {
-		inside := all || slices.ContainsFunc(cidrs, func(p netip.Prefix) bool { return p.Contains(a) })
-		if a.Is6() == c.ipv6 && !a.IsLoopback() && inside {
-			out = append(out, a)
-		}
-	}
-	slices.SortFunc(out, netip.Addr.Compare)
-	return slices.Compact(out)
 }
 
 // addTo adds what was gathered to a node's namespace.

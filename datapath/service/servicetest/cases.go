@@ -60,6 +60,18 @@ func (r *testLab) otherCases() []Case {
 		list = append(list, Case{Name: name, Flow: q.flow(r, service), Ends: r.right(q), q: q})
 		return &list[len(list)-1]
 	}
+	// unless changes the right answer where the proxy knows what it depends on.
+	unless := func(c *Case, ends []flow.Result) {
+		if !r.userSpace() {
+			c.Ends = ends
+		}
+	}
+	near := func(list []server) []server {
+		if r.userSpace() {
+			return all.endpoints
+		}
+		return list
+	}
 	inner, vip, port1 := target{name: clusterIP}, target{name: loadBalancer}, target{name: nodePort, node: 1}
 	a, b := all.endpoints[:2], all.endpoints[2:]
 
@@ -75,21 +87,21 @@ func (r *testLab) otherCases() []Case {
 		ask("a published endpoint that is not ready: "+p.name, p.name, "unready-too", inner, server{block: "u", node: 1})
 	}
 	ask("source ranges of nodes admit the node", "node1", "nodes-only", vip, all.endpoints...)
-	ask("source ranges of nodes keep pods out", "shell-1", "nodes-only", vip).Ends = timeout
+	unless(ask("source ranges of nodes keep pods out", "shell-1", "nodes-only", vip, all.endpoints...), timeout)
 	ask("source ranges of pods admit pods", "shell-1", "pods-only", vip, all.endpoints...)
-	ask("source ranges of pods keep the outside out", "laptop", "pods-only", vip).Ends = timeout
-	ask("source ranges of pods keep nodes out", "node1", "pods-only", vip).Ends = timeout
-	ask("a load balancer address with ipMode Proxy has no rules", "shell-1", "proxy-mode", vip).Ends = timeout
+	unless(ask("source ranges of pods keep the outside out", "laptop", "pods-only", vip, all.endpoints...), timeout)
+	unless(ask("source ranges of pods keep nodes out", "node1", "pods-only", vip, all.endpoints...), timeout)
+	unless(ask("a load balancer address with ipMode Proxy has no rules", "shell-1", "proxy-mode", vip, all.endpoints...), timeout)
 	ask("a service of another proxy", "shell-1", "unmanaged", inner).Ends = timeout
-	ask("same node", "shell-1", "near-node", inner, a...)
-	ask("no endpoint on the node: same zone", "shell-3", "near-node", inner, b...)
-	ask("same zone", "shell-1", "near-zone", inner, a...)
-	ask("same zone, other node", "shell-3", "near-zone", inner, b...)
-	ask("same zone from outside", "laptop", "near-zone", port1, a...)
+	ask("same node", "shell-1", "near-node", inner, near(a)...)
+	ask("no endpoint on the node: same zone", "shell-3", "near-node", inner, near(b)...)
+	ask("same zone", "shell-1", "near-zone", inner, near(a)...)
+	ask("same zone, other node", "shell-3", "near-zone", inner, near(b)...)
+	ask("same zone from outside", "laptop", "near-zone", port1, near(a)...)
 	r.wrongPort(ask("wrong port", "shell-1", "inner-three", inner))
 	if !r.IPv6 {
-		ask("what source ranges drop does not reach another host: from outside", "laptop", "taken", vip).Ends = timeout
-		ask("what source ranges drop does not reach another host: from a node", "node1", "taken", vip).Ends = timeout
+		unless(ask("what source ranges drop does not reach another host: from outside", "laptop", "taken", vip, all.endpoints...), timeout)
+		unless(ask("what source ranges drop does not reach another host: from a node", "node1", "taken", vip, all.endpoints...), timeout)
 		r.localhost(ask("node port of localhost", "node1", "outer-three", port1, all.endpoints...))
 	}
 	return list
@@ -99,19 +111,21 @@ func (r *testLab) otherCases() []Case {
 const unservedPort = 81
 
 // wrongPort changes the port to one that the service does not have. iptables has no
-// rule for it and the packet leaves by the default route; nftables and ipvs have rules
-// for the whole address.
+// rule for it, nor has userspace, and the packet leaves by the default route; nftables and ipvs
+// have rules for the whole address.
 func (r *testLab) wrongPort(c *Case) {
 	c.Flow.To = netip.AddrPortFrom(c.Flow.To.Addr(), unservedPort)
-	if c.Ends = refused; r.Backend == "iptables" {
+	if m := r.lab.Proxy.Mode; m.VirtualServers || m.OwnsClusterIPs {
+		c.Ends = refused
+	} else {
 		c.Ends = timeout
 	}
 }
 
-// localhost changes the address to 127.0.0.1, which only iptables translates.
+// localhost changes the address to 127.0.0.1, which not every mode serves.
 func (r *testLab) localhost(c *Case) {
 	c.Flow.To = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), c.Flow.To.Port())
-	if r.Backend != "iptables" {
+	if !r.lab.Proxy.Mode.LoopbackNodePorts {
 		c.Ends = refused
 	}
 }

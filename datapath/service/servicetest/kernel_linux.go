@@ -14,9 +14,11 @@ import (
 	"github.com/netlab/netlab/datapath/walk/render"
 )
 
-// Connections per case. That many connections miss one of three equally likely
-// endpoints once in ten billion times.
+// Connections per case. With some ends to see there are some at first, which miss one of three
+// equally likely endpoints three times in ten thousand; then as many more until all are seen, or
+// too many for that to be chance, once in ten billion times.
 const (
+	some = 20
 	many = 60
 	few  = 2
 	side = 2000 // connections at a time
@@ -100,14 +102,10 @@ func (tr *trial) ask(ctx context.Context) {
 	var owners, firstOwners []int
 	for _, i := range patientFirst(tr.cases) {
 		c := &tr.cases[i]
-		f := c.Flow
-		f.Within = patience
-		if slices.Contains(c.Ends, timeout[0]) {
-			f.Within = tr.within
-		}
+		f := tr.flow(c)
 		n := few
 		if len(c.Ends) > 1 {
-			n = many
+			n = some
 		}
 		if c.Sticky {
 			first, firstOwners = append(first, f), append(firstOwners, i)
@@ -119,8 +117,38 @@ func (tr *trial) ask(ctx context.Context) {
 	}
 	tr.probe(ctx, first, firstOwners)
 	tr.probe(ctx, rest, owners)
+	tr.more(ctx)
 	for _, i := range firstOwners {
 		tr.results[i].Strayed = len(tr.results[i].Ends) > 1
+	}
+}
+
+// flow is the connection of a case.
+func (tr *trial) flow(c *Case) flow.Flow {
+	f := c.Flow
+	f.Within = patience
+	if slices.Contains(c.Ends, timeout[0]) {
+		f.Within = tr.within
+	}
+	return f
+}
+
+// more connects until all ends of a case are seen.
+func (tr *trial) more(ctx context.Context) {
+	for range (many - some) / some {
+		var flows []flow.Flow
+		var owners []int
+		for i := range tr.cases {
+			c := &tr.cases[i]
+			seen := func(end flow.Result) bool { return slices.Contains(tr.results[i].Ends, end) }
+			if c.Sticky || !slices.ContainsFunc(c.Ends, func(end flow.Result) bool { return !seen(end) }) {
+				continue
+			}
+			for range some {
+				flows, owners = append(flows, tr.flow(c)), append(owners, i)
+			}
+		}
+		tr.probe(ctx, flows, owners)
 	}
 }
 

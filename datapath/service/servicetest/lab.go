@@ -112,7 +112,7 @@ func (s *Setup) spec() topology.Spec {
 		spec.Proxy.DetectLocal = set("none")
 	}
 	if s.Layout != "" {
-		spec.Proxy.Layout = set(s.Layout)
+		*spec.Proxy.Layout(s.Backend) = set(s.Layout)
 	}
 	for _, st := range states() {
 		for _, e := range st.endpoints {
@@ -212,15 +212,8 @@ func (r *testLab) pod(name string) netip.Addr {
 // node returns the address of a node on the underlay.
 func (r *testLab) node(n int) netip.Addr { return topology.OfFamily(r.lab.Nodes[n-1].Addrs, r.IPv6) }
 
-// egress is the address of node n towards pods of another: the first of the outgoing
-// link, which masquerade uses.
+// egress is the address of node n towards pods of another: that of the outgoing link,
+// which masquerade uses.
 func (r *testLab) egress(n, to int) netip.Addr {
-	pods := topology.PrefixOfFamily(r.lab.Nodes[n-1].PodCIDRs, r.IPv6).Masked().Addr()
-	switch {
-	case n == to:
-		return pods.Next() // the bridge
-	case r.lab.Network.Mode.Tunnel == topology.VXLANTunnel:
-		return pods // the tunnel
-	}
-	return r.node(n)
+	return r.lab.Network.Towards(r.lab.Nodes[n-1], r.lab.Nodes[to-1], r.IPv6)
 }

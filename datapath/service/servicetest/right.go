@@ -115,6 +115,9 @@ func (r *testLab) masqueraded(q question, c client) bool {
 // right is the possible results of a connection; each of them occurs.
 func (r *testLab) right(q question) []flow.Result {
 	c := r.client(q)
+	if r.userSpace() {
+		return r.relayed(q)
+	}
 	switch list := r.chosen(q, c); {
 	case len(serving(q.state.endpoints, 0)) == 0:
 		return r.noEndpoints(q, c)
@@ -152,18 +155,29 @@ func (r *testLab) answers(q question, c client, list []server) []flow.Result {
 		switch {
 		case e.node != node && !r.lab.Network.Mode.Routed:
 			end = timeout[0] // the node has no route to the endpoint
+		case e.node != node && r.unwanted(c):
+			end = timeout[0]
 		case masqueraded, q.from.name == e.name():
 			end.Source = r.egress(node, e.node)
-		case !c.pod && e.node != node:
+		case !c.pod && e.node != node && !r.lab.Network.Mode.KeepsOutside:
 			end.Source = r.egress(node, e.node) // by the pod network
-		case c.pod && node != q.from.node && e.node != node:
-			// The endpoint replies to the pod directly, bypassing the node that could have
+		case !c.self && node != q.from.node && e.node != node:
+			// The endpoint replies to the client directly, bypassing the node that could have
 			// translated the reply.
 			end = timeout[0]
+		case r.ipvs() && c.self && q.to.name != nodePort && e.node != node:
+			end = timeout[0] // the endpoint's node has the service's address, too: the source is martian
 		case r.ipvs() && c.self && q.to.name != nodePort:
 			end.Source = q.flow(r, q.service()).To.Addr()
 		}
 		ends = append(ends, end)
 	}
 	return ends
+}
+
+// unwanted reports whether a client gets no reply that nodes encrypt by policies of the kernel: a
+// process of a node that has IPVS, since that gives the reply the service's address before the
+// policies are asked.
+func (r *testLab) unwanted(c client) bool {
+	return r.ipvs() && c.self && r.lab.Network.Mode.Tunnel == topology.ESPTunnel
 }

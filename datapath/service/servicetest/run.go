@@ -9,7 +9,6 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/topology"
 )
 
 // Case is one question and its right answer.
@@ -37,7 +36,7 @@ type Prober func(t testing.TB, p *plan.Plan, cases []Case) []Result
 // every pod network, and with various options.
 func Setups(backend string) []Setup {
 	var list []Setup
-	for _, m := range datapath.Modes() {
+	for _, m := range datapath.ClusterModes() {
 		list = append(list, Setup{Name: m.Name, Mode: m.Name})
 	}
 	list = append(list, []Setup{
@@ -46,9 +45,9 @@ func Setups(backend string) []Setup {
 		{Name: "masquerade all", Mode: "host-gw", MasqueradeAll: true},
 		{Name: "no local detector", Mode: "host-gw", NoDetector: true},
 	}...)
-	catalogue := datapath.Catalogue()
-	if i := slices.Index(catalogue.ProxyNames(), backend); catalogue.Proxies[i].Layouts {
-		list = append(list, Setup{Name: "legacy layout", Mode: "host-gw", Layout: topology.LayoutLegacy})
+	mode := modeOf(backend)
+	if layouts := mode.LayoutNames(); len(layouts) > 1 {
+		list = append(list, Setup{Name: layouts[1] + " layout", Mode: "host-gw", Layout: layouts[1]})
 	}
 	for i := range list {
 		list[i].Backend = backend
