@@ -53,7 +53,7 @@ func devices() (bridges []string, veths int, err error) {
 		return nil, 0, err
 	}
 	defer handle.Close()
-	links, err := handle.LinkList()
+	links, err := socket.Whole(handle.LinkList)
 	for _, l := range links {
 		switch l.Type() {
 		case "bridge":
@@ -73,7 +73,7 @@ const upPatience = 30 * time.Second
 // may have deleted them, which does not stop packets.
 const addressPatience = 3 * time.Second
 
-// awaitUp waits until new veths carry packets, and the bridges that they are attached
+// awaitUp waits until new veths, and TUN devices with a program, carry packets, and the bridges that they are attached
 // to. Of two ends, the one that is raised first has no carrier yet: it drops what it
 // should send, and its bridge port is disabled, until a worker of the kernel has seen
 // that the other end is up (net/core/link_watch.c). Another one then makes its
@@ -112,7 +112,7 @@ func (s *space) notUp(names map[string]bool, addresses bool) (down string, err e
 			return err
 		}
 		defer handle.Close()
-		links, err := handle.LinkList()
+		links, err := socket.Whole(handle.LinkList)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s *space) notUp(names map[string]bool, addresses bool) (down string, err e
 // withoutLinkLocal are the links, by index, that have addresses of IPv6, but no link-local one
 // that is usable.
 func withoutLinkLocal(handle *netlink.Handle) (map[int]bool, error) {
-	list, err := handle.AddrList(nil, netlink.FAMILY_V6)
+	list, err := socket.Whole(func() ([]netlink.Addr, error) { return handle.AddrList(nil, netlink.FAMILY_V6) })
 	out := map[int]bool{}
 	for _, a := range list {
 		out[a.LinkIndex] = true

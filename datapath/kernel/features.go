@@ -76,10 +76,17 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureBridge:    device(&netlink.Bridge{LinkAttrs: named("try0")}),
 		plan.FeatureVXLAN:     device(&netlink.Vxlan{LinkAttrs: named("try0"), VxlanId: 1, Port: 8472}),
 		plan.FeatureDummy:     device(&netlink.Dummy{LinkAttrs: named("try0")}),
-		plan.FeatureWireGuard: device(&netlink.Wireguard{LinkAttrs: named("try0")}),
+		plan.FeatureWireGuard: wireGuard,
+		plan.FeatureWireGuardOrTun: func(ctx context.Context, ns *netns.NS) error {
+			if wireGuard(ctx, ns) == nil {
+				return nil
+			}
+			return tun(ctx, ns)
+		},
 		// With an address: the module itself creates a tunnel without one.
 		plan.FeatureIPIP:           device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
 		plan.FeatureTun:            tun,
+		plan.FeatureESP:            esp,
 		plan.FeatureNetem:          shaped(plan.Qdisc{Delay: time.Millisecond}),
 		plan.FeatureTBF:            shaped(plan.Qdisc{Rate: 1_000_000}),
 		plan.FeatureBrNetfilter:    setting("net.bridge.bridge-nf-call-iptables"),
@@ -98,6 +105,7 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureIP6Tables:      restores(true, "filter", "-A INPUT -j ACCEPT"),
 		plan.FeatureIPTablesLegacy: iptablesLegacy,
 		plan.FeatureMatchSet:       matchSet,
+		plan.FeatureMatchNFAcct:    accounting,
 	}
 }
 
@@ -132,19 +140,22 @@ func shaped(q plan.Qdisc) attempt {
 	}
 }
 
-func tun(context.Context, *netns.NS) error {
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("/dev/net/tun: %w", err)
-	}
-	defer unix.Close(fd)
-	req, err := unix.NewIfreq("try0")
-	if err != nil {
-		return err
-	}
-	req.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-	return unix.IoctlIfreq(fd, unix.TUNSETIFF, req)
+func wireGuard(ctx context.Context, ns *netns.NS) error {
+	return device(&netlink.Wireguard{LinkAttrs: named("try0")})(ctx, ns)
 }
+
+// esp tries an association of each IP family.
+func esp(context.Context, *netns.NS) error {
+	for _, addrs := range [][2]string{{"192.0.2.1", "192.0.2.2"}, {"2001:db8::1", "2001:db8::2"}} {
+		s := plan.XfrmState{Src: netip.MustParseAddr(addrs[0]), Dst: netip.MustParseAddr(addrs[1]), SPI: 0x1000}
+		if err := xfrm(&plan.Step{Verb: plan.Add, Item: &s}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tun(context.Context, *netns.NS) error { return withTUN("try0", nil) }
 
 // setting tries to write a sysctl's own value back to it.
 func setting(key string) attempt {
@@ -180,8 +191,8 @@ func sctp(context.Context, *netns.NS) error {
 	return unix.Close(fd)
 }
 
-func trySet(context.Context, *netns.NS) error {
-	return sets.Run(socket.NewMemory(), plan.SetCommands{{Verb: "create", Set: &ipset.Set{Name: "try", Type: ipset.HashIP}}})
+func trySet(ctx context.Context, _ *netns.NS) error {
+	return sets.Run(ctx, socket.NewMemory(), plan.SetCommands{{Verb: "create", Set: &ipset.Set{Name: "try", Type: ipset.HashIP}}})
 }
 
 func matchSet(ctx context.Context, ns *netns.NS) error {
@@ -255,7 +266,12 @@ func nftTried(what string) attempt {
 			rule(nft.DNAT{To: nft.Addr(netip.AddrFrom4([4]byte{192, 0, 2, 1}))})
 		}
 		table.Chains = append(table.Chains, chain)
-		return nftables.Apply(ctx, ns.Do, nft.Create([]nft.Table{table}))
+		var sock *socket.Socket
+		if err := ns.Do(func() (err error) { sock, err = nftables.Open(); return err }); err != nil {
+			return err
+		}
+		defer sock.Close()
+		return nftables.Apply(ctx, sock, nft.Create([]nft.Table{table}))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/kernel/socket"
@@ -21,12 +22,17 @@ type Hooks struct {
 	// Check may refuse changes before any of them is made; nil: none are refused.
 	Check func(ctx context.Context, c plan.Changes) error
 	// Enter is called on a thread inside a namespace whose links are ready, with the
-	// agents and programs to start and those to stop.
+	// agents, programs, user-space tunnels and BGP speakers to start and those to stop.
 	Enter func(here netns.Here, name string, add, remove plan.Netns) error
 	// Leave is called before the namespace is removed.
 	Leave func(name string, ns *netns.NS)
-	// Running adds the agents and programs that run in a namespace to what was read.
+	// Running adds the agents, programs, tunnels and speakers that run in a namespace to what
+	// was read.
 	Running func(name string, read *plan.Netns)
+	// Greet begins sessions of a user-space WireGuard tunnel with peers, and Met reports
+	// whether it has had a handshake with all of them since a time.
+	Greet func(name, link string, peers []plan.WireGuardPeer) error
+	Met   func(name, link string, peers []plan.WireGuardPeer, since time.Time) bool
 }
 
 // Kernel is the set of network namespaces of one lab. It is not safe for concurrent
@@ -40,7 +46,10 @@ type Kernel struct {
 	thread  *netns.Thread
 	record  func(*plan.Step) // for tests: what was carried out
 	proc    procfs.FS
+	lacksWG *bool          // WireGuard; nil: not known yet
 	memory  *socket.Memory // of all netlink sockets
+
+	pristine *pristine // nil: not known yet
 }
 
 // space is one network namespace of the lab.
@@ -48,12 +57,11 @@ type space struct {
 	ns   *netns.NS
 	kind plan.Kind
 	// rules is for nodes: what Apply need not list again.
-	rules  ruleset
-	neighs *watch // nil: they are always read
-	// Only what was ever created here has to be read; for the rest, querying every
-	// namespace is not worth it.
-	sets, virtual bool
-	drains        virtual.Drains // IPVS real servers that are draining
+	rules     ruleset
+	neighs    *watch // nil: they are always read
+	virtual   bool
+	userSpace map[string]bool // links that are TUN devices in place of WireGuard's
+	drains    virtual.Drains  // IPVS real servers that are draining
 	// During an Apply: an open socket, and the known indexes of links.
 	sock  *socket.Socket
 	index map[string]int
@@ -102,6 +110,9 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 			return first, err
 		}
 		changes := plan.Diff(have, want)
+		if pass > 0 {
+			changes = changes.Written()
+		}
 		if pass == 0 {
 			first = changes
 			if err := k.check(ctx, changes); err != nil {
@@ -121,7 +132,7 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 		if err := k.run(ctx, changes.Steps()); err != nil {
 			return first, err
 		}
-		if !renewsLinks(changes) {
+		if !hasConsequences(changes) {
 			k.succeed(want) // every message was acknowledged, and none undid another
 			return first, nil
 		}
@@ -135,9 +146,10 @@ func (k *Kernel) succeed(want *plan.Plan) {
 	k.settleNeighs(nil)
 }
 
-func renewsLinks(c plan.Changes) bool {
+// hasConsequences reports whether changes can take along what they do not name.
+func hasConsequences(c plan.Changes) bool {
 	return slices.ContainsFunc(c.Edit, func(e plan.Edit) bool {
-		return len(e.Add.Links)+len(e.Change.Links) > 0
+		return len(e.Add.Links)+len(e.Change.Links)+len(e.Delete.Addrs)+len(e.Delete.Deviations) > 0
 	})
 }
 
@@ -166,6 +178,7 @@ func (k *Kernel) Close(last string) {
 		}
 		if name != last {
 			s.neighs.close()
+			s.rules.close()
 			s.ns.Close()
 			delete(k.spaces, name)
 		}

@@ -152,6 +152,39 @@ func TestMultipathRoutesAreReadBack(t *testing.T) {
 	}
 }
 
+func TestTypesAndProtocolsOfRoutesAreReadBack(t *testing.T) {
+	want := small()
+	n1 := &want.Netns[1]
+	n1.IPv6 = true
+	n1.Addrs = append(n1.Addrs, plan.Addr{Link: "eth0", Prefix: pfx("fd00::1/64")})
+	four, six := pfx("203.0.113.0/24"), pfx("fd00:9::/64")
+	rest := n1.Routes
+	var k *Kernel
+	for _, routes := range [][]plan.Route{
+		{{To: four, Type: plan.Blackhole, Protocol: plan.Bird}, {To: six, Type: plan.Blackhole, Protocol: plan.Bird}},
+		{{To: four, Type: plan.Unreachable}, {To: six, Type: plan.Unreachable}},
+		{{To: four, Via: ip("192.168.0.12"), Dev: "eth0", Protocol: plan.Bird}, {To: six, Via: ip("fd00::2"), Dev: "eth0", Protocol: plan.Bird}},
+		{{To: four, Via: ip("192.168.0.12"), Dev: "eth0"}, {To: six, Via: ip("fd00::2"), Dev: "eth0"}},
+		{{To: four, Type: plan.Blackhole}, {To: six, Type: plan.Blackhole}},
+		nil,
+	} {
+		n1.Routes = slices.Concat(rest, routes)
+		want.Sort()
+		if k == nil {
+			k = applied(t, want)
+		} else if _, err := k.Apply(context.Background(), want); err != nil {
+			t.Fatal(err)
+		}
+		have, err := k.Read(context.Background(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if drift := plan.Drift(have, want); len(drift) != 0 {
+			t.Errorf("with %+v: drift:\n%s", routes, strings.Join(drift, "\n"))
+		}
+	}
+}
+
 func TestStaleUDPEntriesAreThoseOfRemovedEndpoints(t *testing.T) {
 	vip, old, now := netip.MustParseAddrPort("10.96.0.1:53"), netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")
 	f := newStaleUDP([]plan.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)

@@ -162,6 +162,18 @@ func linkChange(e end) socket.Message {
 	return written(req)
 }
 
+// linkDown takes a link down, which ends its routes.
+func linkDown(name string) socket.Message {
+	req := request(unix.RTM_NEWLINK, 0)
+	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	header.Change = unix.IFF_UP
+	req.AddData(header)
+	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
+	m := written(req)
+	m.Excuse = []unix.Errno{unix.ENODEV}
+	return m
+}
+
 // linkDel removes a link by name; one that is already gone is fine.
 func linkDel(name string) socket.Message {
 	req := request(unix.RTM_DELLINK, 0)
@@ -177,6 +189,9 @@ func addrMessage(kind, flags int, p netip.Prefix, index int) socket.Message {
 	body := nl.NewIfAddrmsg(socket.Family(p.Addr()))
 	body.Index = uint32(index)
 	body.Prefixlen = uint8(p.Bits())
+	if p.Addr().IsLoopback() {
+		body.Scope = unix.RT_SCOPE_HOST
+	}
 	if p.Addr().Is6() {
 		// Duplicate address detection would keep the address tentative for a second.
 		body.Flags = unix.IFA_F_NODAD
@@ -196,6 +211,24 @@ func broadcast(p netip.Prefix) net.IP {
 	return binary.BigEndian.AppendUint32(nil, binary.BigEndian.Uint32(b[:])|host)
 }
 
+// protocols and routeTypes are the numbers of the words that plans use
+// (include/uapi/linux/rtnetlink.h).
+var (
+	protocols = map[plan.RouteProtocol]uint8{plan.ByHand: unix.RTPROT_BOOT, plan.Bird: unix.RTPROT_BIRD, plan.BGP: unix.RTPROT_BGP}
+
+	routeTypes = map[plan.RouteType]uint8{plan.Unicast: unix.RTN_UNICAST, plan.Blackhole: unix.RTN_BLACKHOLE, plan.Unreachable: unix.RTN_UNREACHABLE}
+)
+
+// wordOf finds the word for a number.
+func wordOf[W comparable, N comparable](numbers map[W]N, n N) (word W, known bool) {
+	for w, other := range numbers {
+		if other == n {
+			return w, true
+		}
+	}
+	return word, false
+}
+
 func routeMessage(kind, flags int, r plan.Route, index int) socket.Message {
 	req := request(kind, flags)
 	body := &nl.RtMsg{RtMsg: unix.RtMsg{
@@ -204,9 +237,9 @@ func routeMessage(kind, flags int, r plan.Route, index int) socket.Message {
 		Table:   unix.RT_TABLE_MAIN,
 	}}
 	if kind == unix.RTM_NEWROUTE {
-		body.Protocol, body.Type = unix.RTPROT_BOOT, unix.RTN_UNICAST
+		body.Protocol, body.Type = protocols[r.Protocol], routeTypes[r.Type]
 		body.Scope = unix.RT_SCOPE_UNIVERSE
-		if !r.Via.IsValid() {
+		if !r.Via.IsValid() && r.Type == plan.Unicast {
 			body.Scope = unix.RT_SCOPE_LINK
 		}
 	} else {

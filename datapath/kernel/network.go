@@ -22,6 +22,10 @@ func (r *runner) network(s *plan.Step) error {
 	case *plan.Link:
 		if s.Verb == plan.Delete {
 			delete(r.here.index, item.Name)
+			delete(r.here.userSpace, item.Name)
+			if item.Type == plan.IPIP {
+				return r.queue(s, linkDown(item.Name), linkDel(item.Name))
+			}
 			return r.queue(s, linkDel(item.Name))
 		}
 		return r.device(s, item)
@@ -43,8 +47,29 @@ func (r *runner) device(s *plan.Step, l *plan.Link) error {
 		other := e
 		other.link.MTU--
 		return r.queue(s, bridgeAdd(e), linkChange(other), linkChange(e))
+	case plan.IPIP:
+		// Loading the module creates the device in every namespace, and so does creating a
+		// namespace after that, unless net.core.fb_tunnels_only_for_init_net is set.
+		delete(r.here.index, l.Name)
+		add := linkAdd(e, string(plan.IPIP), nil)
+		add.Excuse = []unix.Errno{unix.EEXIST}
+		return r.queue(s, add, linkChange(end{link: *l}))
 	case plan.Dummy:
 		return r.queue(s, dummyAdd(e))
+	case plan.TUN:
+		if err := r.tun(l); err != nil {
+			return err
+		}
+		return r.queue(s, linkChange(e))
+	case plan.WireGuard:
+		if r.k.hasWireGuard(r.ctx) {
+			return r.queue(s, linkAdd(e, string(plan.WireGuard), nil))
+		}
+		if err := r.tun(l); err != nil {
+			return err
+		}
+		r.here.standIn(l.Name)
+		return r.queue(s, linkChange(e))
 	case plan.VXLAN:
 		dev, err := r.indexOf(l.VXLAN.Dev)
 		if err != nil {
@@ -164,7 +189,14 @@ func (r *runner) item(s *plan.Step) error {
 	case *plan.FDB:
 		m = fdbMessage(kinds.neigh, flags, *x, on(x.Link))
 	case *plan.Route:
-		m = routeMessage(kinds.route, flags, *x, on(x.Dev))
+		if x.Protocol == plan.BGP && s.Verb != plan.Delete {
+			return r.leaveToSpeaker(s)
+		}
+		index := 0
+		if x.Type == plan.Unicast {
+			index = on(x.Dev)
+		}
+		m = routeMessage(kinds.route, flags, *x, index)
 	default:
 		return fmt.Errorf("unknown item %T", x)
 	}
@@ -175,6 +207,15 @@ func (r *runner) item(s *plan.Step) error {
 		m.Excuse = gone
 	}
 	return r.queue(s, m)
+}
+
+// leaveToSpeaker does nothing: the namespace's speaker sets the routes that it learns.
+func (r *runner) leaveToSpeaker(s *plan.Step) error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	r.k.note(s)
+	return nil
 }
 
 // shape adds or deletes qdiscs. One that differs is recreated: its queue is lost, as

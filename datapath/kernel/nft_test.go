@@ -92,6 +92,87 @@ func nftTable() nft.Table {
 	return t
 }
 
+// nftOneFamily is a table of one family, with what the tables of kube-proxy have besides.
+func nftOneFamily() nft.Table {
+	key := func(v ...nft.Value) []nft.Value { return v }
+	service := func(s string) []nft.Value { return key(nft.Addr(ip(s)), num(6), num(80)) }
+	rule := func(exprs ...nft.Expr) nft.Rule { return nft.Rule{Exprs: exprs} }
+	picks := func(n uint32) (list []nft.Element) {
+		for i := range n {
+			list = append(list, nft.Element{Key: key(num(i)), Verdict: nft.Goto("endpoint")})
+		}
+		return list
+	}
+	source := []nft.Field{nft.IPSrc}
+	t := nft.Table{Family: "ip", Name: "kube-proxy", Comment: "rules for kube-proxy", Sets: []nft.Set{
+		{Name: "affinity-a", Key: []nft.Type{nft.IPv4}, Timeout: 10800},
+		{Name: "cluster-ips", Key: []nft.Type{nft.IPv4}, Comment: "Active ClusterIPs", Elements: []nft.Element{{Key: key(nft.Addr(ip("10.96.0.1")))}}},
+		{Name: "no-endpoint-services", Key: []nft.Type{nft.IPv4, nft.Proto, nft.Port}, Data: []nft.Type{nft.VerdictData}, Comment: "none", Elements: []nft.Element{
+			{Key: service("10.96.0.2"), Verdict: nft.Goto("reject-chain"), Comment: "default/web"}, {Key: service("10.96.0.3"), Verdict: nft.Verdict{Kind: "drop"}}}},
+		{Name: "services", Key: []nft.Type{nft.IPv4, nft.Proto, nft.Port}, Data: []nft.Type{nft.Mark}, Elements: []nft.Element{
+			{Key: service("10.96.0.1"), Data: key(num(0x200003))}}},
+		{Name: "slots", Key: []nft.Type{nft.IPv4, nft.Proto, nft.Port, nft.Mark}, Data: []nft.Type{nft.IPv4, nft.Port}, Elements: []nft.Element{
+			{Key: append(service("10.96.0.1"), num(0)), Data: key(nft.Addr(ip("10.0.0.1")), num(80))},
+			{Key: append(service("10.96.0.1"), num(256)), Data: key(nft.Addr(ip("10.0.0.2")), num(8080))}}},
+	}, Chains: []nft.Chain{
+		{Name: "check", Type: "filter", Hook: "forward", Priority: 0, Policy: "accept", Rules: []nft.Rule{
+			rule(nft.VMap{Fields: []nft.Field{nft.IPDst, nft.L4Proto, nft.DPort}, Map: "no-endpoint-services"}),
+			rule(nft.Lookup{Fields: source, Not: true, Elements: []nft.Element{{Key: key(nft.Prefix(pfx("10.0.0.0/8")))}, {Key: key(nft.Addr(ip("192.0.2.1")))}}}, nft.Verdict{Kind: "drop"})}},
+		{Name: "early", Type: "filter", Hook: "prerouting", Priority: -110, Policy: "accept"},
+		{Name: "endpoint", Rules: []nft.Rule{
+			rule(nft.Update{Fields: source, Set: "affinity-a"}),
+			rule(nft.Match{Field: nft.L4Proto, Value: num(6)}, nft.DNAT{To: nft.Addr(ip("10.0.0.1")), Port: 80, OneFamily: true})}},
+		{Name: "flat", Rules: []nft.Rule{
+			rule(nft.MarkBy{Fields: []nft.Field{nft.IPDst, nft.L4Proto, nft.DPort}, Map: "services"}),
+			rule(nft.MarkBy{Fields: []nft.Field{nft.RandomFrom(3, 0x200000)}},
+				nft.DNAT{Fields: []nft.Field{nft.IPDst, nft.L4Proto, nft.DPort, nft.CTMark}, Map: "slots", OneFamily: true})}},
+		{Name: "prerouting", Type: "nat", Hook: "prerouting", Priority: -100, Policy: "accept", Rules: []nft.Rule{rule(nft.Jump("service"))}},
+		{Name: "reject-chain", Comment: "helper", Rules: []nft.Rule{rule(nft.Reject{})}},
+		{Name: "service", Rules: []nft.Rule{
+			rule(nft.Lookup{Fields: source, Set: "affinity-a"}, nft.Goto("endpoint")),
+			rule(nft.VMap{Fields: []nft.Field{nft.Random(3)}, Elements: picks(3)})}},
+	}}
+	t.Sort()
+	return t
+}
+
+func nftOneFamilyChanges() map[string]func(t *nft.Table) {
+	return map[string]func(t *nft.Table){
+		"another time":      func(t *nft.Table) { t.Sets[0].Timeout = 90061 },
+		"another comment":   func(t *nft.Table) { t.Sets[1].Comment = "other" },
+		"an element's":      func(t *nft.Table) { t.Sets[2].Elements[0].Comment = "default/api" },
+		"one endpoint less": func(t *nft.Table) { pick(t, 2) },
+		"one endpoint":      func(t *nft.Table) { pick(t, 1) },
+		"no endpoint":       func(t *nft.Table) { c := chain(t, "service"); c.Rules = c.Rules[:1] },
+		"another source":    func(t *nft.Table) { sources(t).Elements[0].Key[0] = nft.Prefix(pfx("10.0.0.0/9")) },
+		"not that source": func(t *nft.Table) {
+			chain(t, "check").Rules[1].Exprs[0] = nft.Lookup{Fields: sources(t).Fields, Elements: sources(t).Elements}
+		},
+		"no client sticks": func(t *nft.Table) {
+			t.Sets = t.Sets[1:]
+			chain(t, "service").Rules, chain(t, "endpoint").Rules = nil, nil
+		},
+		"another class":   func(t *nft.Table) { t.Sets[3].Elements[0].Data[0] = num(0x200002) },
+		"another slot":    func(t *nft.Table) { t.Sets[4].Elements[1].Key[3] = num(2) },
+		"another backend": func(t *nft.Table) { t.Sets[4].Elements[0].Data[1] = num(81) },
+		"a larger choice": func(t *nft.Table) {
+			chain(t, "flat").Rules[1].Exprs[0] = nft.MarkBy{Fields: []nft.Field{nft.RandomFrom(4, 0x200000)}}
+		},
+		"another offset": func(t *nft.Table) {
+			chain(t, "flat").Rules[1].Exprs[0] = nft.MarkBy{Fields: []nft.Field{nft.Random(3)}}
+		},
+		"a chain's comment":   func(t *nft.Table) { t.Chains = append(t.Chains, nft.Chain{Name: "more", Comment: "why"}) },
+		"a map's other entry": func(t *nft.Table) { t.Sets[2].Elements[1].Verdict = nft.Goto("reject-chain") },
+	}
+}
+
+func sources(t *nft.Table) nft.Lookup { return chain(t, "check").Rules[1].Exprs[0].(nft.Lookup) }
+
+func pick(t *nft.Table, n int) {
+	x := &chain(t, "service").Rules[1].Exprs[0]
+	*x = nft.VMap{Fields: []nft.Field{nft.Random(n)}, Elements: (*x).(nft.VMap).Elements[:n]}
+}
+
 func withNFT(tables ...nft.Table) *plan.Plan {
 	p := small()
 	p.Netns[1].NFT = tables
@@ -101,7 +182,7 @@ func withNFT(tables ...nft.Table) *plan.Plan {
 
 func TestNFTablesAreAppliedAndReadBack(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges, plan.FeatureNFTFib, plan.FeatureNFTNumgen, plan.FeatureNFTNAT, plan.FeatureNFTReject)
-	want := withNFT(nftTable())
+	want := withNFT(nftTable(), nftOneFamily())
 	k := applied(t, want)
 	noDrift(t, k, want)
 	if c := mustApply(t, k, want); !c.Empty() {
@@ -109,6 +190,31 @@ func TestNFTablesAreAppliedAndReadBack(t *testing.T) {
 	}
 	mustApply(t, k, small())
 	noDrift(t, k, small())
+}
+
+// A table that is too large for one part of its creation is whole in the end, and a change of it finds
+// all that earlier parts made.
+func TestLargeNFTablesAreBuiltInParts(t *testing.T) {
+	requires(t, plan.FeatureNFT, plan.FeatureNFTNumgen)
+	table := func() nft.Table {
+		x := nft.Table{Family: "ip", Name: "many", Chains: []nft.Chain{{Name: "begin", Type: "filter", Hook: "input", Policy: "drop"}}}
+		for i := range 800 {
+			c := nft.Chain{Name: fmt.Sprintf("pick%03d", i), Rules: []nft.Rule{{Exprs: []nft.Expr{nft.VMap{Fields: []nft.Field{nft.Random(2)}, Elements: []nft.Element{
+				{Key: []nft.Value{num(0)}, Verdict: nft.Verdict{Kind: "accept"}}, {Key: []nft.Value{num(1)}, Verdict: nft.Verdict{Kind: "drop"}}}}}}}}
+			x.Chains = append(x.Chains, c)
+			x.Chains[0].Rules = append(x.Chains[0].Rules, nft.Rule{Exprs: []nft.Expr{nft.Match{Field: nft.MetaMark, Value: num(uint32(i))}, nft.Goto(c.Name)}})
+		}
+		return x
+	}
+	want := withNFT(table())
+	k := applied(t, want)
+	noDrift(t, k, want)
+	x := table()
+	pick := &chain(&x, "pick400").Rules[0].Exprs[0]
+	*pick = nft.VMap{Fields: []nft.Field{nft.Random(1)}, Elements: (*pick).(nft.VMap).Elements[:1]}
+	want = withNFT(x)
+	mustApply(t, k, want)
+	noDrift(t, k, want)
 }
 
 // nftChanges are changes of the table.
@@ -134,15 +240,21 @@ func nftChanges() map[string]func(t *nft.Table) {
 // Whatever the change between two states, the kernel ends up as planned.
 func TestNFTablesChangeInPlace(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
-	k := applied(t, withNFT(nftTable()))
-	for name, change := range nftChanges() {
-		x := nftTable()
-		change(&x)
-		for _, want := range []*plan.Plan{withNFT(x), withNFT(nftTable())} {
-			if c := mustApply(t, k, want); c.Empty() {
-				t.Errorf("%s: nothing changed", name)
+	k := applied(t, small())
+	for _, of := range []struct {
+		table   func() nft.Table
+		changes map[string]func(t *nft.Table)
+	}{{nftTable, nftChanges()}, {nftOneFamily, nftOneFamilyChanges()}} {
+		mustApply(t, k, withNFT(of.table()))
+		for name, change := range of.changes {
+			x := of.table()
+			change(&x)
+			for _, want := range []*plan.Plan{withNFT(x), withNFT(of.table())} {
+				if c := mustApply(t, k, want); c.Empty() {
+					t.Errorf("%s: nothing changed", name)
+				}
+				noDrift(t, k, want)
 			}
-			noDrift(t, k, want)
 		}
 	}
 }
@@ -158,7 +270,7 @@ func chain(t *nft.Table, name string) *nft.Chain {
 func TestDamagedNFTablesAreDriftAndRepaired(t *testing.T) {
 	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
 	debian.Require(t, "nft")
-	want := withNFT(nftTable())
+	want := withNFT(nftTable(), nftOneFamily())
 	k := applied(t, want)
 	for _, damage := range []struct{ command, drift string }{
 		{"delete element inet try blocks { 10.1.0.1 }", "set blocks: element 10.1.0.1 missing"},
@@ -168,6 +280,8 @@ func TestDamagedNFTablesAreDriftAndRepaired(t *testing.T) {
 		{"add chain inet try more", "try more: chain not in the plan"},
 		{"add table inet more", "table inet more not in the plan"},
 		{"delete table inet try", "table inet try missing"},
+		{"delete element ip kube-proxy cluster-ips { 10.96.0.1 }", "set cluster-ips: element 10.96.0.1 missing"},
+		{"flush chain ip kube-proxy service", "kube-proxy service: rule missing: numgen random mod 3 vmap { 0 : goto endpoint, 1 : goto endpoint, 2 : goto endpoint }"},
 	} {
 		output(t, k, "node.n1", append([]string{"nft"}, strings.Fields(damage.command)...)...)
 		have, err := k.Read(t.Context(), want)
@@ -221,6 +335,13 @@ func TestNFTakesTheTextOfPlans(t *testing.T) {
 		change(&x)
 		follow(name, withNFT(x))
 		follow(name+", reverted", withNFT(table()))
+	}
+	follow("another table", withNFT(nftOneFamily()))
+	for name, change := range nftOneFamilyChanges() {
+		x := nftOneFamily()
+		change(&x)
+		follow(name, withNFT(x))
+		follow(name+", reverted", withNFT(nftOneFamily()))
 	}
 }
 

@@ -33,7 +33,6 @@ const tick = 64 * time.Nanosecond
 const (
 	netemLatency64 = 10
 	netemJitter64  = 11
-	netemLimit     = 10_000 // packets in flight; the default of 1000 allows 10 Mbit/s at a delay of one second
 )
 
 // qdiscAdd adds the qdiscs of a link, outermost first.
@@ -78,7 +77,7 @@ func qdiscHeader(index int, handle, parent uint32) *nl.TcMsg {
 // before 4.15.
 func netemOptions(q *plan.Qdisc) *nl.RtAttr {
 	loss := uint32(min(math.Round(q.Loss*math.MaxUint32), math.MaxUint32))
-	opt := nl.TcNetemQopt{Latency: ticks(q.Delay), Limit: netemLimit, Loss: loss, Jitter: ticks(q.Jitter)}
+	opt := nl.TcNetemQopt{Latency: ticks(q.Delay), Limit: plan.InFlight, Loss: loss, Jitter: ticks(q.Jitter)}
 	options := nl.NewRtAttr(nl.TCA_OPTIONS, opt.Serialize())
 	options.AddRtAttr(netemLatency64, nl.Uint64Attr(uint64(q.Delay)))
 	options.AddRtAttr(netemJitter64, nl.Uint64Attr(uint64(q.Jitter)))
@@ -103,8 +102,13 @@ func ticks(d time.Duration) uint32 { return uint32(min(d/tick, math.MaxUint32)) 
 
 // qdiscs reads what qdiscAdd added, and whatever else shapes a link's packets. Those that
 // the kernel gives a link by itself have no handle.
-func qdiscs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	list, err := handle.QdiscList(nil)
+func (r *reader) qdiscs(names map[int]string, want, n *plan.Netns) error {
+	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	list, err := socket.Whole(func() ([]netlink.Qdisc, error) { return handle.QdiscList(nil) })
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return nil // a kernel without packet schedulers
 	}
@@ -126,6 +130,9 @@ func qdiscs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 			found[link] = &plan.Qdisc{Link: link}
 		}
 		readQdisc(q, found[link])
+		if sizedOtherwise(q) && slices.ContainsFunc(want.Qdiscs, func(x plan.Qdisc) bool { return x.Link == link }) {
+			found[link].Kind = q.Type()
+		}
 	}
 	for _, link := range slices.Sorted(maps.Keys(found)) {
 		n.Qdiscs = append(n.Qdiscs, *found[link])
@@ -137,7 +144,7 @@ func qdiscs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
 func readQdisc(q netlink.Qdisc, x *plan.Qdisc) {
 	switch q := q.(type) {
 	case *netlink.Netem:
-		if q.Gap|q.Duplicate|q.ReorderProb|q.CorruptProb == 0 && q.Rate64 == 0 && q.Parent == netlink.HANDLE_ROOT {
+		if q.Gap|q.Duplicate|q.ReorderProb|q.CorruptProb|q.DelayCorr|q.LossCorr == 0 && q.Rate64 == 0 && q.Parent == netlink.HANDLE_ROOT {
 			x.Delay, x.Jitter = time.Duration(q.Latency)*tick, time.Duration(q.Jitter)*tick
 			x.Loss = float64(q.Loss) / math.MaxUint32
 			return
@@ -149,4 +156,16 @@ func readQdisc(q netlink.Qdisc, x *plan.Qdisc) {
 		}
 	}
 	x.Kind = cmp.Or(x.Kind, q.Type())
+}
+
+// sizedOtherwise reports whether a qdisc has a queue of another length than those of plans.
+func sizedOtherwise(q netlink.Qdisc) bool {
+	switch q := q.(type) {
+	case *netlink.Netem:
+		return q.Limit != plan.InFlight
+	case *netlink.Tbf:
+		is := plan.Qdisc{Rate: q.Rate * 8}
+		return q.Peakrate != 0 || q.Limit != is.Limit()
+	}
+	return false
 }

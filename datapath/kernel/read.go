@@ -4,13 +4,13 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"slices"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel/nftables"
@@ -38,8 +38,13 @@ type scope struct {
 func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.Plan, error) {
 	have := &plan.Plan{Lab: want.Lab}
 	wanted := ordered.Index(want.Netns, nameOf)
-	r := reader{k: k, scope: much, ends: map[plan.Peer]vethEnd{}, known: map[string]bool{}, quiet: map[string]bool{}}
+	r := reader{k: k, scope: much, applied: ordered.Index(k.applied.Netns, nameOf), ends: map[plan.Peer]vethEnd{}, macs: map[plan.MAC][]plan.Peer{}, known: map[string]bool{}, quiet: map[string]bool{}}
 	err := k.thread.Run(func(h netns.Here) error {
+		if len(k.spaces) > 0 {
+			if _, err := k.fresh(h); err != nil {
+				return err
+			}
+		}
 		for _, name := range k.Names() {
 			if much.only != nil && !much.only[name] {
 				continue
@@ -59,11 +64,13 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.P
 		return nil, err
 	}
 	r.join(have, index(want, much.only), index(k.applied, much.only))
-	r.planned(have)
 	if err := k.readRules(ctx, have, r.known); err != nil {
 		return nil, err
 	}
 	have.Sort()
+	r.planned(have)
+	r.mistakes(have, want)
+	r.disregard(have)
 	return have, nil
 }
 
@@ -96,26 +103,42 @@ type vethEnd struct{ index, peer int }
 type reader struct {
 	k *Kernel
 	scope
-	ends  map[plan.Peer]vethEnd
-	known map[string]bool // namespaces whose rules need not be listed
-	quiet map[string]bool // namespaces whose neighbours and forwarding entries need not be
+	ends    map[plan.Peer]vethEnd
+	applied map[string]*plan.Netns
+	known   map[string]bool // namespaces whose rules need not be listed
+	quiet   map[string]bool // namespaces whose neighbours and forwarding entries need not be
+
+	macs    map[plan.MAC][]plan.Peer // the links that have each
+	learned []learned
 }
 
 // planned gives namespaces whose rules, or neighbours and forwarding entries, are
-// unchanged those of the applied plan.
+// unchanged those of the applied plan, in its order.
 func (r *reader) planned(have *plan.Plan) {
 	if len(r.known)+len(r.quiet) == 0 {
 		return
 	}
-	applied := ordered.Index(r.k.applied.Netns, nameOf)
 	for i := range have.Netns {
 		n := &have.Netns[i]
-		a := applied[n.Name]
+		a := r.applied[n.Name]
 		if r.known[n.Name] && a != nil {
 			n.Tables, n.NFT = a.Tables, a.NFT
 		}
 		if r.quiet[n.Name] && a != nil {
 			n.Neighs, n.FDB = a.Neighs, a.FDB
+		}
+	}
+}
+
+// disregard leaves out what programs have made that may.
+func (r *reader) disregard(have *plan.Plan) {
+	for i := range r.k.applied.Netns {
+		a := &r.k.applied.Netns[i]
+		if !a.ChangedFromInside() {
+			continue
+		}
+		if at := slices.IndexFunc(have.Netns, func(n plan.Netns) bool { return n.Name == a.Name }); at >= 0 {
+			have.Netns[at].Disregard(a)
 		}
 	}
 }
@@ -129,76 +152,110 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	if err := h.Enter(s.ns); err != nil {
 		return n, err
 	}
-	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
+	sock, err := socket.OpenRoute(r.k.memory)
 	if err != nil {
 		return n, err
 	}
-	defer handle.Close()
-	names, err := r.links(handle, want, &n)
+	defer sock.Close()
+	d := deviations{&n}
+	names, devices, err := r.links(sock, want, &n)
 	if err != nil {
 		return n, err
 	}
 	// First: what changes from here on is read again.
-	steps := []func(*netlink.Handle, map[int]string, *plan.Netns) error{neighs, fdb, addrs, routes}
 	if r.trust && s.neighs.quiet() {
 		r.quiet[name] = true
-		steps = steps[2:]
+	} else if err := errors.Join(r.neighs(sock, names, &n), r.fdb(sock, names, devices, want, &n)); err != nil {
+		return n, err
 	}
-	for _, step := range steps {
-		if err := step(handle, names, &n); err != nil {
+	if slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.Bridge }) {
+		if err := d.groups(sock, names, devices); err != nil {
 			return n, err
 		}
 	}
-	if err := r.sysctls(want, &n); err != nil {
+	follow, err := r.addrs(sock, names, devices, want, &n)
+	if err != nil {
 		return n, err
 	}
-	if err := r.filters(handle, names, s, want, &n); err != nil {
+	if err := errors.Join(r.routes(sock, names, follow, want, &n), d.routingRules(sock), d.nextHops(sock)); err != nil {
 		return n, err
 	}
-	if r.trust && s.kind == plan.Node && s.rules.asPlanned() {
+	if err := errors.Join(r.sysctls(want, &n), r.settings(d, want, r.k.pristine), r.resolution(d, devices, want)); err != nil {
+		return n, err
+	}
+	if err := errors.Join(r.filters(names, s, want, &n), r.legacy(d, s.kind)); err != nil {
+		return n, err
+	}
+	if r.trust && s.kind.Filters() && s.asPlanned() {
 		r.known[name] = true
-	} else if n.NFT, err = nftables.Read(s.kind == plan.Node); err != nil {
+	} else if n.NFT, err = nftables.Read(s.kind.Filters()); err != nil {
 		return n, err
 	}
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)
 	}
-	return n, nil
+	d.carriers(devices, want)
+	return n, readWireGuards(&n)
 }
 
-func (r *reader) links(handle *netlink.Handle, want, n *plan.Netns) (map[int]string, error) {
-	list, err := handle.LinkList()
+func (r *reader) links(sock *socket.Socket, want, n *plan.Netns) (map[int]string, map[int]*netDevice, error) {
+	list, err := sock.Dump(unix.RTM_GETLINK, linkDump())
 	if err != nil {
-		return nil, fmt.Errorf("links: %w", err)
+		return nil, nil, fmt.Errorf("links: %w", err)
 	}
-	names := make(map[int]string, len(list))
-	for _, l := range list {
-		names[l.Attrs().Index] = l.Attrs().Name
+	d := deviations{n}
+	names, devices := make(map[int]string, len(list)), make(map[int]*netDevice, len(list))
+	for _, m := range list {
+		x, err := parseDevice(m)
+		if err != nil {
+			return nil, nil, fmt.Errorf("links: %w", err)
+		}
+		names[x.index], devices[x.index] = x.name, x
 	}
-	var hairpins map[int]bool
-	if slices.ContainsFunc(list, func(l netlink.Link) bool { return l.Type() == "bridge" }) {
-		if hairpins, err = hairpinPorts(); err != nil {
-			return nil, fmt.Errorf("bridge ports: %w", err)
+	renamed(d, r.k.spaces[n.Name], names, devices, want)
+	for _, x := range devices {
+		if len(x.mac) == 6 {
+			r.macs[plan.MAC(x.mac)] = append(r.macs[plan.MAC(x.mac)], plan.Peer{Netns: n.Name, Link: x.name})
 		}
 	}
-	for _, l := range list {
+	for _, m := range list {
+		l, err := netlink.LinkDeserialize(nil, m[unix.NLMSG_HDRLEN:])
+		if err != nil {
+			return nil, nil, fmt.Errorf("links: %w", err)
+		}
 		a := l.Attrs()
+		a.Name = names[a.Index]
 		if _, ok := l.(*netlink.Veth); ok {
 			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
 		}
-		down := a.Flags&net.FlagUp == 0
+		down, x := a.Flags&net.FlagUp == 0, devices[a.Index]
+		if a.Flags&net.FlagLoopback != 0 || wants(want, a.Name) {
+			d.device(x)
+			d.tunnel(x)
+			d.conf(x, want, r.k.pristine)
+		}
 		if a.Flags&net.FlagLoopback != 0 || down && fallback[a.Name] && !wants(want, a.Name) {
+			continue
+		}
+		if old := r.applied[n.Name]; !wants(want, a.Name) && (old == nil || !wants(old, a.Name)) {
+			d.stranger(x)
 			continue
 		}
 		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex], Down: down}
 		copy(link.MAC[:], a.HardwareAddr)
-		link.Hairpin = hairpins[a.Index]
+		link.Hairpin = number(x.port[brportMode]) == 1
 		if l, ok := l.(*netlink.Vxlan); ok {
 			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning, Local: addrOf(l.SrcAddr)}
 		}
+		if _, ok := l.(*netlink.Tuntap); ok {
+			link.Type = plan.TUN
+			if r.k.spaces[n.Name].userSpace[a.Name] {
+				link.Type, link.UserSpace = plan.WireGuard, true
+			}
+		}
 		n.Links = append(n.Links, link)
 	}
-	return names, nil
+	return names, devices, nil
 }
 
 // fallback are the devices that drivers create in every namespace once they are loaded.
@@ -208,36 +265,6 @@ var fallback = map[string]bool{"tunl0": true, "sit0": true, "gre0": true, "greta
 
 func wants(n *plan.Netns, link string) bool {
 	return slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
-}
-
-// hairpinPorts lists the bridge ports of the calling thread's namespace that have
-// hairpin on, by index, in a single dump for all bridges.
-func hairpinPorts() (map[int]bool, error) {
-	req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
-	req.AddData(nl.NewIfInfomsg(unix.AF_BRIDGE))
-	msgs, err := req.Execute(unix.NETLINK_ROUTE, 0)
-	if err != nil {
-		return nil, err
-	}
-	ports := map[int]bool{}
-	for _, m := range msgs {
-		header := nl.DeserializeIfInfomsg(m)
-		err := socket.EachAttr(m[header.Len():], func(kind uint16, value []byte) error {
-			if kind != unix.IFLA_PROTINFO {
-				return nil
-			}
-			return socket.EachAttr(value, func(kind uint16, value []byte) error {
-				if kind == brportMode && value[0] == 1 {
-					ports[int(header.Index)] = true
-				}
-				return nil
-			})
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return ports, nil
 }
 
 // join fills in the peers of veths. The kernel gives only the index of the other end,
@@ -268,102 +295,29 @@ func (r *reader) join(have *plan.Plan, plans ...links) {
 	}
 }
 
-func addrs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	list, err := handle.AddrList(nil, netlink.FAMILY_ALL)
-	if err != nil {
-		return fmt.Errorf("addresses: %w", err)
-	}
-	for _, a := range list {
-		p := prefix(a.IPNet)
-		if a.LinkIndex == 1 && p.Addr().IsLoopback() || p.Addr().IsLinkLocalUnicast() && p.Addr().Is6() {
-			continue // the kernel's own
-		}
-		n.Addrs = append(n.Addrs, plan.Addr{Link: names[a.LinkIndex], Prefix: p})
-		if p.Addr().Is6() {
-			n.IPv6 = true
-		}
-	}
-	return nil
-}
-
-func routes(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	list, err := handle.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
-	if err != nil {
-		return fmt.Errorf("routes: %w", err)
-	}
-	for _, r := range list {
-		switch {
-		case r.Protocol == unix.RTPROT_KERNEL:
-			continue
-		case r.Table == unix.RT_TABLE_LOCAL && r.Type == unix.RTN_LOCAL:
-			n.Routes = append(n.Routes, plan.Route{To: prefix(r.Dst), Dev: names[r.LinkIndex], Local: true})
-			continue
-		case r.Table != unix.RT_TABLE_MAIN || r.Type != unix.RTN_UNICAST:
-			continue
-		}
-		route := plan.Route{Dev: names[r.LinkIndex], Via: addrOf(r.Gw), OnLink: r.Flags&int(netlink.FLAG_ONLINK) != 0}
-		if r.Dst == nil {
-			route.To = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-			if r.Family == unix.AF_INET6 {
-				route.To = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-			}
-		} else {
-			route.To = prefix(r.Dst)
-		}
-		for i, hop := range r.MultiPath {
-			if i > 0 {
-				route.More = append(route.More, addrOf(hop.Gw))
-				continue
-			}
-			route.Via, route.Dev = addrOf(hop.Gw), names[hop.LinkIndex]
-			route.OnLink = hop.Flags&int(netlink.FLAG_ONLINK) != 0
-		}
-		n.Routes = append(n.Routes, route)
-	}
-	return nil
-}
-
-func neighs(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	return permanent(handle, netlink.FAMILY_ALL, "neighbours", func(e *netlink.Neigh, mac plan.MAC) {
-		n.Neighs = append(n.Neighs, plan.Neigh{Link: names[e.LinkIndex], Addr: addrOf(e.IP), MAC: mac})
-	})
-}
-
-func fdb(handle *netlink.Handle, names map[int]string, n *plan.Netns) error {
-	if !slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.VXLAN }) {
-		return nil
-	}
-	return permanent(handle, unix.AF_BRIDGE, "forwarding entries", func(e *netlink.Neigh, mac plan.MAC) {
-		n.FDB = append(n.FDB, plan.FDB{Link: names[e.LinkIndex], Dst: addrOf(e.IP), MAC: mac})
-	})
-}
-
-// permanent calls do for each permanent entry of a family that has an address and a MAC.
-func permanent(handle *netlink.Handle, family int, what string, do func(e *netlink.Neigh, mac plan.MAC)) error {
-	list, err := handle.NeighList(0, family)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	for i := range list {
-		if e := &list[i]; e.State&unix.NUD_PERMANENT != 0 && addrOf(e.IP).IsValid() && len(e.HardwareAddr) == 6 {
-			do(e, plan.MAC(e.HardwareAddr))
-		}
-	}
-	return nil
-}
-
-// filters reads what affects packets beyond routing and rules: qdiscs; sets and virtual
+// filters reads what affects packets beyond routing and rules: qdiscs, sets, and virtual
 // servers where there could be any.
-func (r *reader) filters(handle *netlink.Handle, names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
-	if err := qdiscs(handle, names, n); err != nil {
+func (r *reader) filters(names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
+	if err := r.qdiscs(names, want, n); err != nil {
 		return err
 	}
-	if s.sets || len(want.Sets) > 0 {
-		if n.Sets, err = sets.Read(); err != nil {
-			return err
-		}
+	var odd []sets.Odd
+	if n.Sets, odd, err = sets.Read(r.k.memory); err != nil && len(want.Sets) > 0 {
+		return err // not where the kernel lacks them, and nothing needs them
 	}
-	if s.virtual || len(want.Virtual) > 0 {
+	for _, o := range odd {
+		d := deviations{n}
+		d.foreign(fmt.Sprintf("set %s: member %s %s", o.Set, o.Member, o.What), fmt.Sprintf("ip netns exec %s ipset del %s %s", n.Name, o.Set, o.Member),
+			plan.Request{Family: unix.NETLINK_NETFILTER, Message: o.Delete})
+	}
+	if err := r.readXfrm(n); err != nil {
+		return err
+	}
+	foreign, err := virtual.Any(&r.k.proc)
+	if err != nil {
+		return err
+	}
+	if s.virtual || len(want.Virtual) > 0 || foreign {
 		if n.Virtual, err = virtual.Read(&r.k.proc, &s.drains); err != nil {
 			return err
 		}
@@ -380,11 +334,6 @@ func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
 		n.Sysctls = append(n.Sysctls, plan.Sysctl{Key: s.Key, Value: value})
 	}
 	return nil
-}
-
-func prefix(n *net.IPNet) netip.Prefix {
-	bits, _ := n.Mask.Size()
-	return netip.PrefixFrom(addrOf(n.IP), bits)
 }
 
 // addrOf is an address of the library; the zero Addr if it has none.

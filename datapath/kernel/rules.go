@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
@@ -32,16 +34,24 @@ type loader struct {
 	ctx   context.Context
 	group *errgroup.Group
 	slots chan struct{}
+	nft   map[*space]chan struct{} // closed when the namespace's tables of nf_tables are there
 }
 
 func newLoader(ctx context.Context) *loader {
 	group, ctx := errgroup.WithContext(ctx)
-	return &loader{ctx: ctx, group: group, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	return &loader{ctx: ctx, group: group, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), nft: map[*space]chan struct{}{}}
 }
 
-// start does the work of a namespace as soon as there is a slot for it.
-func (l *loader) start(name string, work func() error) {
+// start does the work of a namespace as soon as there is a slot for it, and other work is done.
+func (l *loader) start(name string, after <-chan struct{}, work func() error) {
 	l.group.Go(func() error {
+		if after != nil {
+			select {
+			case <-after:
+			case <-l.ctx.Done():
+				return l.ctx.Err()
+			}
+		}
 		select {
 		case l.slots <- struct{}{}:
 			defer func() { <-l.slots }()
@@ -61,7 +71,12 @@ func (l *loader) start(name string, work func() error) {
 // look.
 func (l *loader) load(name string, s *space, edits []iptables.Edit) {
 	ns, fresh := s.ns, s.fresh
-	l.start(name, func() error {
+	l.start(name, l.nft[s], func() error {
+		if names := iptables.Accounts(edits); len(names) > 0 {
+			if err := ns.Do(func() error { return ensureAccounts(names) }); err != nil {
+				return err
+			}
+		}
 		for _, ipv6 := range []bool{false, true} {
 			chunks := iptables.Chunks(edits, ipv6, bufferLimit())
 			if len(chunks) == 0 {
@@ -76,14 +91,19 @@ func (l *loader) load(name string, s *space, edits []iptables.Edit) {
 	})
 }
 
-// nftLoad changes the tables of a namespace, in parallel with other work; wait returns
-// the errors. The edits of one call are one transaction.
+// nftLoad changes the tables of a namespace, in parallel with other work, but before its iptables:
+// of base chains with the same priority, the kernel passes packets first to those created last.
+// wait returns the errors. What packets see of the edits of one call is one transaction.
 func (l *loader) nftLoad(name string, s *space, edits []nft.Edit) {
 	if len(edits) == 0 {
 		return
 	}
-	ns := s.ns
-	l.start(name, func() error { return nftables.Apply(l.ctx, ns.Do, edits) })
+	done := make(chan struct{})
+	l.nft[s] = done
+	l.start(name, nil, func() error {
+		defer close(done)
+		return s.netfilter(func(sock *socket.Socket) error { return nftables.Apply(l.ctx, sock, edits) })
+	})
 }
 
 // bufferLimit is how many bytes of rules one transaction may have, or 0 for no limit.
@@ -166,14 +186,14 @@ func offending(complaint, text string) string {
 	return lines[n-1]
 }
 
-// readRules fills in the tables of the nodes, except known ones. Only nodes can have
+// readRules fills in the tables of nodes and routers, except known ones. Only they can have
 // rules: the plan has none elsewhere, and a process per pod would be too expensive.
 func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[string]bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range have.Netns {
 		n := &have.Netns[i]
-		if n.Kind != plan.Node || known[n.Name] {
+		if !n.Kind.Filters() || known[n.Name] {
 			continue
 		}
 		group.Go(func() error {
@@ -186,12 +206,38 @@ func (k *Kernel) readRules(ctx context.Context, have *plan.Plan, known map[strin
 				if err != nil {
 					return fmt.Errorf("%s: %w", n.Name, err)
 				}
+				for _, name := range incompatible(text) {
+					n.NFT = append(n.NFT, nft.Table{Family: familyOf(ipv6), Name: name})
+				}
 				n.Tables = append(n.Tables, parseSave(text, ipv6)...)
 			}
+			// A table of which iptables knows only a part is made again.
+			n.Tables = slices.DeleteFunc(n.Tables, func(t iptables.Table) bool {
+				return slices.ContainsFunc(n.NFT, func(x nft.Table) bool { return x.Family == familyOf(t.IPv6) && x.Name == t.Name })
+			})
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+func familyOf(ipv6 bool) string {
+	if ipv6 {
+		return "ip6"
+	}
+	return "ip"
+}
+
+// incompatible are the tables with something that iptables does not have, as iptables-save
+// says: # Table `filter' contains incompatible base-chains, use 'nft' tool to list them.
+func incompatible(saved []byte) (names []string) {
+	for line := range strings.Lines(string(saved)) {
+		if rest, ok := strings.CutPrefix(line, "# Table `"); ok && strings.Contains(line, "incompatible") {
+			name, _, _ := strings.Cut(rest, "'")
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // parseSave parses the output of iptables-save. Rules stay text: they are compared with

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
@@ -24,6 +25,9 @@ func (k *Kernel) run(ctx context.Context, steps []plan.Step) error {
 		return err
 	}
 	if err := r.awaitUp(); err != nil {
+		return err
+	}
+	if err := r.greet(); err != nil {
 		return err
 	}
 	return r.awaitGone()
@@ -61,6 +65,8 @@ type runner struct {
 	here   *space // that the thread is in
 	made   []*space
 	raised map[*space]map[string]bool // links to wait for
+
+	greetings []*greeting
 
 	batch []socket.Message // not sent yet, all for the socket of the namespace here
 	ends  []plan.Peer      // that disappear with removed namespaces
@@ -173,9 +179,12 @@ func (r *runner) other(s *plan.Step) error {
 		return r.sysctls(item)
 	case *plan.Occupants:
 		return r.occupants(s, item)
+	case *plan.XfrmState, *plan.XfrmPolicy:
+		return xfrm(s)
+	case *plan.Deviation:
+		return r.repair(item)
 	case plan.SetCommands:
-		r.here.sets = true
-		return sets.Run(r.k.memory, item)
+		return sets.Run(r.ctx, r.k.memory, item)
 	case plan.TableEdits:
 		r.rules.load(s.Netns, r.here, item)
 	case plan.NFTEdits:
@@ -207,8 +216,9 @@ func (r *runner) create(n *plan.Netns) error {
 	for i := range n.Links {
 		s.index[n.Links[i].Name] = firstIndex + i
 	}
-	if n.Kind == plan.Node {
-		s.rules.bare = generation()
+	if n.Kind.Filters() {
+		s.rules.sock, _ = nftables.Open() // already inside
+		s.rules.bare = s.generation()
 	}
 	r.k.spaces[n.Name], r.here = s, s
 	r.made = append(r.made, s)
@@ -245,13 +255,17 @@ func (r *runner) sysctls(list plan.Sysctls) error {
 
 // occupants tells the owner what to start and stop in the namespace here.
 func (r *runner) occupants(s *plan.Step, o *plan.Occupants) error {
-	if r.k.hooks.Enter == nil {
-		return nil
+	programs, err := r.wireGuards(s, o.Tunnels)
+	if err != nil || r.k.hooks.Enter == nil {
+		return err
 	}
-	these := plan.Netns{IPv6: o.IPv6, Agents: o.Agents, Execs: o.Execs}
+	these := plan.Netns{IPv6: o.IPv6, Agents: o.Agents, Execs: o.Execs, Tunnels: programs, Speakers: o.Speakers, ProxyPorts: o.ProxyPorts, Records: o.Records, Resolvers: o.Resolvers}
 	var add, remove plan.Netns
 	if s.Verb != plan.Delete {
 		add = these
+		for i := range programs {
+			r.raises(r.here, programs[i].Link) // it has a carrier from then on
+		}
 	}
 	if s.Verb != plan.Add {
 		remove = these
@@ -278,6 +292,7 @@ func (k *Kernel) remove(name string) {
 		s.sock.Close()
 	}
 	s.neighs.close()
+	s.rules.close()
 	s.ns.Close()
 	delete(k.spaces, name)
 }

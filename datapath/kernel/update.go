@@ -38,7 +38,7 @@ func (k *Kernel) Update(ctx context.Context, want *plan.Plan) (changes plan.Chan
 // differing names the namespaces in which the plan differs from the applied one; nil
 // when all have to be read.
 func (k *Kernel) differing(want *plan.Plan) map[string]bool {
-	if !k.checked || want == k.applied {
+	if !k.checked || want == k.applied || len(k.spaces) <= k.few {
 		return nil
 	}
 	paper := plan.Diff(k.applied, want)
@@ -55,7 +55,7 @@ func (k *Kernel) differing(want *plan.Plan) map[string]bool {
 // within reports whether the changes stay inside namespaces.
 func within(c plan.Changes) bool {
 	return len(c.Create)+len(c.Remove) == 0 && !slices.ContainsFunc(c.Edit, func(e plan.Edit) bool {
-		return len(e.Add.Links)+len(e.Change.Links)+len(e.Delete.Links) > 0
+		return len(e.Add.Links)+len(e.Change.Links)+len(e.Delete.Links)+len(e.Delete.Deviations) > 0
 	})
 }
 

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
@@ -89,6 +91,30 @@ func crowd() *plan.Plan {
 }
 
 // The kernel keeps the virtual servers of all namespaces in one table.
+// Virtual servers where the plan has none are drift, and go with the next apply.
+func TestVirtualServersThatNobodyPlannedAreDrift(t *testing.T) {
+	requiresIPVS(t)
+	k := applied(t, small())
+	ns, err := k.Namespace("node.n2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := []ipvs.Server{{Addr: addrPortOf("10.9.0.1:80"), Proto: "tcp", Scheduler: "rr"}}
+	err = ns.Do(func() error { return new(virtual.Drains).Run(ipvs.Create(nil, foreign), socket.NewMemory()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := k.Read(t.Context(), small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if drift := plan.Drift(have, small()); len(drift) != 1 || !strings.Contains(drift[0], "virtual server") || !strings.HasSuffix(drift[0], "not in the plan") {
+		t.Errorf("drift: %q", drift)
+	}
+	mustApply(t, k, small())
+	noDrift(t, k, small())
+}
+
 func TestVirtualServersBesideThoseOfOtherLabsAreReadBack(t *testing.T) {
 	requiresIPVS(t)
 	labs := []*Kernel{applied(t, crowd()), applied(t, crowd()), applied(t, everyVirtual())}

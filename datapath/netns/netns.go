@@ -3,6 +3,7 @@
 package netns
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync/atomic"
@@ -10,6 +11,9 @@ import (
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
+
+// ErrTooMany means that no more network namespaces may be created: user.max_net_namespaces.
+var ErrTooMany = errors.New("there are too many")
 
 // NS is an open network namespace. It lives as long as a descriptor, a process or a
 // mount refers to it; netlab uses only descriptors.
@@ -137,7 +141,11 @@ func (Here) Enter(ns *NS) error {
 
 // Create creates a network namespace and moves the thread into it.
 func (Here) Create() (*NS, error) {
-	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+	err := unix.Unshare(unix.CLONE_NEWNET)
+	if errors.Is(err, unix.ENOSPC) {
+		return nil, fmt.Errorf("create network namespace: %w", ErrTooMany)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("create network namespace: %w", err)
 	}
 	return Current()

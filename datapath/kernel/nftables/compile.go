@@ -16,9 +16,19 @@ import (
 )
 
 func (w *work) rule(c *nft.Chain, r *nft.Rule) error {
+	var own []uint32 // the numbers of anonymous sets
+	for _, x := range r.Exprs {
+		if s := nft.Anonymous(x); s != nil {
+			id, err := w.anonymous(s)
+			if err != nil {
+				return err
+			}
+			own = append(own, id)
+		}
+	}
 	m := w.start(unix.NFT_MSG_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_APPEND)
 	m.Text(unix.NFTA_RULE_CHAIN, c.Name)
-	code := code{m: m, family: w.family}
+	code := code{m: m, family: w.family, own: own}
 	m.nest(unix.NFTA_RULE_EXPRESSIONS, func() {
 		for _, x := range r.Exprs {
 			code.expr(x)
@@ -27,11 +37,7 @@ func (w *work) rule(c *nft.Chain, r *nft.Rule) error {
 	if code.err != nil {
 		return code.err
 	}
-	if r.Comment != "" {
-		// A type (0: comment), a length, and the text with its end (libnftnl udata.h).
-		text := r.Comment[:min(len(r.Comment), nft.MaxComment)]
-		m.Attr(unix.NFTA_RULE_USERDATA, append(append([]byte{0, byte(len(text) + 1)}, text...), 0)...)
-	}
+	m.comment(unix.NFTA_RULE_USERDATA, commentOf, r.Comment)
 	w.add(m)
 	return nil
 }
@@ -40,8 +46,9 @@ func (w *work) rule(c *nft.Chain, r *nft.Rule) error {
 // longer keys begin, too.
 type code struct {
 	m      *message
-	family uint8 // of the table
-	ip, l4 uint8 // what the rule has matched: the IP family, the protocol
+	family uint8    // of the table
+	ip, l4 uint8    // what the rule has matched: the IP family, the protocol
+	own    []uint32 // the anonymous sets of the expressions that come next
 	err    error
 }
 
@@ -84,7 +91,7 @@ func (c *code) expr(x nft.Expr) {
 	case nft.Lookup:
 		c.key(x.Fields)
 		c.insn("lookup", func() {
-			m.Text(unix.NFTA_LOOKUP_SET, x.Set)
+			c.setName(x.Set)
 			m.number(unix.NFTA_LOOKUP_SREG, unix.NFT_REG_1)
 			if x.Not {
 				m.number(unix.NFTA_LOOKUP_FLAGS, unix.NFT_LOOKUP_F_INV)
@@ -93,8 +100,23 @@ func (c *code) expr(x nft.Expr) {
 	case nft.VMap:
 		c.key(x.Fields)
 		c.mapped(x.Map, unix.NFT_REG_VERDICT)
+	case nft.Update:
+		c.key(x.Fields)
+		c.insn("dynset", func() {
+			m.Text(unix.NFTA_DYNSET_SET_NAME, x.Set)
+			m.number(unix.NFTA_DYNSET_OP, unix.NFT_DYNSET_OP_UPDATE)
+			m.number(unix.NFTA_DYNSET_SREG_KEY, unix.NFT_REG_1)
+		})
 	case nft.SetMark:
 		c.setMark(x)
+	case nft.MarkBy:
+		if c.key(x.Fields); x.Map != "" {
+			c.mapped(x.Map, unix.NFT_REG_1)
+		}
+		c.insn("ct", func() {
+			m.number(unix.NFTA_CT_KEY, unix.NFT_CT_MARK)
+			m.number(unix.NFTA_CT_SREG, unix.NFT_REG_1)
+		})
 	case nft.Counter:
 		c.insn("counter", func() {})
 	case nft.NoTrack:
@@ -289,8 +311,8 @@ var sources = sync.OnceValue(func() map[nft.Field]nftSource {
 
 func (c *code) load(f nft.Field, place int) {
 	s, ok := sources()[f]
-	if n := f.Modulus(); n > 0 {
-		s, ok = nftSource{"numgen", []nftAttr{{unix.NFTA_NG_MODULUS, n}, {unix.NFTA_NG_TYPE, unix.NFT_NG_RANDOM}}}, true
+	if n, offset := f.Range(); n > 0 {
+		s, ok = nftSource{"numgen", []nftAttr{{unix.NFTA_NG_MODULUS, n}, {unix.NFTA_NG_TYPE, unix.NFT_NG_RANDOM}, {unix.NFTA_NG_OFFSET, offset}}}, true
 	}
 	if !ok {
 		c.fail("unknown field %q", f)
@@ -311,10 +333,25 @@ func (c *code) load(f nft.Field, place int) {
 // mapped looks the key up in a map, and puts the result into a register.
 func (c *code) mapped(name string, reg uint32) {
 	c.insn("lookup", func() {
-		c.m.Text(unix.NFTA_LOOKUP_SET, name)
+		c.setName(name)
 		c.m.number(unix.NFTA_LOOKUP_SREG, unix.NFT_REG_1)
 		c.m.number(unix.NFTA_LOOKUP_DREG, reg)
 	})
+}
+
+// setName writes which set is looked up; empty: the rule's next anonymous one.
+func (c *code) setName(name string) {
+	if name != "" {
+		c.m.Text(unix.NFTA_LOOKUP_SET, name)
+		return
+	}
+	if len(c.own) == 0 {
+		c.fail("a lookup without a set")
+		return
+	}
+	c.m.Text(unix.NFTA_LOOKUP_SET, "by number") // it must have a name
+	c.m.number(unix.NFTA_LOOKUP_SET_ID, c.own[0])
+	c.own = c.own[1:]
 }
 
 func (c *code) immediate(place int, value []byte) {
@@ -343,8 +380,16 @@ func (c *code) setMark(x nft.SetMark) {
 	})
 }
 
-func nftRejects() map[string][2]uint32 {
+// nftRejects are the types and codes of refusals. That without a name is port unreachable in
+// the ICMP of the table's family.
+func nftRejects(family uint8) map[string][2]uint32 {
 	const icmpx = unix.NFT_REJECT_ICMPX_UNREACH
+	switch family {
+	case unix.NFPROTO_IPV4:
+		return map[string][2]uint32{"": {unix.NFT_REJECT_ICMP_UNREACH, 3}, "tcp reset": {unix.NFT_REJECT_TCP_RST, 0}}
+	case unix.NFPROTO_IPV6:
+		return map[string][2]uint32{"": {unix.NFT_REJECT_ICMP_UNREACH, 4}, "tcp reset": {unix.NFT_REJECT_TCP_RST, 0}}
+	}
 	return map[string][2]uint32{
 		"tcp reset":              {unix.NFT_REJECT_TCP_RST, 0},
 		"icmpx no-route":         {icmpx, unix.NFT_REJECT_ICMPX_NO_ROUTE},
@@ -355,16 +400,13 @@ func nftRejects() map[string][2]uint32 {
 }
 
 func (c *code) reject(x nft.Reject) {
-	with, ok := nftRejects()[x.With]
+	with, ok := nftRejects(c.family)[x.With]
 	if !ok {
-		c.fail("unknown reject %q", x.With)
+		c.fail("no reject %q in a table of this family", x.With)
 		return
 	}
 	if x.With == "tcp reset" && c.l4 != unix.IPPROTO_TCP {
 		c.fail("a rule that rejects with tcp reset has to match tcp first")
-	}
-	if strings.HasPrefix(x.With, "icmpx") && c.family != unix.NFPROTO_INET {
-		c.fail("icmpx is only for tables of family inet")
 	}
 	c.insn("reject", func() {
 		c.m.number(unix.NFTA_REJECT_TYPE, with[0])

@@ -15,10 +15,10 @@ import (
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
-// nftDecompile turns the instructions of a rule into text. keys holds the number of
-// parts in the keys of the table's sets.
-func nftDecompile(b []byte, keys map[string]int) ([]string, error) {
-	d := decompiler{keys: keys}
+// nftDecompile turns the instructions of a rule into text. sets are those of its table,
+// anonymous ones included.
+func nftDecompile(b []byte, family uint8, sets map[string]known) ([]string, error) {
+	d := decompiler{family: family, sets: sets}
 	err := socket.EachAttr(b, func(_ uint16, insn []byte) error {
 		a, err := parseAttrs(insn)
 		if err == nil {
@@ -66,11 +66,18 @@ type decompiled struct {
 	unknown string
 }
 
+// known is a set of the table.
+type known struct {
+	*nft.Set
+	anonymous bool
+}
+
 // decompiler tracks the registers of a rule, in units of four bytes.
 type decompiler struct {
-	keys map[string]int
-	regs [32]content
-	out  []decompiled
+	family uint8
+	sets   map[string]known
+	regs   [32]content
+	out    []decompiled
 }
 
 // unknown records an instruction that plans do not use.
@@ -102,8 +109,8 @@ func (d *decompiler) at(reg uint32) *content {
 
 // loaded is the field that an instruction loads; empty: none that plans use.
 func loaded(insn string, a attrs) nft.Field {
-	if insn == "numgen" && a.number(unix.NFTA_NG_TYPE) == unix.NFT_NG_RANDOM && a.number(unix.NFTA_NG_OFFSET) == 0 {
-		return nft.Random(int(a.number(unix.NFTA_NG_MODULUS)))
+	if insn == "numgen" && a.number(unix.NFTA_NG_TYPE) == unix.NFT_NG_RANDOM {
+		return nft.RandomFrom(int(a.number(unix.NFTA_NG_MODULUS)), a.number(unix.NFTA_NG_OFFSET))
 	}
 	differs := func(x nftAttr) bool { return a[uint16(x.kind)] == nil || a.number(uint16(x.kind)) != x.value }
 	for f, s := range sources() {
@@ -177,8 +184,14 @@ func (d *decompiler) use(name string, a attrs) (x nft.Expr, known bool) {
 		*d.at(a.number(unix.NFTA_IMMEDIATE_DREG)) = content{value: data[unix.NFTA_DATA_VALUE]}
 		return nil, true
 	case "reject":
-		with := nameOf(nftRejects(), [2]uint32{a.number(unix.NFTA_REJECT_TYPE), a.number(unix.NFTA_REJECT_ICMP_CODE)})
-		return nft.Reject{With: with}, with != ""
+		for with, numbers := range nftRejects(d.family) {
+			if numbers == [2]uint32{a.number(unix.NFTA_REJECT_TYPE), a.number(unix.NFTA_REJECT_ICMP_CODE)} {
+				return nft.Reject{With: with}, true
+			}
+		}
+		return nil, false
+	case "dynset":
+		return d.update(a)
 	case "nat":
 		return d.nat(a)
 	case "masq":
@@ -277,6 +290,10 @@ func bitsOf(c *content, value []byte, not bool) nft.Expr {
 func (d *decompiler) setMark(f nft.Field, c *content) (x nft.Expr, known bool) {
 	set := nft.SetMark{CT: f == nft.CTMark}
 	switch {
+	case set.CT && c.mapped != "":
+		return nft.MarkBy{Fields: c.fields, Map: c.mapped}, true
+	case set.CT && c.mask == nil && c.field.Modulus() > 0:
+		return nft.MarkBy{Fields: []nft.Field{c.field}}, true
 	case f != nft.MetaMark && f != nft.CTMark:
 		return nil, false
 	case len(c.value) == 4:
@@ -291,28 +308,53 @@ func (d *decompiler) setMark(f nft.Field, c *content) (x nft.Expr, known bool) {
 
 func (d *decompiler) lookup(a attrs) (x nft.Expr, known bool) {
 	set := a.Text(unix.NFTA_LOOKUP_SET)
-	place := 0
-	var fields []nft.Field
-	for range d.keys[set] {
-		f := d.regs[min(place, len(d.regs)-1)].field
-		fields = append(fields, f)
-		place += registers(f)
+	fields := d.key(set, a.number(unix.NFTA_LOOKUP_SREG))
+	name, elements := set, []nft.Element(nil)
+	if s := d.sets[set]; s.anonymous {
+		name, elements = "", s.Elements
 	}
 	switch {
-	case d.keys[set] == 0 || a.number(unix.NFTA_LOOKUP_SREG) != unix.NFT_REG_1 || slices.Contains(fields, ""):
+	case fields == nil:
 		return nil, false
 	case a[unix.NFTA_LOOKUP_DREG] == nil:
-		return nft.Lookup{Fields: fields, Set: set, Not: a.number(unix.NFTA_LOOKUP_FLAGS)&unix.NFT_LOOKUP_F_INV != 0}, true
+		return nft.Lookup{Fields: fields, Set: name, Elements: elements, Not: a.number(unix.NFTA_LOOKUP_FLAGS)&unix.NFT_LOOKUP_F_INV != 0}, true
 	case a.number(unix.NFTA_LOOKUP_DREG) == unix.NFT_REG_VERDICT:
-		return nft.VMap{Fields: fields, Map: set}, true
+		return nft.VMap{Fields: fields, Map: name, Elements: elements}, true
 	}
 	*d.at(a.number(unix.NFTA_LOOKUP_DREG)) = content{fields: fields, mapped: set}
 	return nil, true
 }
 
+// key is the fields in the registers from the first one on that are looked up in a set; nil: they
+// are not what plans look up.
+func (d *decompiler) key(set string, reg uint32) []nft.Field {
+	s := d.sets[set].Set
+	if s == nil || reg != unix.NFT_REG_1 {
+		return nil
+	}
+	place := 0
+	var fields []nft.Field
+	for range s.Key {
+		f := d.regs[min(place, len(d.regs)-1)].field
+		if f == "" {
+			return nil
+		}
+		fields = append(fields, f)
+		place += registers(f)
+	}
+	return fields
+}
+
+func (d *decompiler) update(a attrs) (x nft.Expr, known bool) {
+	set := a.Text(unix.NFTA_DYNSET_SET_NAME)
+	fields := d.key(set, a.number(unix.NFTA_DYNSET_SREG_KEY))
+	plain := a[unix.NFTA_DYNSET_SREG_DATA] == nil && a[unix.NFTA_DYNSET_EXPR] == nil && a.number(unix.NFTA_DYNSET_OP) == unix.NFT_DYNSET_OP_UPDATE
+	return nft.Update{Fields: fields, Set: set}, fields != nil && plain
+}
+
 func (d *decompiler) nat(a attrs) (x nft.Expr, known bool) {
 	addr := d.at(a.number(unix.NFTA_NAT_REG_ADDR_MIN))
-	dnat := nft.DNAT{IPv6: a.number(unix.NFTA_NAT_FAMILY) == unix.NFPROTO_IPV6}
+	dnat := nft.DNAT{IPv6: a.number(unix.NFTA_NAT_FAMILY) == unix.NFPROTO_IPV6, OneFamily: d.family != unix.NFPROTO_INET}
 	const given = 1 | 2 // NF_NAT_RANGE_MAP_IPS and _PROTO_SPECIFIED, which the kernel adds itself
 	bits := map[bool]int{false: 32, true: 128}[dnat.IPv6]
 	switch {

@@ -17,57 +17,93 @@ import (
 )
 
 // Read lists the tables of the calling thread's namespace, without those of iptables-nft
-// if they are read as iptables. Rules become text: what plans would write differently does
-// not equal any of their rules. Of families that no plan has only the names are read.
-func Read(iptables bool) ([]nft.Table, error) {
+// if they are read as iptables, unless they are dormant. Rules become text: what plans would write differently does
+// not equal any of their rules. Of families that no plan has only names are read.
+func Read(iptables bool) ([]nft.Table, error) { return read(iptables, nil) }
+
+const tableDormant = 1 // NFT_TABLE_F_DORMANT
+
+// read is Read that tells count of each rule, in words, and its attributes.
+func read(iptables bool, count func(t *nft.Table, chain, rule string, a attrs)) ([]nft.Table, error) {
 	var tables []nft.Table
 	err := dump(unix.NFT_MSG_GETTABLE, unix.AF_UNSPEC, nil, func(family uint8, a attrs) error {
 		name := map[uint8]string{unix.NFPROTO_INET: "inet", unix.NFPROTO_IPV4: "ip", unix.NFPROTO_IPV6: "ip6"}[family]
 		name = cmp.Or(name, nameOf(others, family))
-		if t := a.Text(unix.NFTA_TABLE_NAME); name != "" && !(iptables && ofIPTables(name, t)) {
-			tables = append(tables, nft.Table{Family: name, Name: t})
+		dormant := a.number(unix.NFTA_TABLE_FLAGS)&tableDormant != 0
+		if t := a.Text(unix.NFTA_TABLE_NAME); name != "" && (!iptables || !ofIPTables(name, t) || dormant || others[name] != 0) {
+			tables = append(tables, nft.Table{Family: name, Name: t, Dormant: dormant, Comment: nftComment(a[tableUserdata], commentOf)})
 		}
 		return nil
 	})
 	for i := range tables {
-		if _, other := others[tables[i].Family]; err == nil && !other {
-			err = readTable(&tables[i])
+		if err != nil {
+			break
+		}
+		if _, other := others[tables[i].Family]; other {
+			err = readNames(&tables[i])
+		} else {
+			err = readTable(&tables[i], count)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nft list: %w", err)
 	}
-	return slices.DeleteFunc(tables, idle), nil
+	return slices.DeleteFunc(tables, func(t nft.Table) bool { return idle(t) && (!iptables || !t.Dormant || others[t.Family] != 0) }), nil
 }
 
-// idle reports whether a table is one that iptables-nft creates when it lists rules.
+// readNames reads the chains of a table, without what their rules say.
+func readNames(t *nft.Table) error {
+	family := others[t.Family]
+	err := dump(unix.NFT_MSG_GETCHAIN, family, nil, func(_ uint8, a attrs) error {
+		if a.Text(unix.NFTA_CHAIN_TABLE) == t.Name {
+			t.Chains = append(t.Chains, parseNFTChain(a))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return dump(unix.NFT_MSG_GETRULE, family, nil, func(_ uint8, a attrs) error {
+		for i := range t.Chains {
+			if t.Name == a.Text(unix.NFTA_RULE_TABLE) && t.Chains[i].Name == a.Text(unix.NFTA_RULE_CHAIN) {
+				t.Chains[i].Rules = append(t.Chains[i].Rules, nft.Rule{})
+			}
+		}
+		return nil
+	})
+}
+
+// idle reports whether a table is one that iptables-nft, ebtables or arptables creates when it lists rules.
 func idle(t nft.Table) bool {
 	return ofIPTables(t.Family, t.Name) && !slices.ContainsFunc(t.Chains, func(c nft.Chain) bool { return len(c.Rules) > 0 || c.Policy == "drop" })
 }
 
 func ofIPTables(family, name string) bool {
-	return family != "inet" && slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, name)
+	return family != "inet" && family != "netdev" && slices.Contains([]string{"raw", "mangle", "nat", "filter", "security"}, name)
 }
 
-func readTable(t *nft.Table) error {
+func readTable(t *nft.Table, count func(t *nft.Table, chain, rule string, a attrs)) error {
 	family, err := family(t.Family)
 	if err != nil {
 		return err
 	}
 	mine := func(attr int) func(m *message) { return func(m *message) { m.Text(attr, t.Name) } }
-	keys := map[string]int{} // of sets: the number of parts
+	sets := map[string]known{}
 	err = dump(unix.NFT_MSG_GETSET, family, mine(unix.NFTA_SET_TABLE), func(_ uint8, a attrs) error {
-		if a.Text(unix.NFTA_SET_TABLE) != t.Name || a.number(unix.NFTA_SET_FLAGS)&unix.NFT_SET_ANONYMOUS != 0 {
-			return nil
+		if a.Text(unix.NFTA_SET_TABLE) == t.Name {
+			s := parseNFTSet(a)
+			sets[s.Name] = known{&s, a.number(unix.NFTA_SET_FLAGS)&unix.NFT_SET_ANONYMOUS != 0}
 		}
-		s := parseNFTSet(a)
-		keys[s.Name] = len(s.Key)
-		t.Sets = append(t.Sets, s)
 		return nil
 	})
-	for i := range t.Sets {
-		if err == nil {
-			err = readNFTElements(family, t.Name, &t.Sets[i])
+	for _, s := range sets {
+		if err == nil && s.Timeout == 0 {
+			err = readNFTElements(family, t.Name, s.Set)
+		}
+		if s.anonymous {
+			s.Sort()
+		} else {
+			t.Sets = append(t.Sets, *s.Set)
 		}
 	}
 	if err != nil {
@@ -90,11 +126,15 @@ func readTable(t *nft.Table) error {
 		if !ok || a.Text(unix.NFTA_RULE_TABLE) != t.Name {
 			return nil
 		}
-		r, err := nftDecompile(a[unix.NFTA_RULE_EXPRESSIONS], keys)
+		r, err := nftDecompile(a[unix.NFTA_RULE_EXPRESSIONS], family, sets)
 		if err != nil {
 			return err
 		}
-		t.Chains[i].Rules = append(t.Chains[i].Rules, nft.Raw(r, nftComment(a[unix.NFTA_RULE_USERDATA])))
+		rule := nft.Raw(r, nftComment(a[unix.NFTA_RULE_USERDATA], commentOf))
+		t.Chains[i].Rules = append(t.Chains[i].Rules, rule)
+		if count != nil {
+			count(t, t.Chains[i].Name, rule.Words(), a)
+		}
 		return nil
 	})
 }
@@ -164,7 +204,10 @@ func dump(cmd int, family uint8, about func(m *message), do func(family uint8, a
 func parseNFTSet(a attrs) nft.Set {
 	flags := a.number(unix.NFTA_SET_FLAGS)
 	s := nft.Set{Name: a.Text(unix.NFTA_SET_NAME), Key: nftTypesOf(a.number(unix.NFTA_SET_KEY_TYPE)),
-		Interval: flags&unix.NFT_SET_INTERVAL != 0}
+		Interval: flags&unix.NFT_SET_INTERVAL != 0, Comment: nftComment(a[setUserdata], setCommentOf)}
+	if b := a[unix.NFTA_SET_TIMEOUT]; len(b) == 8 {
+		s.Timeout = uint32(binary.BigEndian.Uint64(b) / 1000)
+	}
 	if flags&unix.NFT_SET_MAP != 0 {
 		s.Data = []nft.Type{nft.VerdictData}
 		if kind := a.number(unix.NFTA_SET_DATA_TYPE); kind != unix.NFT_DATA_VERDICT {
@@ -180,7 +223,7 @@ func nftTypesOf(kind uint32) []nft.Type {
 	var types []nft.Type
 	for ; kind > 0; kind >>= 6 {
 		t := nft.Type(fmt.Sprint(kind & 63))
-		for _, known := range []nft.Type{nft.IPv4, nft.IPv6, nft.Proto, nft.Port, nft.Mark, nft.IfName} {
+		for _, known := range []nft.Type{nft.IPv4, nft.IPv6, nft.Proto, nft.Port, nft.Mark, nft.IfName, nft.Integer} {
 			if number, _ := typeOf(known); number == kind&63 {
 				t = known
 			}
@@ -192,7 +235,7 @@ func nftTypesOf(kind uint32) []nft.Type {
 }
 
 func parseNFTChain(a attrs) nft.Chain {
-	c := nft.Chain{Name: a.Text(unix.NFTA_CHAIN_NAME)}
+	c := nft.Chain{Name: a.Text(unix.NFTA_CHAIN_NAME), Comment: nftComment(a[chainUserdata], commentOf)}
 	if a[unix.NFTA_CHAIN_HOOK] == nil {
 		return c
 	}
@@ -205,9 +248,9 @@ func parseNFTChain(a attrs) nft.Chain {
 	return c
 }
 
-func nftComment(b []byte) string {
+func nftComment(b []byte, kind byte) string {
 	for len(b) >= 2 && len(b) >= 2+int(b[1]) {
-		if b[0] == 0 && b[1] > 0 {
+		if b[0] == kind && b[1] > 0 {
 			return string(b[2 : 1+int(b[1])])
 		}
 		b = b[2+int(b[1]):]
@@ -240,6 +283,7 @@ func readNFTElements(family uint8, table string, s *nft.Set) error {
 			if bound.last == nil {
 				bound.last = bound.key
 			}
+			bound.element.Comment = nftComment(x[unix.NFTA_SET_ELEM_USERDATA], commentOf)
 			data := x.inner(unix.NFTA_SET_ELEM_DATA)
 			if s.HasVerdicts() {
 				bound.element.Verdict = nftVerdictOf(data)
@@ -350,7 +394,7 @@ func nftValueOf(t nft.Type, first, last []byte) nft.Value {
 		return nft.Value{Prefix: netip.PrefixFrom(from, from.BitLen()), Name: fmt.Sprintf("%x-%x", first, last)}
 	case nft.IfName:
 		return nft.Name(nl.BytesToString(append(slices.Clone(first), 0)))
-	case nft.Mark:
+	case nft.Mark, nft.Integer:
 		return nft.Range(binary.NativeEndian.Uint32(first), binary.NativeEndian.Uint32(last))
 	case nft.Port:
 		return nft.Range(uint32(binary.BigEndian.Uint16(first)), uint32(binary.BigEndian.Uint16(last)))

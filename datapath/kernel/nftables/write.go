@@ -36,6 +36,7 @@ func (m *message) nest(kind int, write func()) {
 type work struct {
 	msgs []socket.Message
 	sets uint32 // how many were created
+	salt uint32 // of the names of anonymous sets
 	at   *nft.Command
 	// The family of the table, as a number.
 	family uint8
@@ -56,16 +57,28 @@ func (w *work) named(cmd, attr int, name string) {
 	w.add(m)
 }
 
-func (w *work) add(m *message) { w.msgs = append(w.msgs, socket.Part(w.at, m.Done())...) }
+// join adds a message that belongs to the next.
+func (w *work) join(m *message) {
+	w.add(m)
+	w.msgs[len(w.msgs)-1].Joined = true
+}
 
-// edit adds the messages of one table, command by command.
-func (w *work) edit(e *nft.Edit) (err error) {
+func (w *work) add(m *message) {
+	w.msgs = append(w.msgs, socket.Part(w.at, m.Done())...)
+	w.msgs[len(w.msgs)-1].Early = w.at.Unseen
+}
+
+// edit adds the messages of one table, command by command: of those that are unseen, or of
+// the others.
+func (w *work) edit(e *nft.Edit, unseen bool) (err error) {
 	if w.family, err = family(e.Family); err != nil {
 		return err
 	}
 	list := e.Commands()
 	for i := range list {
-		w.at = &list[i]
+		if w.at = &list[i]; w.at.Unseen != unseen {
+			continue
+		}
 		if err := w.command(); err != nil {
 			return fmt.Errorf("%s: %w", w.at, err)
 		}
@@ -91,7 +104,9 @@ func (w *work) command() error {
 	case c.Chain != nil:
 		w.named(unix.NFT_MSG_DELCHAIN, unix.NFTA_CHAIN_NAME, c.Chain.Name)
 	case c.Verb == "add":
-		w.add(w.start(unix.NFT_MSG_NEWTABLE, unix.NLM_F_CREATE))
+		m := w.start(unix.NFT_MSG_NEWTABLE, unix.NLM_F_CREATE)
+		m.comment(tableUserdata, commentOf, c.Comment)
+		w.add(m)
 	default:
 		w.add(w.start(unix.NFT_MSG_DELTABLE, 0))
 	}
@@ -102,6 +117,7 @@ func (w *work) command() error {
 func (w *work) chain(c *nft.Chain) error {
 	m := w.start(unix.NFT_MSG_NEWCHAIN, unix.NLM_F_CREATE)
 	m.Text(unix.NFTA_CHAIN_NAME, c.Name)
+	m.comment(chainUserdata, commentOf, c.Comment)
 	if !c.IsBase() {
 		w.add(m)
 		return nil
@@ -128,11 +144,33 @@ func hooks() map[string]uint32 {
 
 // Set creates a set without its elements.
 func (w *work) Set(s *nft.Set) error {
+	m, err := w.set(s, 0)
+	if err == nil {
+		w.add(m)
+	}
+	return err
+}
+
+// anonymous creates the set that an expression has itself, with its elements, and returns
+// its number, by which the same transaction refers to it. Nobody needs its name, but the kernel
+// wants one, and takes longer for every set of the table that there already is: to choose one,
+// and to look for one.
+func (w *work) anonymous(s *nft.Set) (id uint32, err error) {
+	s.Name = fmt.Sprintf("__%x_%x", w.sets, w.salt)
+	m, err := w.set(s, unix.NFT_SET_ANONYMOUS|unix.NFT_SET_CONSTANT)
+	if err != nil {
+		return 0, err
+	}
+	w.join(m)
+	of := func(m *message) { m.number(unix.NFTA_SET_ELEM_LIST_SET_ID, w.sets) }
+	return w.sets, w.parts(s, of, s.Elements, unix.NFT_MSG_NEWSETELEM, unix.NLM_F_CREATE|unix.NLM_F_EXCL, func(_ int, m *message) { w.join(m) })
+}
+
+func (w *work) set(s *nft.Set, flags uint32) (*message, error) {
 	m := w.start(unix.NFT_MSG_NEWSET, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	m.Text(unix.NFTA_SET_NAME, s.Name)
 	w.sets++
 	m.number(unix.NFTA_SET_ID, w.sets)
-	flags := uint32(0)
 	if s.Interval {
 		flags |= unix.NFT_SET_INTERVAL
 	}
@@ -142,9 +180,18 @@ func (w *work) Set(s *nft.Set) error {
 	if s.IsMap() {
 		flags |= unix.NFT_SET_MAP
 	}
+	if s.Timeout > 0 {
+		flags |= unix.NFT_SET_TIMEOUT | unix.NFT_SET_EVAL
+		m.Attr(unix.NFTA_SET_TIMEOUT, binary.BigEndian.AppendUint64(nil, uint64(s.Timeout)*1000)...)
+	}
+	m.comment(setUserdata, setCommentOf, s.Comment)
+	if len(s.Key) == 1 && s.Key[0] == nft.Integer {
+		// For nft, which prints such keys: the order of their bytes is the machine's.
+		m.Attr(setUserdata, append([]byte{byteOrderOf, 4}, binary.NativeEndian.AppendUint32(nil, 1)...)...)
+	}
 	kind, lengths, err := key(s.Key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.number(unix.NFTA_SET_FLAGS, flags)
 	m.number(unix.NFTA_SET_KEY_TYPE, kind)
@@ -156,12 +203,17 @@ func (w *work) Set(s *nft.Set) error {
 	case s.IsMap():
 		kind, data, err := key(s.Data)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m.number(unix.NFTA_SET_DATA_TYPE, kind)
 		m.number(unix.NFTA_SET_DATA_LEN, length(data))
 	}
 	switch n := len(s.Elements); {
+	case s.Timeout > 0:
+		// The kernel gives a set to which a rule adds nft's size itself (nft_dynset_init). With it
+		// from the start, every set would have a megabyte of buckets.
+	case flags&unix.NFT_SET_ANONYMOUS != 0:
+		m.nest(unix.NFTA_SET_DESC, func() { m.number(unix.NFTA_SET_DESC_SIZE, uint32(n)) })
 	case flags&setConcat == 0 && n >= many && !s.Interval:
 		m.nest(unix.NFTA_SET_DESC, func() { m.number(unix.NFTA_SET_DESC_SIZE, uint32(max(8*n, room))) })
 	case flags&setConcat != 0:
@@ -173,8 +225,7 @@ func (w *work) Set(s *nft.Set) error {
 			})
 		})
 	}
-	w.add(m)
-	return nil
+	return m, nil
 }
 
 // Numbers that x/sys/unix does not name (include/uapi/linux/netfilter.h and
@@ -189,7 +240,23 @@ const (
 	rangeOp    = 2    // NFTA_RANGE_OP and what follows
 	rangeFrom  = 3
 	rangeTo    = 4
+
+	tableUserdata = 6  // NFTA_TABLE_USERDATA
+	chainUserdata = 12 // NFTA_CHAIN_USERDATA
+	setUserdata   = 13 // NFTA_SET_USERDATA
+	byteOrderOf   = 0  // NFTNL_UDATA_SET_KEYBYTEORDER, of libnftnl's udata.h as the next two
+	setCommentOf  = 7  // NFTNL_UDATA_SET_COMMENT
+	commentOf     = 0  // that of everything else
 )
+
+// comment appends a comment, which the kernel stores for nft: a type, a length, and the text
+// with its end.
+func (m *message) comment(attr int, kind byte, text string) {
+	if text != "" {
+		text = text[:min(len(text), nft.MaxComment)]
+		m.Attr(attr, append(append([]byte{kind, byte(len(text) + 1)}, text...), 0)...)
+	}
+}
 
 // A set with a size has that many buckets from the start, and takes no more elements;
 // others grow, which is slow when thousands of elements are added at once. So only sets
@@ -215,6 +282,8 @@ func typeOf(t nft.Type) (number, length uint32) {
 		return 19, 4
 	case nft.IfName:
 		return 41, 16
+	case nft.Integer:
+		return 4, 4
 	}
 	return 0, 0
 }
@@ -253,9 +322,21 @@ func (w *work) elements(s *nft.Set, list []nft.Element) error {
 	if w.at.Verb == "add" {
 		cmd, flags = unix.NFT_MSG_NEWSETELEM, unix.NLM_F_CREATE|unix.NLM_F_EXCL
 	}
+	at := *w.at
+	of := func(m *message) { m.Text(unix.NFTA_SET_ELEM_LIST_SET, s.Name) }
+	return w.parts(s, of, list, cmd, flags, func(n int, m *message) {
+		part := at
+		part.Elements, at.Elements = at.Elements[:n], at.Elements[n:]
+		w.at = &part
+		w.add(m)
+	})
+}
+
+// parts writes elements into as few messages as hold them; of says of which set they are.
+func (w *work) parts(s *nft.Set, of func(*message), list []nft.Element, cmd, flags int, add func(n int, m *message)) error {
 	for len(list) > 0 {
 		m := w.start(cmd, flags)
-		m.Text(unix.NFTA_SET_ELEM_LIST_SET, s.Name)
+		of(m)
 		start := m.Open(unix.NFTA_SET_ELEM_LIST_ELEMENTS)
 		n := 0
 		for n < len(list) && len(m.B)-start < maxElements {
@@ -265,10 +346,7 @@ func (w *work) elements(s *nft.Set, list []nft.Element) error {
 			n++
 		}
 		m.Close(start)
-		part := *w.at
-		part.Elements = list[:n]
-		w.at = &part
-		w.add(m)
+		add(n, m)
 		list = list[n:]
 	}
 	return nil
@@ -314,6 +392,9 @@ func (m *message) element(s *nft.Set, e *nft.Element, data bool) error {
 		default:
 			m.nest(unix.NFTA_SET_ELEM_DATA, func() { m.Attr(unix.NFTA_DATA_VALUE, payload...) })
 		}
+		if data {
+			m.comment(unix.NFTA_SET_ELEM_USERDATA, commentOf, e.Comment)
+		}
 	})
 	if err == nil && s.Interval && !pad && increment(last) {
 		m.nest(unix.NFTA_LIST_ELEM, func() {
@@ -352,7 +433,7 @@ func appendValue(first, last []byte, t nft.Type, v nft.Value, pad bool) (from, t
 			return nil, nil, fmt.Errorf("link name %q is too long", v.Name)
 		}
 		first, last = append(first, name[:]...), append(last, name[:]...)
-	case nft.Mark:
+	case nft.Mark, nft.Integer:
 		first, last = binary.NativeEndian.AppendUint32(first, v.First), binary.NativeEndian.AppendUint32(last, v.Last)
 	case nft.Port:
 		first, last = binary.BigEndian.AppendUint16(first, uint16(v.First)), binary.BigEndian.AppendUint16(last, uint16(v.Last))

@@ -79,18 +79,45 @@ func (p *FS) Set(s plan.Sysctl) error {
 
 // Get reads one sysctl of the calling thread's namespace; missing ones are "".
 func (p *FS) Get(key string) (string, error) {
-	fd, err := p.Open(key, unix.O_RDONLY)
+	root, err := p.Root()
+	if err != nil {
+		return "", err
+	}
+	return read(root, sysctlPath(key))
+}
+
+// GetAll is Get for sysctls of one folder, which is looked up once.
+func (p *FS) GetAll(folder string, names []string) ([]string, error) {
+	values := make([]string, len(names))
+	fd, err := p.Open(folder, unix.O_PATH|unix.O_DIRECTORY)
+	if errors.Is(err, os.ErrNotExist) {
+		return values, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sysctl %s: %w", folder, err)
+	}
+	defer unix.Close(fd)
+	for i, name := range names {
+		if values[i], err = read(fd, name); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+func read(folder int, path string) (string, error) {
+	fd, err := unix.Openat(folder, path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("sysctl %s: %w", key, err)
+		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	defer unix.Close(fd)
 	buf := make([]byte, 256)
 	n, err := unix.Read(fd, buf)
 	if err != nil {
-		return "", fmt.Errorf("sysctl %s: %w", key, err)
+		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	return strings.Join(strings.Fields(string(buf[:n])), " "), nil
 }

@@ -3,10 +3,13 @@
 package sets
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -41,33 +44,65 @@ func ProtocolName(number uint8) string {
 }
 
 // Run carries out commands in the calling thread's namespace.
-func Run(memory *socket.Memory, list plan.SetCommands) error {
-	var msgs []socket.Message
-	for i := range list {
-		c := &list[i]
-		switch c.Verb {
-		case "create":
-			msgs = append(msgs, socket.Part(c, setCreate(c.Set))...)
-		case "destroy":
-			msgs = append(msgs, socket.Part(c, setDestroy(c.Set))...)
-		default:
-			msgs = append(msgs, setMembers(c)...)
-		}
-	}
+func Run(ctx context.Context, memory *socket.Memory, list plan.SetCommands) error {
 	s, err := socket.Open(unix.NETLINK_NETFILTER, memory)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	for i := range msgs {
-		msgs[i].Words = setErrors
+	var msgs []socket.Message
+	flush := func() error {
+		for i := range msgs {
+			msgs[i].Words = setErrors
+		}
+		err := s.Do(msgs)
+		msgs = nil
+		return err
 	}
-	return s.Do(msgs)
+	for i := range list {
+		c := &list[i]
+		switch c.Verb {
+		case "create":
+			msgs = append(msgs, socket.Part(c, setCreate(c.Set))...)
+		case "flush":
+			msgs = append(msgs, socket.Part(c, setEnd(c))...)
+		case "destroy":
+			if err := errors.Join(flush(), destroy(ctx, s, c)); err != nil {
+				return err
+			}
+		default:
+			msgs = append(msgs, setMembers(c)...)
+		}
+	}
+	return flush()
 }
 
-func setDestroy(s *ipset.Set) socket.Message {
-	m := startSet(nl.IPSET_CMD_DESTROY, unix.NLM_F_EXCL)
-	m.Text(nl.IPSET_ATTR_SETNAME, s.Name)
+// busyPatience is how long a set may be in use after the rule that used it was deleted: the kernel
+// frees rules of nf_tables later (nf_tables_trans_destroy_work in net/netfilter/nf_tables_api.c).
+const busyPatience = 5 * time.Second
+
+func destroy(ctx context.Context, s *socket.Socket, c *ipset.Command) error {
+	for deadline := time.Now().Add(busyPatience); ; time.Sleep(2 * time.Millisecond) {
+		m, busy := setEnd(c), false
+		m.Words = func(e unix.Errno) string {
+			busy = int(e) == nl.IPSET_ERR_BUSY
+			return setErrors(e)
+		}
+		err := s.Do(socket.Part(c, m))
+		if !busy || time.Now().After(deadline) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// setEnd destroys a set, or removes all its members.
+func setEnd(c *ipset.Command) socket.Message {
+	cmd := nl.IPSET_CMD_DESTROY
+	if c.Verb == "flush" {
+		cmd = nl.IPSET_CMD_FLUSH
+	}
+	m := startSet(cmd, unix.NLM_F_EXCL)
+	m.Text(nl.IPSET_ATTR_SETNAME, c.Set.Name)
 	msg := m.Done()
 	msg.Excuse = []unix.Errno{unix.ENOENT}
 	return msg
@@ -81,19 +116,23 @@ func setMembers(c *ipset.Command) (msgs []socket.Message) {
 		cmd = nl.IPSET_CMD_DEL
 	}
 	for entries := range slices.Chunk(c.Entries, maxMembers) {
-		m := startSet(cmd, 0)
-		m.Text(nl.IPSET_ATTR_SETNAME, c.Set.Name)
-		// The kernel takes many members in a message if it can report the number of a
-		// wrong line (ip_set_ad in net/netfilter/ipset/ip_set_core.c).
-		m.number32(nl.IPSET_ATTR_LINENO, 0)
-		all := m.Open(nl.IPSET_ATTR_ADT)
-		for _, e := range entries {
-			m.member(c.Set.Type, e)
-		}
-		m.Close(all)
-		msgs = append(msgs, socket.Part(ipset.Command{Verb: c.Verb, Set: c.Set, Entries: entries}, m.Done())...)
+		msgs = append(msgs, socket.Part(ipset.Command{Verb: c.Verb, Set: c.Set, Entries: entries}, members(cmd, c.Set, entries))...)
 	}
 	return msgs
+}
+
+func members(cmd int, s *ipset.Set, entries []ipset.Entry) socket.Message {
+	m := startSet(cmd, 0)
+	m.Text(nl.IPSET_ATTR_SETNAME, s.Name)
+	// The kernel takes many members in a message if it can report the number of a
+	// wrong line (ip_set_ad in net/netfilter/ipset/ip_set_core.c).
+	m.number32(nl.IPSET_ATTR_LINENO, 0)
+	all := m.Open(nl.IPSET_ATTR_ADT)
+	for _, e := range entries {
+		m.member(s.Type, e)
+	}
+	m.Close(all)
+	return m.Done()
 }
 
 // setMessage is an ipset message being written.
@@ -185,22 +224,34 @@ func setCreate(s *ipset.Set) socket.Message {
 	return m.Done()
 }
 
-// Read lists the sets of the calling thread's namespace.
-func Read() ([]ipset.Set, error) {
-	req := nl.NewNetlinkRequest(ipsetSubsystem|nl.IPSET_CMD_LIST, unix.NLM_F_DUMP)
-	req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_INET, Version: nl.NFNETLINK_V0})
-	req.AddData(nl.NewRtAttr(nl.IPSET_ATTR_PROTOCOL, nl.Uint8Attr(nl.IPSET_PROTOCOL)))
-	msgs, err := req.Execute(unix.NETLINK_NETFILTER, 0)
+// Odd is a member that plans cannot have: what it is, and the request that deletes it.
+type Odd struct {
+	Set, Member, What string
+	Delete            []byte
+}
+
+// Read lists the sets of the calling thread's namespace, without members that are odd. The type of
+// a set with an option that plans do not have says which.
+func Read(memory *socket.Memory) (sets []ipset.Set, odd []Odd, err error) {
+	sock, err := socket.Open(unix.NETLINK_NETFILTER, memory)
 	if err != nil {
-		return nil, fmt.Errorf("ipset list: %w", err)
+		return nil, nil, err
 	}
-	var sets []ipset.Set
+	defer sock.Close()
+	var b socket.Builder
+	b.B = append(b.B, unix.AF_INET, nl.NFNETLINK_V0, 0, 0)
+	b.Attr(nl.IPSET_ATTR_PROTOCOL, nl.IPSET_PROTOCOL)
+	msgs, err := sock.Dump(ipsetSubsystem|nl.IPSET_CMD_LIST, b.B)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ipset list: %w", err)
+	}
 	for _, m := range msgs {
+		m = m[unix.NLMSG_HDRLEN:]
 		if len(m) < nl.SizeofNfgenmsg {
-			return nil, socket.ErrShort
+			return nil, nil, socket.ErrShort
 		}
 		var s ipset.Set
-		var members []byte
+		var list, data []byte
 		err := socket.EachAttr(m[nl.SizeofNfgenmsg:], func(kind uint16, value []byte) error {
 			switch kind {
 			case nl.IPSET_ATTR_SETNAME:
@@ -209,37 +260,71 @@ func Read() ([]ipset.Set, error) {
 				s.Type = ipset.Type(nl.BytesToString(value))
 			case nl.IPSET_ATTR_FAMILY:
 				s.IPv6 = value[0] == unix.AF_INET6
+			case nl.IPSET_ATTR_DATA:
+				data = value
 			case nl.IPSET_ATTR_ADT:
-				members = value
+				list = value
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("ipset list: %w", err)
+			return nil, nil, fmt.Errorf("ipset list: %w", err)
 		}
 		// A long set takes several messages; only the first has its header.
 		if n := len(sets); n == 0 || sets[n-1].Name != s.Name {
+			s.Type += ipset.Type(options(s.Type, data))
 			sets = append(sets, s)
 		}
 		last := &sets[len(sets)-1]
-		err = socket.EachAttr(members, func(_ uint16, member []byte) error {
-			e, err := parseMember(last.Type, member)
-			last.Entries = append(last.Entries, e)
+		if !last.Type.Planned() {
+			continue
+		}
+		err = socket.EachAttr(list, func(_ uint16, member []byte) error {
+			e, what, err := parseMember(last.Type, member)
+			if what == "" {
+				last.Entries = append(last.Entries, e)
+			} else {
+				odd = append(odd, Odd{last.Name, last.Type.Words(e), what, members(nl.IPSET_CMD_DEL, last, []ipset.Entry{e}).Data})
+			}
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("ipset list %s: %w", s.Name, err)
+			return nil, nil, fmt.Errorf("ipset list %s: %w", s.Name, err)
 		}
 	}
-	return sets, nil
+	return sets, odd, nil
 }
 
-func parseMember(kind ipset.Type, b []byte) (ipset.Entry, error) {
-	var e ipset.Entry
+// options are those of a set that plans do not have, in words.
+func options(t ipset.Type, header []byte) (words string) {
+	_ = socket.EachAttr(header, func(kind uint16, v []byte) error {
+		value := uint32(0)
+		for _, b := range v[:min(len(v), 4)] {
+			value = value<<8 | uint32(b)
+		}
+		switch {
+		case kind == nl.IPSET_ATTR_TIMEOUT:
+			words += fmt.Sprintf(" timeout %d", value)
+		case kind == nl.IPSET_ATTR_NETMASK && value > 0:
+			words += fmt.Sprintf(" netmask %d", value)
+		case t == ipset.BitmapPort && kind == nl.IPSET_ATTR_PORT_FROM && value > 0:
+			words += fmt.Sprintf(" from %d", value)
+		case t == ipset.BitmapPort && kind == nl.IPSET_ATTR_PORT_TO && value < 65535:
+			words += fmt.Sprintf(" to %d", value)
+		}
+		return nil
+	})
+	return words
+}
+
+// parseMember reads a member; odd is what plans do not have of it.
+func parseMember(kind ipset.Type, b []byte) (e ipset.Entry, odd string, err error) {
 	var first, second netip.Addr
 	bits, bits2 := -1, -1
-	err := socket.EachAttr(b, func(attr uint16, v []byte) (err error) {
+	err = socket.EachAttr(b, func(attr uint16, v []byte) (err error) {
 		switch {
+		case attr == nl.IPSET_ATTR_CADT_FLAGS && len(v) == 4 && binary.BigEndian.Uint32(v)&nl.IPSET_FLAG_NOMATCH != 0:
+			odd = "nomatch"
 		case attr == nl.IPSET_ATTR_IP:
 			first, err = memberAddr(v)
 		case attr == nl.IPSET_ATTR_IP2:
@@ -261,7 +346,7 @@ func parseMember(kind ipset.Type, b []byte) (ipset.Entry, error) {
 	if kind.HasSecond() {
 		e.Second = memberPrefix(second, bits2)
 	}
-	return e, err
+	return e, odd, err
 }
 
 func memberAddr(b []byte) (a netip.Addr, err error) {

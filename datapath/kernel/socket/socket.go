@@ -55,6 +55,8 @@ type Message struct {
 	Label  fmt.Stringer // the step or the command that it is part of
 	Excuse []unix.Errno
 	Words  func(unix.Errno) string // for numbers that are not system errors; may be nil
+	Joined bool                    // must be in the same transaction as the next one
+	Early  bool                    // may be in a transaction before that of those that are not
 }
 
 // maxBatch bounds the bytes of one send; maxMessages the answers that queue up in the
@@ -114,6 +116,30 @@ func (s *Socket) batch(msgs []Message) error {
 		}
 	}
 	return refused
+}
+
+// Ask sends one message and returns the payload of the answer.
+func (s *Socket) Ask(m Message) ([]byte, error) {
+	s.seq++
+	binary.NativeEndian.PutUint32(m.Data[8:], s.seq)
+	if err := unix.Sendto(s.FD, m.Data, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return nil, fmt.Errorf("netlink send: %w", err)
+	}
+	for {
+		replies, err := s.receive()
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range replies {
+			switch {
+			case r.Header.Seq != s.seq:
+			case r.Header.Type == unix.NLMSG_ERROR:
+				return nil, m.Refusal(r)
+			default:
+				return r.Data, nil
+			}
+		}
+	}
 }
 
 func (s *Socket) receive() ([]syscall.NetlinkMessage, error) {

@@ -3,34 +3,89 @@
 package socket
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"golang.org/x/sys/unix"
 )
 
-// Transact sends messages as one nf_tables transaction, which is one write. If the
-// socket buffer cannot be large enough, as in a user namespace with a small
-// net.core.wmem_max, it takes several transactions, in the order of the messages.
-func (s *Socket) Transact(msgs []Message) error {
-	size := 64
-	for _, m := range msgs {
-		size += len(m.Data)
+// Transact sends messages as one nf_tables transaction, which is one write. If they are
+// many, the early ones that they begin with go in parts before it. If the socket buffer cannot
+// be large enough, as in a user namespace with a small net.core.wmem_max, all take several
+// transactions, in the order of the messages.
+func (s *Socket) Transact(ctx context.Context, msgs []Message) error {
+	largest := 0
+	for _, list := range parts(msgs, math.MaxInt) {
+		largest = max(largest, size(list))
 	}
-	limit := s.room(size)
-	for len(msgs) > 0 {
-		n, sum := 0, 64
-		for n < len(msgs) && (n == 0 || sum+len(msgs[n].Data) <= limit) {
-			sum += len(msgs[n].Data)
-			n++
-		}
-		if err := s.commit(msgs[:n], sum); err != nil {
+	for _, list := range parts(msgs, s.room(largest)) {
+		if err := s.commit(list, size(list)); err != nil {
 			return err
 		}
-		msgs = msgs[n:]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// handful is how many bytes of early messages are one transaction. For every rule with a set of
+// its own, the kernel goes through all that the transaction has done so far
+// (__nft_set_trans_bind in nf_tables_api.c): what takes seconds in parts takes minutes as a whole.
+// Parts that are far smaller do not help, since it goes through all chains to commit one.
+const handful = 256 << 10
+
+// parts are the transactions for messages, each of at most so many bytes.
+func parts(msgs []Message, limit int) (list [][]Message) {
+	early := 0
+	if size(msgs) > handful {
+		for early < len(msgs) && msgs[early].Early {
+			early++
+		}
+	}
+	split := func(msgs []Message, limit int) {
+		for len(msgs) > 0 {
+			n, sum := 0, frames
+			for n < len(msgs) {
+				next, bytes := joined(msgs[n:])
+				if n > 0 && sum+bytes > limit {
+					break
+				}
+				n, sum = n+next, sum+bytes
+			}
+			list = append(list, msgs[:n])
+			msgs = msgs[n:]
+		}
+	}
+	split(msgs[:early], min(limit, handful))
+	split(msgs[early:], limit)
+	return list
+}
+
+// frames is room for the messages that begin and end a transaction, in bytes.
+const frames = 64
+
+func size(msgs []Message) int {
+	bytes := frames
+	for _, m := range msgs {
+		bytes += len(m.Data)
+	}
+	return bytes
+}
+
+// joined counts the messages up to the first that need not be with the next, and their
+// bytes.
+func joined(msgs []Message) (n, bytes int) {
+	for n < len(msgs) {
+		bytes += len(msgs[n].Data)
+		if n++; !msgs[n-1].Joined {
+			break
+		}
+	}
+	return n, bytes
 }
 
 // room requests a send buffer for that many bytes, and returns how many fit.

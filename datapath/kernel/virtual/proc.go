@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -34,6 +35,15 @@ import (
 type key struct {
 	addr  netip.AddrPort
 	proto string
+}
+
+// Any reports whether there is a virtual server in the calling thread's namespace.
+func Any(proc *procfs.FS) (bool, error) {
+	text, err := proc.Read("thread-self/net/ip_vs")
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // IPVS is not loaded
+	}
+	return strings.Contains(text, "\nTCP ") || strings.Contains(text, "\nUDP ") || strings.Contains(text, "\nSCTP"), err
 }
 
 // reals reads real servers of the calling thread's namespace. Virtual servers that the

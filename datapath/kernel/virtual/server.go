@@ -184,11 +184,7 @@ func Read(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
 		return nil, err
 	}
 	defer d.Close()
-	var services []*moby.Service
-	err = d.ask(listing, func() (err error) {
-		services, err = d.handle.GetServices()
-		return err
-	})
+	services, err := d.services()
 	if err != nil {
 		return nil, err
 	}
@@ -226,6 +222,14 @@ func Read(proc *procfs.FS, draining *Drains) ([]ipvs.Server, error) {
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+func (d *director) services() (list []*moby.Service, err error) {
+	err = d.ask(listing, func() (err error) {
+		list, err = d.handle.GetServices()
+		return err
+	})
+	return list, err
 }
 
 func (d *director) destinations(s *moby.Service) (list []*moby.Destination, err error) {

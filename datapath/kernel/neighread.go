@@ -1,0 +1,157 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// A neighbour has a header of struct ndmsg.
+const neighHeader = 12
+
+// neighs reads permanent neighbours; proxy entries and those without a check (NOARP) are foreign.
+func (r *reader) neighs(sock *socket.Socket, names map[int]string, n *plan.Netns) error {
+	d := deviations{n}
+	for _, proxies := range []bool{false, true} {
+		header := ndmsg{}
+		if proxies {
+			header.flags = unix.NTF_PROXY
+		}
+		list, err := sock.Dump(unix.RTM_GETNEIGH, header.Serialize())
+		if err != nil {
+			return fmt.Errorf("neighbours: %w", err)
+		}
+		for _, m := range list {
+			e, attrs, err := parseNeigh(m)
+			if err != nil {
+				return fmt.Errorf("neighbours: %w", err)
+			}
+			addr, on, mac := address(attrs[unix.NDA_DST]), names[int(e.index)], attrs[unix.NDA_LLADDR]
+			switch {
+			case e.family != unix.AF_INET && e.family != unix.AF_INET6 || !addr.IsValid():
+			case e.flags&unix.NTF_PROXY != 0:
+				what := fmt.Sprintf("neigh %s dev %s proxy", addr, on)
+				d.foreign(what, d.ip("neigh delete proxy %s dev %s", addr, on), undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m))
+			case len(mac) != 6:
+			case e.state&unix.NUD_PERMANENT != 0:
+				n.Neighs = append(n.Neighs, plan.Neigh{Link: on, Addr: addr, MAC: plan.MAC(mac)})
+			case e.state&unix.NUD_NOARP != 0 && e.index != loopback && mac[0]&1 == 0 && plan.MAC(mac) != (plan.MAC{}) && !addr.IsMulticast():
+				what := fmt.Sprintf("neigh %s lladdr %s dev %s nud noarp", addr, net.HardwareAddr(mac), on)
+				d.foreign(what, d.ip("neigh delete %s dev %s", addr, on), undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m))
+			case e.state&unix.NUD_NOARP == 0:
+				r.learn(n.Name, on, addr, mac, m)
+			}
+		}
+	}
+	return nil
+}
+
+func parseNeigh(m []byte) (ndmsg, map[uint16][]byte, error) {
+	attrs, err := attrsOf(m, neighHeader)
+	if err != nil {
+		return ndmsg{}, nil, err
+	}
+	b := m[unix.NLMSG_HDRLEN:]
+	return ndmsg{family: b[0], index: number(b[4:8]), state: uint16(number(b[8:10])), flags: b[10]}, attrs, nil
+}
+
+// local is an address of a bridge or one of its ports, by which the bridge knows that a frame
+// is for its own node.
+type local struct {
+	bridge int
+	mac    plan.MAC
+}
+
+// locals are those that the bridges of the plan must have, with the device that each is of.
+func locals(devices map[int]*netDevice, want *plan.Netns) map[local]*netDevice {
+	all := map[local]*netDevice{}
+	for index, dev := range devices {
+		master := index
+		if len(dev.port) > 0 {
+			master = int(number(dev.attrs[unix.IFLA_MASTER]))
+		} else if dev.kind != plan.Bridge {
+			continue
+		}
+		if b := devices[master]; b != nil && wants(want, b.name) && wants(want, dev.name) && len(dev.mac) == 6 {
+			all[local{master, plan.MAC(dev.mac)}] = dev
+		}
+	}
+	return all
+}
+
+// fdb reads the permanent forwarding entries of vxlan links. Those of bridges are learned, or
+// the addresses of their own ports.
+func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]*netDevice, want, n *plan.Netns) error {
+	if !slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.VXLAN || l.Type == plan.Bridge }) {
+		return nil
+	}
+	d := deviations{n}
+	list, err := sock.Dump(unix.RTM_GETNEIGH, (&ndmsg{family: unix.AF_BRIDGE}).Serialize())
+	if err != nil {
+		return fmt.Errorf("forwarding entries: %w", err)
+	}
+	own, found := locals(devices, want), map[local]bool{}
+	listed := map[string]int{} // an entry is there once for each VLAN of the port, too, but is one
+	once := func(what, command string, undo plan.Request) {
+		if i, ok := listed[what]; ok {
+			n.Deviations[i].Repair = append(n.Deviations[i].Repair, undo)
+			return
+		}
+		listed[what] = len(n.Deviations)
+		d.foreign(what, command, undo)
+	}
+	for _, m := range list {
+		e, attrs, err := parseNeigh(m)
+		if err != nil {
+			return fmt.Errorf("forwarding entries: %w", err)
+		}
+		mac, dst, on := attrs[unix.NDA_LLADDR], address(attrs[unix.NDA_DST]), names[int(e.index)]
+		_, ofBridge := attrs[unix.NDA_MASTER]
+		_, vlan := attrs[unix.NDA_VLAN]
+		_, port := attrs[unix.NDA_PORT]
+		_, vni := attrs[unix.NDA_VNI]
+		fixed := e.state&(unix.NUD_PERMANENT|unix.NUD_NOARP) != 0
+		if len(mac) == 6 && !fixed && ofBridge {
+			r.learn(n.Name, on, netip.Addr{}, mac, m)
+		}
+		if len(mac) != 6 || !fixed {
+			continue
+		}
+		undone, of := undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m), local{int(number(attrs[unix.NDA_MASTER])), plan.MAC(mac)}
+		switch {
+		case ofBridge && e.state&unix.NUD_PERMANENT != 0 && own[of] != nil:
+			found[of] = found[of] || !vlan
+		case dst.IsValid() && !port && !vni && e.state&unix.NUD_PERMANENT != 0:
+			n.FDB = append(n.FDB, plan.FDB{Link: on, Dst: dst, MAC: plan.MAC(mac)})
+		case dst.IsValid():
+			once(fmt.Sprintf("FDB entry %s dev %s dst %s of another kind", net.HardwareAddr(mac), on, dst),
+				fmt.Sprintf("bridge -n %s fdb delete %s dev %s dst %s", n.Name, net.HardwareAddr(mac), on, dst), undone)
+		case ofBridge && wants(want, names[of.bridge]):
+			undone.Message[unix.NLMSG_HDRLEN+10] |= unix.NTF_MASTER
+			once(fmt.Sprintf("FDB entry %s dev %s master", net.HardwareAddr(mac), on), fmt.Sprintf("bridge -n %s fdb delete %s dev %s master", n.Name, net.HardwareAddr(mac), on), undone)
+		}
+	}
+	for of, dev := range own {
+		if found[of] {
+			continue
+		}
+		header, word := ndmsg{family: unix.AF_BRIDGE, index: uint32(dev.index), state: unix.NUD_PERMANENT, flags: unix.NTF_MASTER}, "master"
+		if dev.kind == plan.Bridge {
+			header.flags, word = unix.NTF_SELF, "self"
+		}
+		req := request(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
+		req.AddData(header)
+		req.AddData(nl.NewRtAttr(unix.NDA_LLADDR, of.mac[:]))
+		d.missing(fmt.Sprintf("FDB entry %s dev %s local", of.mac, dev.name), fmt.Sprintf("bridge -n %s fdb replace %s dev %s %s permanent", n.Name, of.mac, dev.name, word), routeRequest(written(req)))
+	}
+	return nil
+}

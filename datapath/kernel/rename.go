@@ -1,0 +1,54 @@
+//go:build linux
+
+package kernel
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// renamed gives links of the plan that have another name theirs again, on paper at first:
+// deleting and creating them would be in their own way. A veth pair is made again.
+func renamed(d deviations, s *space, names map[int]string, devices map[int]*netDevice, want *plan.Netns) {
+	for i := range want.Links {
+		l := &want.Links[i]
+		if l.Type == plan.Veth || slices.ContainsFunc(slices.Collect(maps.Values(names)), func(name string) bool { return name == l.Name }) {
+			continue
+		}
+		for index, x := range devices {
+			kind := l.Type
+			if s.userSpace[l.Name] {
+				kind = plan.TUN
+			}
+			if x.kind != kind || wants(want, x.name) || !x.is(l) {
+				continue
+			}
+			set := func(flags uint32, attrs ...*nl.RtAttr) plan.Request {
+				req := request(unix.RTM_NEWLINK, 0)
+				header := nl.NewIfInfomsg(unix.AF_UNSPEC)
+				header.Index, header.Flags, header.Change = int32(index), flags, unix.IFF_UP
+				req.AddData(header)
+				for _, a := range attrs {
+					req.AddData(a)
+				}
+				return routeRequest(written(req))
+			}
+			d.differs("link "+x.name+": name", x.name, l.Name, fmt.Sprintf("%s && %s && %s", d.ip("link set dev %s down", x.name), d.ip("link set dev %s name %s", x.name, l.Name),
+				d.ip("link set dev %s up", l.Name)), set(0), set(0, nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(l.Name))), set(unix.IFF_UP))
+			names[index], x.name = l.Name, l.Name
+			break
+		}
+	}
+}
+
+// is reports whether a device of the right type is the link.
+func (d *netDevice) is(l *plan.Link) bool {
+	const vni = 1 // IFLA_VXLAN_ID
+	return l.Type != plan.VXLAN || int(number(d.inside[vni])) == l.VXLAN.ID
+}
