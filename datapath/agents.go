@@ -2,19 +2,29 @@ package datapath
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/zone"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/dns"
 )
 
 // addAgents adds the listeners and commands of pods and clients. An agent does not know
 // about readiness: a pod that is not ready answers every connection that reaches it.
 func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
+	records := sync.OnceValue(func() []zone.Record { return dns.Records(lab) })
 	for _, pod := range lab.Pods {
 		n := netns[pod.Netns()]
 		o := plan.Origin{Object: "pod " + pod.AgentName(), File: pod.Origin.File, Line: pod.Origin.Line}
 		if len(pod.Ports) > 0 && len(pod.Command) == 0 {
-			n.Agents = append(n.Agents, plan.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), Origin: o})
+			n.Agents = append(n.Agents, plan.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), DNS: pod.NameServer, Origin: o})
+		}
+		if pod.NameServer {
+			n.Records = slices.Clone(records())
+		}
+		if r, ok := dns.Of(lab, pod); ok {
+			n.Resolvers = append(n.Resolvers, plan.Resolver{Pod: pod.AgentName(), Conf: r.Text(), Hosts: dns.Hosts(pod), Origin: o})
 		}
 		if len(pod.Command) > 0 {
 			n.Execs = append(n.Execs, program(pod, o))
@@ -34,7 +44,10 @@ func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 func program(pod *topology.Pod, o plan.Origin) plan.Exec {
 	p := pod.Program
 	x := plan.Exec{Name: pod.AgentName(), Node: pod.Node.Name, Argv: pod.Command, Env: environment(pod.Env), Dir: p.WorkDir, Stdin: p.Stdin,
-		Addrs: pod.Addrs, Listen: listen(pod.Ports), Ready: plan.Ready(p.Ready), Restart: p.Restart, Origin: o}
+		Addrs: pod.Addrs, Listen: listen(pod.Ports), Ready: plan.Ready(p.Ready), Restart: p.Restart, NetAdmin: p.NetAdmin, Origin: o}
+	if p.Image != nil {
+		x.Image = plan.Image{Name: p.Image.Name, Path: p.Image.Path, Digest: p.Image.Digest}
+	}
 	for _, f := range p.Files {
 		x.Files = append(x.Files, plan.File(f))
 	}

@@ -1,0 +1,186 @@
+package kubeapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestSelectors(t *testing.T) {
+	c := serve(t, cluster)
+	for path, want := range map[string]string{
+		"/api/v1/pods":                                                         "default/db-0 default/web-0 prod/web-0",
+		"/api/v1/namespaces/default/pods":                                      "default/db-0 default/web-0",
+		"/api/v1/namespaces/nowhere/pods":                                      "",
+		"/api/v1/nodes":                                                        "node1",
+		"/api/v1/pods?limit=1":                                                 "default/db-0 default/web-0 prod/web-0",
+		"/api/v1/pods?labelSelector=app%3Dweb":                                 "default/web-0 prod/web-0",
+		"/api/v1/pods?labelSelector=app%3D%3Dweb,tier":                         "default/web-0",
+		"/api/v1/pods?labelSelector=app!%3Dweb":                                "default/db-0",
+		"/api/v1/pods?labelSelector=!tier":                                     "default/db-0 prod/web-0",
+		"/api/v1/pods?labelSelector=tier!%3Dback":                              "default/db-0 default/web-0 prod/web-0",
+		"/api/v1/pods?labelSelector=app%20in%20(web,x),tier%20notin%20(front)": "prod/web-0",
+		"/api/v1/pods?labelSelector=app%20in(db)":                              "default/db-0",
+		"/api/v1/pods?labelSelector=app%3D":                                    "",
+		"/api/v1/pods?labelSelector=a%20b":                                     "400 unable to parse requirement: invalid term \"a b\"",
+		"/api/v1/pods?labelSelector=app%20in%20web":                            "400 unable to parse requirement: invalid term \"app in web\"",
+		"/api/v1/pods?labelSelector=" + strings.Repeat("a,", 300):              "400 a selector of more than 256 terms",
+		"/api/v1/pods?fieldSelector=spec.nodeName%3Dnode1":                     "default/web-0 prod/web-0",
+		"/api/v1/pods?fieldSelector=spec.nodeName!%3Dnode1,metadata.name!%3Dx": "default/db-0",
+		"/api/v1/pods?fieldSelector=metadata.namespace%3Dprod":                 "prod/web-0",
+		"/api/v1/pods?fieldSelector=spec.hostNetwork%3Dfalse":                  "default/db-0 default/web-0 prod/web-0",
+		"/api/v1/pods?fieldSelector=spec.containers%3Dx":                       "400 field label not supported: spec.containers",
+		"/api/v1/nodes?fieldSelector=metadata.namespace%3Dx":                   "400 field label not supported: metadata.namespace",
+		"/api/v1/services?fieldSelector=spec.clusterIP!%3DNone":                "default/web",
+		"/api/v1/events?fieldSelector=involvedObject.name%3Dx":                 "",
+		"/api/v1/pods?resourceVersion=x":                                       "400 invalid resource version \"x\"",
+		"/api/v1/pods?resourceVersion=1&resourceVersionMatch=Exact":            "410 too old",
+		"/api/v1/pods?resourceVersion=9000000000000000":                        "504 Too large resource version",
+	} {
+		if got := c.names(path); got != want && (want == "" || want[0] < '4' || want[0] > '5' || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}
+
+// What does not exist is told as a real server tells it, and nothing can be changed.
+func TestRefusals(t *testing.T) {
+	c := serve(t, cluster)
+	reading := []string{http.MethodGet}
+	writing := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	for _, x := range []struct {
+		methods      []string
+		path, reason string
+		code         int
+	}{
+		{reading, "/api/v1/namespaces/default/pods/web-0", "", 200},
+		{reading, "/api/v1/namespaces/default/pods/nosuch", "NotFound", 404},
+		{reading, "/api/v1/namespaces/default/deployments", "NotFound", 404},
+		{reading, "/apis/apps/v1/deployments", "NotFound", 404},
+		{reading, "/apis/apps/v1", "NotFound", 404},
+		{reading, "/apis/apps", "NotFound", 404},
+		{reading, "/api/v1/pods/web-0", "NotFound", 404},
+		{reading, "/api/v1/namespaces/default/nodes", "NotFound", 404},
+		{reading, "/api/v1/namespaces/default/pods/web-0/log", "NotFound", 404},
+		{reading, "/openapi/v3", "NotFound", 404},
+		{reading, "/", "NotFound", 404},
+		{writing, "/api/v1/namespaces/default/pods/web-0", "MethodNotAllowed", 405},
+		{writing, "/api/v1/namespaces/default/pods", "MethodNotAllowed", 405},
+		{writing, "/api/v1/nodes", "MethodNotAllowed", 405},
+		{writing, "/version", "MethodNotAllowed", 405},
+		{writing, "/apis/apps/v1/namespaces/default/deployments", "NotFound", 404},
+		{writing[:1], "/apis/events.k8s.io/v1/namespaces/default/events", "", 201},
+		{writing[2:3], "/api/v1/namespaces/default/events/x", "", 200},
+		{writing[3:], "/api/v1/namespaces/default/events/x", "MethodNotAllowed", 405},
+	} {
+		for _, method := range x.methods {
+			code, answer := c.ask(method, x.path, "application/json")
+			if code != x.code || text(answer, "reason") != x.reason || x.reason != "" && (text(answer, "kind") != "Status" || text(answer, "code") != "" && text(answer, "code") != fmt.Sprint(code)) {
+				t.Errorf("%s %s: got %d %v, want %d %s", method, x.path, code, answer, x.code, x.reason)
+			}
+		}
+	}
+	if got, want := c.names("/api/v1/pods"), "default/db-0 default/web-0 prod/web-0"; got != want {
+		t.Errorf("afterwards the pods are %q, want %q", got, want)
+	}
+}
+
+func TestDiscoveryListsWhatIsServed(t *testing.T) {
+	c := serve(t, cluster)
+	_, core := c.ask(http.MethodGet, "/api", "*/*")
+	_, all := c.ask(http.MethodGet, "/apis", "*/*")
+	groupVersions := map[string]string{}
+	for _, v := range each(core, "versions") {
+		groupVersions[fmt.Sprint(v)] = "/api/" + fmt.Sprint(v)
+	}
+	for _, g := range each(all, "groups") {
+		_, alone := c.ask(http.MethodGet, "/apis/"+text(g, "name"), "*/*")
+		preferred := text(alone, "preferredVersion", "groupVersion")
+		groupVersions[preferred] = "/apis/" + preferred
+	}
+	found := 0
+	for name, path := range groupVersions {
+		_, list := c.ask(http.MethodGet, path, "*/*")
+		for _, r := range each(list, "resources") {
+			code, objects := c.ask(http.MethodGet, path+"/"+text(r, "name"), "*/*")
+			if code != http.StatusOK || text(objects, "kind") != text(r, "kind")+"List" || text(objects, "apiVersion") != name {
+				t.Errorf("%s of %s: %d %v", text(r, "name"), name, code, objects)
+			}
+			found++
+		}
+	}
+	if found != len(resources) {
+		t.Errorf("discovery has %d kinds, served are %d", found, len(resources))
+	}
+}
+
+const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+func TestTables(t *testing.T) {
+	c := serve(t, cluster)
+	for path, want := range map[string]string{
+		"/api/v1/namespaces/default/pods":          "Name Ready Status Restarts Age *IP *Node *Nominated Node *Readiness Gates\ndb-0 1/1 Running 0 0s 10.0.0.1 node2 <none> <none>\nweb-0 1/1 Running 0 0s 10.0.0.1 node1 <none> <none>\n",
+		"/api/v1/namespaces/default/services/web":  "Name Type Cluster-IP External-IP Port(s) Age *Selector\nweb NodePort 10.96.0.1 <none> 80:30080/TCP 0s app=web\n",
+		"/api/v1/nodes":                            "Name Status Roles Age Version *Internal-IP *External-IP *OS-Image *Kernel-Version *Container-Runtime\nnode1 Ready <none> 0s <none> 192.168.0.11 <none> <none> <none> <none>\n",
+		"/apis/discovery.k8s.io/v1/endpointslices": "Name AddressType Ports Endpoints Age\n",
+	} {
+		_, table := c.ask(http.MethodGet, path, asTable)
+		var out strings.Builder
+		for i, d := range each(table, "columnDefinitions") {
+			if i > 0 {
+				out.WriteByte(' ')
+			}
+			if fmt.Sprint(at(d, "priority")) == "1" {
+				out.WriteByte('*')
+			}
+			out.WriteString(text(d, "name"))
+		}
+		out.WriteByte('\n')
+		for _, r := range each(table, "rows") {
+			cells := each(r, "cells")
+			for i, d := range each(table, "columnDefinitions") {
+				if text(d, "name") == "Age" { // it depends on the clock
+					cells[i] = "0s"
+				}
+			}
+			out.WriteString(strings.Trim(fmt.Sprint(cells...), "[]") + "\n")
+			if text(r, "object", "kind") != "PartialObjectMetadata" || at(r, "object", "spec") != nil {
+				t.Errorf("%s: a row comes with %v", path, at(r, "object"))
+			}
+		}
+		if got := spaced(out.String()); got != spaced(want) || text(table, "kind") != "Table" {
+			t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
+		}
+	}
+	if _, table := c.ask(http.MethodGet, "/api/v1/pods?includeObject=Object", asTable); at(each(table, "rows")[0], "object", "spec") == nil {
+		t.Error("no object in a row that should have it")
+	}
+	if _, list := c.ask(http.MethodGet, "/api/v1/pods", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"); text(list, "kind") != "PartialObjectMetadataList" || at(each(list, "items")[0], "spec") != nil {
+		t.Errorf("metadata alone: %v", list)
+	}
+	if _, list := c.ask(http.MethodGet, "/api/v1/pods", "application/vnd.kubernetes.protobuf,application/json"); text(list, "kind") != "PodList" {
+		t.Errorf("who prefers protobuf gets %v", list)
+	}
+}
+
+// spaced has no spaces that Sprint would or would not put between operands.
+func spaced(s string) string { return strings.ReplaceAll(s, " ", "") }
+
+// Nothing is decoded until somebody asks. From then on, lines that are no objects are refused,
+// and leave all as it was.
+func TestObjectsAreDecodedWhenAskedFor(t *testing.T) {
+	c := serve(t, "this is nothing\n")
+	if err := c.Set([]byte(cluster)); err != nil {
+		t.Fatal(err)
+	}
+	before := c.names("/api/v1/pods")
+	for _, wrong := range []string{"nothing\n", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}`, "[]"} {
+		if err := c.Set([]byte(service("other", "10.96.0.9") + wrong)); err == nil {
+			t.Errorf("%q was taken", wrong)
+		}
+	}
+	if after := c.names("/api/v1/pods"); after != before || before == "" {
+		t.Errorf("got %q, before %q", after, before)
+	}
+}
