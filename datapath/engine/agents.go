@@ -6,13 +6,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/netlab/netlab/datapath/agents/kubeapi"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/probe"
 )
 
@@ -23,6 +28,9 @@ type inside struct {
 	news   news // of what programs write
 
 	hosts atomic.Pointer[[]byte] // in the format of /etc/hosts; never nil
+	open  atomic.Bool            // programs are not confined
+
+	api *kubeapi.Server // nil: this lab serves none
 
 	mu     sync.Mutex
 	closed bool
@@ -31,28 +39,35 @@ type inside struct {
 
 // occupants are what runs in one namespace.
 type occupants struct {
-	agents   []plan.Agent
-	programs map[string]*program // by name
-	visited  bool                // users have run programs here, which may have left others behind
+	agents    []plan.Agent
+	programs  map[string]*program // by name
+	tunnels   map[string]*tunnel  // by link
+	speaker   *speaker            // nil: none
+	names     names
+	proxy     *proxy // in user space; nil: none
+	resolvers []plan.Resolver
+	door      io.Closer // to the API; nil: none
+	visited   bool      // users have run programs here, which may have left others behind
 }
 
 func (in *inside) at(name string) *occupants {
 	if in.spaces[name] == nil {
-		in.spaces[name] = &occupants{programs: map[string]*program{}}
+		in.spaces[name] = &occupants{programs: map[string]*program{}, tunnels: map[string]*tunnel{}}
 	}
 	return in.spaces[name]
 }
 
 // enter is the hook that the kernel package calls on a thread in the namespace.
 func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) error {
-	if len(add.Agents)+len(add.Execs)+len(remove.Agents)+len(remove.Execs) == 0 {
-		return nil
-	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	o := in.at(name)
+	o.makeWay(&add)
 	for _, a := range remove.Agents {
 		in.server.Unlisten(name, a.Name)
+		if a.DNS {
+			o.names.end()
+		}
 		// A clone: running hands out the list.
 		o.agents = slices.DeleteFunc(slices.Clone(o.agents), func(b plan.Agent) bool { return b.Name == a.Name })
 	}
@@ -64,8 +79,26 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 		}
 		delete(o.programs, x.Name)
 	}
+	if err := o.dig(add.Tunnels, remove.Tunnels); err != nil {
+		return err
+	}
+	if err := o.speak(add.Speakers, remove.Speakers); err != nil {
+		return err
+	}
+	if err := o.proxyPorts(add.ProxyPorts, remove.ProxyPorts); err != nil {
+		return err
+	}
+	o.names.change(add.Records, remove.Records)
+	o.resolve(add.Resolvers, remove.Resolvers)
 	for _, a := range add.Agents {
-		if err := in.server.Listen(here, name, agent(a, add.IPv6)); err != nil {
+		begin := in.server.Listen
+		if a.DNS {
+			begin = in.server.Watch
+			if err := o.names.begin(add.IPv6, a.Listen); err != nil {
+				return fmt.Errorf("name server %s: %w", a.Name, err)
+			}
+		}
+		if err := begin(here, name, agent(a, add.IPv6)); err != nil {
 			return fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		o.agents = append(o.agents, a)
@@ -75,7 +108,7 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 		if err := in.server.Watch(here, name, watched); err != nil {
 			return err
 		}
-		o.programs[x.Name] = newProgram(name, x, in.hostsNow, in.news.tell)
+		o.programs[x.Name] = newProgram(name, x, func() etc { return in.etcOf(name, x.Name) }, in.open.Load, in.news.tell)
 	}
 	return nil
 }
@@ -94,8 +127,6 @@ func sockets(listen []plan.Listen) (list []probe.Socket) {
 	}
 	return list
 }
-
-func (in *inside) hostsNow() []byte { return *in.hosts.Load() }
 
 // begin starts the programs that have not begun, once all namespaces are as planned, and
 // returns them.
@@ -129,10 +160,26 @@ func (in *inside) leave(name string, ns *netns.NS) {
 		p.end()
 		go p.await()
 	}
+	for _, t := range o.tunnels {
+		t.Close()
+	}
+	o.end()
 	if o.visited {
 		killIn(ns)
 	}
 	delete(in.spaces, name)
+}
+
+// end ends what the engine does in a namespace beside agents, programs and tunnels.
+func (o *occupants) end() {
+	o.shut()
+	o.names.end()
+	if o.speaker != nil {
+		o.speaker.end()
+	}
+	if o.proxy != nil {
+		o.proxy.end()
+	}
 }
 
 // running is the hook that adds what runs in a namespace to what was read from it.
@@ -141,8 +188,18 @@ func (in *inside) running(name string, n *plan.Netns) {
 	defer in.mu.Unlock()
 	if o, ok := in.spaces[name]; ok {
 		n.Agents = o.agents
+		n.Records, n.Resolvers = o.names.records, o.resolvers
 		for _, p := range o.programs {
 			n.Execs = append(n.Execs, p.asPlanned())
+		}
+		for _, t := range o.tunnels {
+			n.Tunnels = append(n.Tunnels, t.asPlanned())
+		}
+		if o.speaker != nil {
+			n.Speakers = []bgp.Speaker{o.speaker.asPlanned()}
+		}
+		if o.proxy != nil {
+			n.ProxyPorts = o.proxy.planned
 		}
 		slices.SortFunc(n.Execs, func(a, b plan.Exec) int { return cmp.Compare(a.Name, b.Name) })
 	}
@@ -167,11 +224,25 @@ func (in *inside) close() {
 	}
 	in.closed = true
 	_ = in.server.Close()
+	var tunnels []*tunnel
 	for _, o := range in.spaces {
 		for _, p := range o.programs {
 			p.end() // or it would be started again
 		}
+		tunnels = slices.AppendSeq(tunnels, maps.Values(o.tunnels))
+		o.end()
 	}
 	clear(in.spaces)
 	killAll()
+	if len(tunnels) > 0 {
+		time.Sleep(farewell)
+	}
+	for _, t := range tunnels {
+		t.Close()
+	}
 }
+
+// farewell is how long tunnels go on when all programs have ended, so that connections are
+// closed at both ends: one whose last packets are lost keeps its namespace while they are
+// sent again, for half a minute and more.
+const farewell = 100 * time.Millisecond

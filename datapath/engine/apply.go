@@ -3,14 +3,11 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
@@ -76,29 +73,38 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 	if running := e.meta.Load(); !first && running.File != req.Meta.File {
 		return reply{}, false, &ClashError{File: running.File}
 	}
-	want, digest, err := e.wanted(req.Plan)
+	want, digest, err := e.wanted(req.plan)
 	if err != nil {
 		return reply{}, false, err
 	}
 	if err := installed(want); err != nil {
 		return reply{}, false, err
 	}
+	if err := unpackImages(ctx, want); err != nil {
+		return reply{}, false, err
+	}
 	// Before anything is changed: a full disk must not leave half of an update.
 	if e.folder != nil {
-		if err := e.folder.write(planFile+".new", req.Plan); err != nil {
+		if err := e.folder.write(planFile+".new", req.plan); err != nil {
 			return reply{}, false, err
 		}
 	}
 	before := e.kernel.Applied()
+	e.inside.open.Store(req.Meta.HostPrograms)
 	changes, rest, err := e.kernel.Update(ctx, want)
 	if err == nil {
-		err = allReady(ctx, e.inside.begin(req.Meta.Hosts, e.kernel.Namespace))
+		begun := e.inside.begin(req.Meta.Hosts, e.kernel.Namespace)
+		if err = e.inside.allConverged(ctx, want); err == nil {
+			err = allReady(ctx, begun)
+		}
 	}
 	if err != nil {
 		return reply{}, false, e.undo(ctx, err, before, want, first)
 	}
+	forgetImages(want)
 	e.digest = digest
 	e.meta.Store(&req.Meta)
+	e.publish(req.Meta.API, awaitObjects(ctx, req.objects))
 	e.found.Store(&Check{})
 	if e.folder != nil {
 		e.folder.rename(planFile+".new", planFile)
@@ -108,7 +114,11 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 	}
 	left := e.drainingNow() // for as long as the lab is locked
 	e.left.Store(&left)
-	return reply{Applied: report(changes, req.Lines)}, rest, nil
+	r = reply{Applied: report(changes, req.Lines)}
+	if req.Lines && e.kernel.StandsIn(changes) {
+		r.Applied.Lines = append(r.Applied.Lines, "# "+WireGuardInUserSpace)
+	}
+	return r, rest, nil
 }
 
 // seed is for digests that never leave the process.
@@ -116,14 +126,20 @@ var seed = maphash.MakeSeed()
 
 // wanted decodes a plan, unless it is the one that was applied last: in a large lab that
 // takes as long as reading the kernel.
-func (e *engine) wanted(encoded []byte) (*plan.Plan, uint64, error) {
-	digest := maphash.Bytes(seed, encoded)
+func (e *engine) wanted(encoded string) (*plan.Plan, uint64, error) {
+	digest := maphash.String(seed, encoded)
 	if digest == e.digest {
 		return e.kernel.Applied(), digest, nil
 	}
-	p, err := plan.Decode(bytes.NewReader(encoded))
+	p, err := e.plans.Decode(encoded)
+	if err == nil && p.Counts() && !e.accounting() {
+		p.Uncount() // as kube-proxy does
+	}
 	return p, digest, err
 }
+
+// WireGuardInUserSpace says so.
+const WireGuardInUserSpace = "WireGuard runs in user space, since this kernel has none"
 
 func report(changes plan.Changes, lines bool) Applied {
 	var a Applied
@@ -143,11 +159,11 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 		e.folder.unlink(planFile + ".new")
 	}
 	var program *ProgramError
+	var limit *LimitError
+	err = limited(err)
 	switch {
 	case errors.As(err, &program): // no feature of the kernel
-	case errors.Is(err, unix.EMFILE):
-		// No feature can be probed now: all would seem missing.
-		err = fmt.Errorf("%w (limit of this shell: ulimit -n; a lab needs about 2 per pod)", err)
+	case errors.As(err, &limit): // no feature can be probed now: all would seem missing
 	case ctx.Err() == nil:
 		if lacks := e.require(ctx, plan.Requires(want)); lacks != nil {
 			err = lacks
@@ -155,12 +171,14 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 	}
 	if !first && e.working.Err() == nil {
 		// A lab that was already running stays as it was, even if the user hung up.
+		e.inside.open.Store(e.meta.Load().HostPrograms)
 		if _, back := e.kernel.Apply(context.Background(), before); back != nil {
 			err = errors.Join(err, fmt.Errorf("restore the lab: %w", back))
 		}
+		e.publish(e.meta.Load().API, nil)
 		// Interrupted, the user does not wait for what ran before.
 		if again := e.inside.begin(e.meta.Load().Hosts, e.kernel.Namespace); ctx.Err() == nil {
-			err = errors.Join(err, allReady(ctx, again))
+			err = errors.Join(err, e.inside.allConverged(ctx, before), allReady(ctx, again))
 		}
 	}
 	return err
@@ -184,7 +202,13 @@ func (e *engine) require(ctx context.Context, needs []plan.Feature) error {
 			unproven = append(unproven, f)
 		}
 	}
-	if missing := kernel.Missing(ctx, unproven); len(missing) > 0 {
+	missing := kernel.Missing(ctx, unproven)
+	for _, why := range missing {
+		if limit := new(LimitError); errors.As(limited(why), &limit) {
+			return limit
+		}
+	}
+	if len(missing) > 0 {
 		return &UnsupportedError{Missing: missing}
 	}
 	return nil

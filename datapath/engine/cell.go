@@ -3,9 +3,7 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,54 +13,164 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// A program of the scenario runs in a cell: the network namespace of its pod, and a mount
-// namespace of its own with the files of the pod. This file is the only place where such a
-// process is set up.
+// place is where a program that was started runs: the network namespace of its pod, and the
+// files that are its own. This file is the only place where such a process is set up.
+type place struct {
+	// mounts is a mount namespace with the machine's files and those of the pod, for the
+	// commands of users. Unless the program is on the machine's own terms, it sees less of it.
+	mounts *os.File
+	cell   bool // the program is in a cell
+}
 
-// cell is the mount namespace of a program that was started.
-type cell struct{ mounts *os.File }
-
-// launch starts a program in a new cell. It writes to out.
-func launch(ns *netns.NS, x *plan.Exec, hosts []byte, out *os.File) (*exec.Cmd, *cell, error) {
-	stdin, err := textFile(x.Stdin)
+// launch starts a program in a new place. It writes to out. With open it is not confined.
+func launch(ns *netns.NS, x *plan.Exec, of etc, out *os.File, open bool) (cmd *exec.Cmd, p *place, err error) {
+	open = open && x.Image.Digest == "" // what somebody else has made of an image is not the user's
+	owner := 0
+	if !open {
+		owner = cell.Owner()
+	}
+	stdin, err := textFile(x.Stdin, owner)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer stdin.Close()
-	cmd := &exec.Cmd{Args: x.Argv, Env: environment(x.Env), Dir: orRoot(x.Dir), Stdin: stdin, Stdout: out, Stderr: out,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
-	var c *cell
+	if err := out.Chown(owner, owner); err != nil { // so that it can open /dev/stdout, as servers do
+		return nil, nil, err
+	}
 	err = ns.Do(func() error {
-		err := decorate(hosts)
-		if err == nil {
-			err = privateFiles(x.Files)
-		}
-		if err != nil && len(x.Files) > 0 {
-			return fmt.Errorf("give it its files: %w", err)
-		}
-		if !isDir(cmd.Dir) {
-			return fmt.Errorf("there is no folder %s; a file block can make one", cmd.Dir)
-		}
-		if cmd.Path, err = lookPath(x.Argv[0], cmd.Env); err != nil {
+		if open {
+			_, mounts, err := settle(x.Files, of, owner)
+			if err == nil {
+				p = &place{mounts: mounts}
+				cmd, err = startOpen(x, stdin, out)
+			}
 			return err
 		}
-		mounts, err := os.Open("/proc/thread-self/ns/mnt")
+		mounts, remark, err := wall(x, of, owner)
+		if err == nil {
+			if remark != "" {
+				fmt.Fprintf(out, "%s%s\n", noted, remark)
+			}
+			p = &place{mounts, true}
+			cmd, err = cell.Start(confined(x, x.Argv), opener(ns), false, stdin, out, out)
+		}
+		return err
+	})
+	if err != nil && p != nil {
+		p.mounts.Close()
+	}
+	return cmd, p, err
+}
+
+// keep makes a cell in a network namespace that has none, and a process that keeps it.
+func keep(ns *netns.NS, x *plan.Exec, of etc) (keeper *exec.Cmd, err error) {
+	err = ns.Do(func() error {
+		mounts, _, err := wall(x, of, cell.Owner())
 		if err != nil {
 			return err
 		}
-		if err := cmd.Start(); err != nil {
-			mounts.Close()
+		defer mounts.Close()
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
 			return err
 		}
-		c = &cell{mounts}
-		return nil
+		defer null.Close()
+		keeper, err = cell.Start(confined(x, nil), opener(ns), false, null, null, null)
+		return err
 	})
-	return cmd, c, err
+	return keeper, err
+}
+
+// opener opens sockets in a network namespace.
+func opener(ns *netns.NS) cell.Opener {
+	return func(domain, kind, protocol int) (fd int, err error) {
+		err = ns.Do(func() (err error) {
+			fd, err = unix.Socket(domain, kind, protocol)
+			return err
+		})
+		return fd, err
+	}
+}
+
+// wall prepares the calling thread for a cell. It returns the mounts of the pod outside of it,
+// and what there is to say about it.
+func wall(x *plan.Exec, of etc, owner int) (mounts *os.File, remark string, err error) {
+	unlock(owner)
+	var tree *cell.Tree
+	if x.Image.Digest != "" {
+		if tree, err = cell.Hold(imageFolder(x.Image.Digest)); err != nil {
+			return nil, "", &cell.RefusedError{Err: err}
+		}
+		defer tree.Close()
+	}
+	own, mounts, err := settle(x.Files, of, owner)
+	if err != nil {
+		return nil, "", err
+	}
+	if tree != nil {
+		remark, err = wallImage(tree, x, of, owner)
+	} else if err = cell.Wall(own, owner); err != nil {
+		err = &cell.RefusedError{Err: err}
+	}
+	if err != nil {
+		mounts.Close()
+		return nil, "", err
+	}
+	return mounts, remark, nil
+}
+
+// unlock lets programs without privileges listen on all ports of the network namespace of
+// the calling thread, and send echo requests from it (ip-sysctl.rst). Kernels without such a
+// setting lack no more than that.
+func unlock(owner int) {
+	groups := "0 0"
+	if owner != 0 {
+		groups = "0 2147483647"
+	}
+	for file, value := range map[string]string{"ip_unprivileged_port_start": "0", "ping_group_range": groups} {
+		_ = os.WriteFile("/proc/sys/net/ipv4/"+file, []byte(value), 0o644)
+	}
+}
+
+// settle gives the calling thread the mounts of a pod. It returns what is new in them.
+func settle(files []plan.File, of etc, owner int) (own []string, mounts *os.File, err error) {
+	err = decorate(of)
+	if err == nil {
+		own, err = cell.Files(files, owner)
+	}
+	if err != nil && len(files) > 0 {
+		return nil, nil, fmt.Errorf("give it its files: %w", err)
+	}
+	mounts, err = os.Open("/proc/thread-self/ns/mnt")
+	return own, mounts, err
+}
+
+// confined is a command as it runs in the cell of a program.
+func confined(x *plan.Exec, argv []string) cell.Program {
+	return cell.Program{Argv: argv, Env: environment(x), Dir: orRoot(x.Dir), Image: x.Image.Digest != "", Host: hostname(x.Name), NetAdmin: x.NetAdmin}
+}
+
+// hostname is that of a pod: its name, without the namespace.
+func hostname(pod string) string { return pod[strings.LastIndexByte(pod, '/')+1:] }
+
+// startOpen starts a program with all the rights of the engine, from a thread in its place.
+func startOpen(x *plan.Exec, in, out *os.File) (*exec.Cmd, error) {
+	cmd := &exec.Cmd{Args: x.Argv, Env: environment(x), Dir: orRoot(x.Dir), Stdin: in, Stdout: out, Stderr: out,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	if !isDir(cmd.Dir) {
+		return nil, fmt.Errorf("there is no folder %s; a file block can make one", cmd.Dir)
+	}
+	var err error
+	if cmd.Path, err = lookPath(x.Argv[0], cmd.Env); err != nil {
+		return nil, err
+	}
+	return cmd, cmd.Start()
 }
 
 // installed reports a program of the plan that this machine does not have, unless the
@@ -70,7 +178,10 @@ func launch(ns *netns.NS, x *plan.Exec, hosts []byte, out *os.File) (*exec.Cmd, 
 func installed(want *plan.Plan) error {
 	for i := range want.Netns {
 		for _, x := range want.Netns[i].Execs {
-			env := environment(x.Env)
+			if x.Image.Digest != "" {
+				continue // it has its own
+			}
+			env := environment(&x)
 			named := func(f plan.File) bool { return filepath.Base(f.Path) == filepath.Base(x.Argv[0]) }
 			path, err := lookPath(x.Argv[0], env)
 			if err == nil && strings.Contains(path, "/") {
@@ -89,10 +200,23 @@ func installed(want *plan.Plan) error {
 	return nil
 }
 
+// imagePath is where programs are in images that do not say it.
+const imagePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // environment is that of a program: where programs are on this machine, and what its pod
 // says. What else whoever started the lab has in theirs does not reach it.
-func environment(own []string) []string {
-	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/", "TERM=dumb"}, own...)
+func environment(x *plan.Exec) (env []string) {
+	path := os.Getenv("PATH")
+	if x.Image.Digest != "" {
+		path = imagePath
+	}
+	for _, v := range []string{"PATH=" + path, "HOME=/", "TERM=dumb"} {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.ContainsFunc(x.Env, func(own string) bool { return strings.HasPrefix(own, name+"=") }) {
+			env = append(env, v)
+		}
+	}
+	return append(env, x.Env...)
 }
 
 func orRoot(dir string) string {
@@ -102,8 +226,8 @@ func orRoot(dir string) string {
 	return dir
 }
 
-// textFile is a file in memory with a text, from its beginning.
-func textFile(text string) (*os.File, error) {
+// textFile is a file in memory with a text, from its beginning, that belongs to an owner.
+func textFile(text string, owner int) (*os.File, error) {
 	if text == "" {
 		return os.Open(os.DevNull)
 	}
@@ -116,142 +240,29 @@ func textFile(text string) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
+	if err := f.Chown(owner, owner); err != nil {
+		f.Close()
+		return nil, err
+	}
 	_, err = f.Seek(0, 0)
 	return f, err
 }
 
-// enter moves the calling thread, which is not used for anything else, into the cell.
-func (c *cell) enter() error {
+// enter moves the calling thread, which is not used for anything else, into the place.
+func (p *place) enter() error {
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
 		return err
 	}
-	return unix.Setns(int(c.mounts.Fd()), unix.CLONE_NEWNS)
+	return unix.Setns(int(p.mounts.Fd()), unix.CLONE_NEWNS)
 }
 
-// inhabitants are the processes in the cell, wherever they have moved otherwise.
-func (c *cell) inhabitants() []int {
-	var cell, process unix.Stat_t
-	if unix.Fstat(int(c.mounts.Fd()), &cell) != nil {
+// inhabitants are the processes in the place, wherever they have moved otherwise.
+func (p *place) inhabitants() []int {
+	var here, process unix.Stat_t
+	if unix.Fstat(int(p.mounts.Fd()), &here) != nil {
 		return nil
 	}
 	return processes(func(pid int) bool {
-		return unix.Stat(fmt.Sprintf("/proc/%d/ns/mnt", pid), &process) == nil && process.Ino == cell.Ino && pid != os.Getpid()
+		return unix.Stat(fmt.Sprintf("/proc/%d/ns/mnt", pid), &process) == nil && process.Ino == here.Ino && pid != os.Getpid()
 	})
-}
-
-// privateFiles gives the calling thread, which has its own mount namespace, an empty /run,
-// and a root directory with the files. Such a directory is on a tmpfs, and so are all on the
-// path of a file; what else they hold on the machine is bound into them.
-func privateFiles(files []plan.File) error {
-	const root = "/run" // where the new root directory is mounted until it is that
-	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil || len(files) == 0 {
-		return os.NewSyscallError("mount", err)
-	}
-	paths, special := make([]string, len(files)), map[string]bool{root: true}
-	for i, f := range files {
-		path, err := resolved(f.Path)
-		if err != nil {
-			return err
-		}
-		paths[i], special[path] = path, true
-		for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
-			special[dir] = true
-		}
-	}
-	if err := shadow(root, "/", special); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(root+root, 0o755); err != nil {
-		return err
-	}
-	for i, f := range files {
-		if err := place(root+paths[i], f); err != nil {
-			return err
-		}
-	}
-	// pivot_root(2): both directories may be the same, and the old root is then on top.
-	if err := errors.Join(unix.Chdir(root), unix.PivotRoot(".", "."), unix.Unmount(".", unix.MNT_DETACH), unix.Chdir("/")); err != nil {
-		return fmt.Errorf("change the root directory: %w", err)
-	}
-	return nil
-}
-
-// place writes a file.
-func place(path string, f plan.File) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, []byte(f.Content), 0o600); err != nil {
-		return err
-	}
-	return unix.Chmod(path, f.Mode) // whatever the umask is
-}
-
-// resolved is a path without symbolic links in those of its folders that exist.
-func resolved(path string) (string, error) {
-	dir, rest := filepath.Split(path)
-	for {
-		real, err := filepath.EvalSymlinks(dir)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		dir, rest = filepath.Dir(strings.TrimSuffix(dir, "/")), filepath.Join(filepath.Base(dir), rest)
-	}
-}
-
-// shadow fills a folder below a root with what the machine has there: links are copied, all
-// else is bound. What is special is left out; a special folder is filled in the same way.
-func shadow(root, dir string, special map[string]bool) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		from := filepath.Join(dir, e.Name())
-		to := root + from
-		switch {
-		case from == root, special[from] && !e.IsDir():
-		case special[from]:
-			info, err := e.Info()
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(os.Mkdir(to, 0o700), os.Chmod(to, info.Mode()), shadow(root, from, special)); err != nil {
-				return err
-			}
-		case e.Type() == fs.ModeSymlink:
-			target, err := os.Readlink(from)
-			if err == nil {
-				err = os.Symlink(target, to)
-			}
-			if err != nil {
-				return err
-			}
-		default:
-			if err := bind(from, to, e.IsDir()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// bind makes a file or folder, with all that is mounted in it, visible in another place.
-func bind(from, to string, isDir bool) error {
-	var err error
-	if isDir {
-		err = os.Mkdir(to, 0o755)
-	} else {
-		err = os.WriteFile(to, nil, 0o600)
-	}
-	if err != nil {
-		return err
-	}
-	if err := unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""); err != nil && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("bind %s: %w", from, err)
-	}
-	return nil
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/cell"
 )
 
 // Packets on the lifeline.
@@ -25,9 +27,10 @@ const (
 	lifelineDetach = 'd' // the engine is to outlive its creator; answered with the same
 )
 
-// Main turns the process into an engine or a janitor if Start started it as one, and
-// then does not return. Programs that use Start call it first.
+// Main turns the process into an engine, a janitor, or a program in a cell, if it was
+// started as one, and then does not return. Programs that use Start call it first.
 func Main() {
+	cell.Main()
 	role := os.Getenv(roleVariable)
 	os.Unsetenv(roleVariable)
 	switch role {
@@ -134,7 +137,7 @@ const resolver = "# names of the lab are in /etc/hosts\nnameserver 127.0.0.1\nop
 func hideResolver() {
 	const file = "/run/netlab-resolv.conf"
 	if os.WriteFile(file, []byte(resolver), 0o644) == nil {
-		_ = unix.Mount(file, "/etc/resolv.conf", "", unix.MS_BIND, "")
+		mountResolver(file)
 	}
 }
 

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/gob"
 	"fmt"
@@ -81,6 +80,11 @@ func (c *Client) dialLifeline() (*net.UnixConn, error) {
 // call sends a request and waits for its reply. When ctx ends first, the
 // connection is closed, which tells the engine to stop.
 func (c *Client) call(ctx context.Context, req request) (reply, error) {
+	return c.callWith(ctx, req, nil)
+}
+
+// callWith is call with an encoded plan.
+func (c *Client) callWith(ctx context.Context, req request, encoded []byte) (reply, error) {
 	var r reply
 	conn, err := c.dial()
 	if err != nil {
@@ -98,10 +102,20 @@ func (c *Client) call(ctx context.Context, req request) (reply, error) {
 		_ = conn.SetReadDeadline(time.Now().Add(patience))
 	})
 	defer stop()
-	if _, err = conn.Write([]byte{plainRequest}); err == nil {
-		if err = gob.NewEncoder(conn).Encode(req); err == nil {
-			err = gob.NewDecoder(conn).Decode(&r)
+	watched := c.unlessStopped(conn)
+	if err = send(conn, req, encoded); err == nil {
+		if req.Meta.API.Objects != nil {
+			sent := make(chan struct{})
+			go sendObjects(conn, req.Meta.API.Objects, sent)
+			defer func() {
+				conn.Close()
+				<-sent
+			}()
 		}
+		err = gob.NewDecoder(conn).Decode(&r)
+	}
+	if stopped := watched(); stopped != nil && err != nil {
+		return r, stopped
 	}
 	if ctx.Err() != nil && (err != nil || r.Err != "") {
 		return r, ctx.Err()
@@ -112,17 +126,29 @@ func (c *Client) call(ctx context.Context, req request) (reply, error) {
 	return r, r.error()
 }
 
+func send(conn net.Conn, req request, encoded []byte) error {
+	if _, err := conn.Write([]byte{plainRequest}); err != nil {
+		return err
+	}
+	req.Size, req.Objects = len(encoded), req.Meta.API.Objects != nil
+	err := gob.NewEncoder(conn).Encode(req)
+	if err == nil && len(encoded) > 0 { // without a plan, the engine may have answered already
+		_, err = conn.Write(encoded)
+	}
+	return err
+}
+
 // rollbackPatience is how long an interrupted change may take to be undone.
 const rollbackPatience = 30 * time.Second
 
 // Apply makes the lab equal to the plan. With lines set, the result lists the changes
 // as command lines.
 func (c *Client) Apply(ctx context.Context, p *plan.Plan, meta Meta, lines bool) (Applied, error) {
-	var buf bytes.Buffer
-	if err := plan.Encode(&buf, p); err != nil {
+	encoded, err := plan.Encode(p)
+	if err != nil {
 		return Applied{}, err
 	}
-	r, err := c.call(ctx, request{Verb: verbApply, Plan: buf.Bytes(), Meta: meta, Lines: lines})
+	r, err := c.callWith(ctx, request{Verb: verbApply, Meta: meta, Lines: lines}, encoded)
 	return r.Applied, err
 }
 
@@ -138,11 +164,17 @@ func (c *Client) Read(ctx context.Context) (have, want *plan.Plan, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if have, err = plan.Decode(bytes.NewReader(r.Have)); err != nil {
+	if have, err = plan.Decode(string(r.Have)); err != nil {
 		return nil, nil, err
 	}
-	want, err = plan.Decode(bytes.NewReader(r.Want))
+	want, err = plan.Decode(string(r.Want))
 	return have, want, err
+}
+
+// Counters returns what the rules and virtual servers of the lab have counted.
+func (c *Client) Counters(ctx context.Context) ([]plan.Counted, error) {
+	r, err := c.call(ctx, request{Verb: verbCount})
+	return r.Counted, err
 }
 
 // Probe dials the flows inside the lab and returns what happened to each, in

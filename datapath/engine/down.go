@@ -149,9 +149,19 @@ func (f *folder) watch(pids []int) []process {
 
 // serves tells by its command line whether a process is an engine or a janitor.
 func serves(pid int) bool {
+	role := roleOf(pid)
+	return role == roleEngine || role == roleJanitor
+}
+
+func runsEngine(pid int) bool { return roleOf(pid) == roleEngine }
+
+func roleOf(pid int) string {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	args := strings.Split(string(data), "\x00")
-	return len(args) > 1 && args[0] == "netlab" && (args[1] == roleEngine || args[1] == roleJanitor)
+	if len(args) > 1 && args[0] == "netlab" {
+		return args[1]
+	}
+	return ""
 }
 
 func (p process) kill() { _ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) }

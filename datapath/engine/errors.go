@@ -33,6 +33,10 @@ type ProgramError struct {
 	Output []string // its last lines
 	// Missing is the program, if it is not installed.
 	Missing string
+	// Image: it is its image that is wrong, or that cannot be confined.
+	Image bool
+	// Refused: this machine does not let us confine it.
+	Refused bool
 }
 
 func (e *ProgramError) Error() string {
@@ -47,6 +51,15 @@ func (e *ProgramError) Error() string {
 func (e *ProgramError) Remedy() string {
 	if e.Missing != "" {
 		return "install it, or name another program"
+	}
+	if e.Image && e.Refused {
+		return "allow user namespaces (what this machine lacks: netlab doctor): a pod with an image runs confined, or not at all"
+	}
+	if e.Image {
+		return "save the image again, or name another one"
+	}
+	if e.Refused {
+		return "allow user namespaces (what this machine lacks: netlab doctor); or, if you trust the scenario, let its programs have the files and all the rights that you have: --allow-host-programs"
 	}
 	return "correct the command of the pod, or its ready block"
 }

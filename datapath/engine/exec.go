@@ -7,22 +7,29 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/datapath/cell"
+	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/plan"
 )
 
 // Command is a program that a user runs inside a lab.
 type Command struct {
-	Netns                 string // where, as in the plan
-	Program               string // the pod whose files it sees, if that runs a program; empty: none
+	Netns   string // where, as in the plan
+	Program string // the pod whose files it sees, if that runs a program; empty: none
+	// Confined runs it as a program of the scenario would run there, in a cell: with the
+	// environment of the pod's program, and in its root directory.
+	Confined              bool
 	Argv                  []string
 	Env                   []string
 	Dir                   string   // working directory; the root directory if it does not exist
@@ -53,12 +60,13 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 		return 0, c.lost(err)
 	}
 	encoder := gob.NewEncoder(conn)
-	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Program: cmd.Program, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
+	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Program: cmd.Program, Confined: cmd.Confined, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
 	if err := encoder.Encode(req); err != nil {
 		return 0, c.lost(err)
 	}
 	done := make(chan struct{})
 	defer close(done)
+	watched := c.unlessStopped(conn)
 	go func() {
 		for {
 			select {
@@ -72,7 +80,11 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 		}
 	}()
 	var r reply
-	if err := gob.NewDecoder(conn).Decode(&r); err != nil {
+	err = gob.NewDecoder(conn).Decode(&r)
+	if stopped := watched(); stopped != nil && err != nil {
+		return 0, stopped
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
@@ -86,10 +98,12 @@ func (e *engine) exec(c command, files []*os.File, more *gob.Decoder) (reply, er
 	if len(files) != 3 || len(c.Argv) == 0 {
 		return reply{}, errors.New("malformed request")
 	}
-	cmd, err := e.startGuest(c, files)
+	was := e.namespace(c.Netns)
+	cmd, leave, err := e.startGuest(c, files)
 	if err != nil {
 		return reply{}, err
 	}
+	defer leave()
 	group := cmd.Process.Pid
 	var g guest
 	go func() {
@@ -106,7 +120,22 @@ func (e *engine) exec(c command, files []*os.File, more *gob.Decoder) (reply, er
 	}()
 	err = cmd.Wait()
 	g.end()
-	return reply{Exit: exitStatus(err)}, nil
+	status := exitStatus(err)
+	if status == 128+int(unix.SIGKILL) && e.working.Err() == nil && e.namespace(c.Netns) != was {
+		return reply{}, fmt.Errorf("%s was removed from the lab meanwhile", c.Netns) // and what ran there was killed
+	}
+	return reply{Exit: status}, nil
+}
+
+// namespace is a namespace of the lab; nil: there is none of that name.
+func (e *engine) namespace(name string) *netns.NS {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	ns, err := e.kernel.Namespace(name)
+	if err != nil {
+		return nil
+	}
+	return ns
 }
 
 // hangUpPatience is how long a program may take to end when its user hangs up.
@@ -136,19 +165,29 @@ func (g *guest) end() {
 }
 
 // startGuest starts the program in the network namespace, with a mount namespace
-// of its own where /sys shows that network namespace and /etc/hosts the lab.
-func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
+// of its own where /sys shows that network namespace and /etc/hosts the lab. Leave is
+// called when it has ended.
+func (e *engine) startGuest(c command, files []*os.File) (cmd *exec.Cmd, leave func(), err error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
+	leave = func() {}
 	ns, err := e.kernel.Namespace(c.Netns)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if c.Confined {
+		e.inside.visit(c.Netns)
+		cmd, leave, err = e.inside.confine(ns, c, files)
+		if err != nil {
+			return nil, nil, &CommandError{Program: c.Argv[0], Why: err.Error()}
+		}
+		return cmd, leave, nil
 	}
 	path, err := lookPath(c.Argv[0], c.Env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	cmd := &exec.Cmd{Path: path, Args: c.Argv, Env: c.Env, Dir: c.Dir, Stdin: files[0], Stdout: files[1], Stderr: files[2]}
+	cmd = &exec.Cmd{Path: path, Args: c.Argv, Env: c.Env, Dir: c.Dir, Stdin: files[0], Stdout: files[1], Stderr: files[2]}
 	if !isDir(c.Dir) {
 		cmd.Dir = "/"
 	}
@@ -161,9 +200,36 @@ func (e *engine) startGuest(c command, files []*os.File) (*exec.Cmd, error) {
 		return cmd.Start()
 	})
 	if err != nil {
-		return nil, &CommandError{Program: c.Argv[0], NotFound: errors.Is(err, fs.ErrNotExist), Why: unwrapAll(err).Error()}
+		return nil, nil, &CommandError{Program: c.Argv[0], NotFound: errors.Is(err, fs.ErrNotExist), Why: unwrapAll(err).Error()}
 	}
-	return cmd, nil
+	return cmd, leave, nil
+}
+
+// confine starts it in the cell of the program of its pod, or else in one of its own.
+func (in *inside) confine(ns *netns.NS, c command, files []*os.File) (cmd *exec.Cmd, leave func(), err error) {
+	x, pid := plan.Exec{Name: c.Netns[strings.LastIndexByte(c.Netns, '.')+1:]}, 0
+	for _, p := range in.programs() {
+		if p.Name == c.Program {
+			x, pid = p.Exec, p.confinedPID()
+		}
+	}
+	leave = func() {}
+	if pid == 0 {
+		keeper, err := keep(ns, &x, in.etcOf(c.Netns, c.Program))
+		if err != nil {
+			return nil, nil, err
+		}
+		pid = keeper.Process.Pid
+		leave = func() { _ = keeper.Process.Kill(); _ = keeper.Wait() }
+	}
+	err = ns.Do(func() (err error) {
+		cmd, err = cell.Join(confined(&x, c.Argv), pid, opener(ns), c.TTY, files[0], files[1], files[2])
+		return err
+	})
+	if err != nil {
+		leave()
+	}
+	return cmd, leave, err
 }
 
 // furnish gives the calling thread the files that a user's command sees: those of the
@@ -177,21 +243,18 @@ func (in *inside) furnish(c command) error {
 			return err
 		}
 	}
-	_ = decorate(in.hostsNow())
+	_ = decorate(in.etcOf(c.Netns, c.Program))
 	return nil
 }
 
 // decorate gives the calling thread its own mounts. They are a convenience, so that
 // refusals, as in some containers, are not errors, except for the mount namespace.
-func decorate(hosts []byte) error {
+func decorate(of etc) error {
 	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
 		return os.NewSyscallError("unshare", err)
 	}
 	_ = unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-	const file = "/run/netlab-hosts"
-	if os.WriteFile(file, hosts, 0o644) == nil {
-		_ = unix.Mount(file, "/etc/hosts", "", unix.MS_BIND, "")
-	}
+	of.mount()
 	return nil
 }
 
@@ -207,11 +270,8 @@ func lookPath(name string, env []string) (string, error) {
 			path = searchPath(p)
 		}
 	}
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
-			return file, nil
-		}
+	if file := cell.OnPath(name, path); file != "" {
+		return file, nil
 	}
 	return "", &CommandError{Program: name, NotFound: true, Why: "command not found"}
 }

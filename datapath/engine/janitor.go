@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -61,6 +62,47 @@ func (j *janitor) dismiss() {
 	kill := time.AfterFunc(gracePatience, func() { _ = j.cmd.Process.Kill() })
 	_ = j.cmd.Wait()
 	kill.Stop()
+}
+
+// guarded reports whether a janitor of the lab runs.
+func (f *folder) guarded() bool {
+	is := func(pid int) bool { return roleOf(pid) == roleJanitor }
+	return slices.ContainsFunc(f.processes(), is) || slices.ContainsFunc(f.holders(), is)
+}
+
+// Guarded reports whether the lab has its janitor.
+func (c *Client) Guarded() bool {
+	f, err := openFolder(c.name)
+	if err != nil {
+		return true // the lab goes away
+	}
+	defer f.close()
+	return f.guarded()
+}
+
+// Guard starts a janitor if the lab has lost its own, and reports whether it did. The engine cannot:
+// its processes end with it, since it is process 1 of their PID namespace.
+func (c *Client) Guard() (started bool, err error) {
+	f, err := openFolder(c.name)
+	if err != nil {
+		return false, nil
+	}
+	defer f.close()
+	if f.guarded() {
+		return false, nil
+	}
+	j, err := startJanitor(c.name)
+	if err != nil {
+		return false, err
+	}
+	j.engage()
+	j.line.Close()
+	for _, pid := range append(f.processes(), f.holders()...) {
+		if runsEngine(pid) {
+			return true, f.write(pidFile, fmt.Sprintf("%d %d\n", pid, j.cmd.Process.Pid))
+		}
+	}
+	return true, nil
 }
 
 // runJanitor waits until the lab's folder is unlocked, and removes it if it still

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -32,12 +33,21 @@ func openLog(f *folder) (*os.File, error) {
 }
 
 // lost is the error of a request whose connection ended early: its cause is the last
-// line of the engine's log, or else the error of the connection.
+// line of the engine's log, or else the error of the connection. ErrEnded itself means that
+// the engine said nothing: it was told to end, or killed.
 func (c *Client) lost(err error) error {
 	if c.log != nil {
 		log, _ := io.ReadAll(io.NewSectionReader(c.log, 0, math.MaxInt64))
+		if limit := limitIn(string(log)); limit != "" {
+			return &LimitError{limit, ErrEnded}
+		}
 		if words := lastWords(string(log)); words != "" {
 			return fmt.Errorf("%w: %s", ErrEnded, words)
+		}
+	}
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, unix.ECONNRESET, unix.EPIPE} {
+		if errors.Is(err, end) {
+			return ErrEnded // it says the same
 		}
 	}
 	return fmt.Errorf("%w: %w", ErrEnded, err)

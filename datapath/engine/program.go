@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -32,27 +33,29 @@ type program struct {
 	plan.Exec
 	netns  string
 	ns     *netns.NS
-	hosts  func() []byte
+	etc    func() etc
+	open   func() bool // it is not to be confined
 	output output
 
 	mu       sync.Mutex
 	begun    bool
 	ended    bool // by us
-	cell     *cell
+	place    *place
 	pid      int    // 0: it does not run
 	state    string // why it does not run: exited 3
 	since    time.Time
 	restarts int
 	ready    bool
 	lastTry  string // why it was not ready
+	refused  bool   // it could not be confined
 
 	once chan struct{} // closed when it is ready for the first time
 	stop chan struct{} // closed by end
 	over chan struct{} // closed when it does not run and will not be started again
 }
 
-func newProgram(netns string, x plan.Exec, hosts func() []byte, tell func()) *program {
-	return &program{Exec: x, netns: netns, hosts: hosts, output: output{tell: tell}, once: make(chan struct{}), stop: make(chan struct{}), over: make(chan struct{})}
+func newProgram(netns string, x plan.Exec, etc func() etc, open func() bool, tell func()) *program {
+	return &program{Exec: x, netns: netns, etc: etc, open: open, output: output{tell: tell}, once: make(chan struct{}), stop: make(chan struct{}), over: make(chan struct{})}
 }
 
 // begin starts the program in its namespace; false: it has begun before.
@@ -106,6 +109,7 @@ func (p *program) run() {
 
 // start starts the process; written is closed when all its output is kept.
 func (p *program) start() (cmd *exec.Cmd, written chan struct{}, err error) {
+	of := p.etc() // before the lock: whoever has that of all programs takes this one
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -116,16 +120,16 @@ func (p *program) start() (cmd *exec.Cmd, written chan struct{}, err error) {
 		return nil, nil, err
 	}
 	defer w.Close()
-	cmd, c, err := launch(p.ns, &p.Exec, p.hosts(), w)
+	cmd, place, err := launch(p.ns, &p.Exec, of, w, p.open())
 	if err != nil {
 		r.Close()
 		return nil, nil, err
 	}
-	if p.cell != nil {
-		p.cell.mounts.Close()
+	if p.place != nil {
+		p.place.mounts.Close()
 		p.restarts++
 	}
-	p.cell, p.pid, p.state, p.since = c, cmd.Process.Pid, "", time.Now()
+	p.place, p.pid, p.state, p.since = place, cmd.Process.Pid, "", time.Now()
 	written = make(chan struct{})
 	go func() { // until no process has the other end
 		defer close(written)
@@ -140,6 +144,8 @@ func (p *program) note(cmd *exec.Cmd, err error) bool {
 	p.mu.Lock()
 	p.pid, p.ready = 0, false
 	p.state, p.since = howItEnded(cmd, err), time.Now()
+	var refused *cell.RefusedError
+	p.refused = errors.As(err, &refused)
 	ended := p.ended
 	p.mu.Unlock()
 	if !ended {
@@ -187,7 +193,7 @@ const killPatience = time.Second
 // its ports.
 func (p *program) await() {
 	p.mu.Lock()
-	c, begun := p.cell, p.begun
+	c, begun := p.place, p.begun
 	p.mu.Unlock()
 	if !begun {
 		return
@@ -214,10 +220,20 @@ func (p *program) await() {
 func (p *program) enter() (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cell == nil {
+	if p.place == nil {
 		return false, nil
 	}
-	return true, p.cell.enter()
+	return true, p.place.enter()
+}
+
+// confinedPID is the process whose cell others can join; 0: there is none.
+func (p *program) confinedPID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.place == nil || !p.place.cell {
+		return 0
+	}
+	return p.pid
 }
 
 // asPlanned is the program as it is read back: with its state, if it is over.

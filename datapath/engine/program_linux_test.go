@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,26 +88,6 @@ func TestListeningSocketsAreFound(t *testing.T) {
 	} {
 		if got := taken(row.protocol, row.port, row.addr); got != row.want {
 			t.Errorf("%s port %d at %s: %v", row.protocol, row.port, row.addr, got)
-		}
-	}
-}
-
-func TestPathsOfFilesFollowLinksOfFolders(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{
-		dir + "/link/new/file": dir + "/new/file",
-		dir + "/link/file":     dir + "/file",
-		dir + "/link":          dir + "/link", // it is replaced
-		"/no-such/folder/x":    "/no-such/folder/x",
-	} {
-		if got, err := resolved(path); got != want || err != nil {
-			t.Errorf("%s is %s (%v), want %s", path, got, err, want)
 		}
 	}
 }

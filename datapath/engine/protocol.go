@@ -4,21 +4,29 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
 )
 
 // Meta is what a lab reports about itself. The engine stores it without looking inside,
 // except for Hosts.
 type Meta struct {
-	Name      string
-	File      string   // absolute path of the scenario
-	Vars      []string // that it was made with: NAME=VALUE
-	VarFiles  []string // absolute paths
-	Nodes     int
-	Pods      int
-	Clients   int
-	Services  int
-	Inventory []byte // JSON, for netlab inspect
-	Hosts     []byte // the lab's names in the format of /etc/hosts
+	Name     string
+	File     string   // absolute path of the scenario
+	Vars     []string // that it was made with: NAME=VALUE
+	VarFiles []string // absolute paths
+	// AllowPaths are folders that the scenario may read besides its own, as absolute paths.
+	AllowPaths []string
+	// HostPrograms lets the programs of the scenario have this machine's files and rights.
+	HostPrograms bool
+	Fault        string // that is staged; "": none
+	Nodes        int
+	Pods         int
+	Clients      int
+	Routers      int
+	Services     int
+	Inventory    []byte // JSON, for netlab inspect
+	Hosts        []byte // the lab's names in the format of /etc/hosts
+	API          API    // that it serves
 }
 
 // Info is what a running lab reports on request.
@@ -35,6 +43,8 @@ type Info struct {
 	Check Check
 	// Programs are those of the scenario, by name.
 	Programs []Program
+	// Sessions are those of BGP speakers, by namespace and peer.
+	Sessions []Session
 }
 
 // Draining is a real server of weight 0 that is deleted when its connections have
@@ -56,12 +66,13 @@ type Applied struct {
 
 // command is a program to run in a lab.
 type command struct {
-	Netns   string
-	Program string
-	Argv    []string
-	Env     []string
-	Dir     string
-	TTY     bool // the first descriptor is to be the program's controlling terminal
+	Netns    string
+	Program  string
+	Confined bool
+	Argv     []string
+	Env      []string
+	Dir      string
+	TTY      bool // the first descriptor is to be the program's controlling terminal
 }
 
 type verb string
@@ -70,20 +81,29 @@ const (
 	verbApply verb = "apply"
 	verbInfo  verb = "info"
 	verbRead  verb = "read"
+	verbCount verb = "count"
 	verbProbe verb = "probe"
 	verbDown  verb = "down"
 	verbExec  verb = "exec"
 	verbTry   verb = "features"
 	verbLogs  verb = "logs"
+	verbWire  verb = "wire"
+	verbAPI   verb = "api"
 )
 
-// request is what a client sends, once per connection.
+// request is what a client sends, once per connection. An encoded plan follows it on the
+// connection: gob would copy its megabytes twice on either side.
 type request struct {
-	Verb    verb
-	Plan    []byte // encoded plan
+	Verb verb
+	Size int    // of the plan that follows, in bytes
+	plan string // the plan that followed
+	// Objects says that those of the API follow the plan, when they are made.
+	Objects bool
+	objects <-chan []byte
 	Meta    Meta
 	Lines   bool
 	Flows   []flow.Flow
+	Wire    Wire
 	Command command
 	After   map[string]int64 // positions in the outputs of programs
 	Wait    bool             // for more of them
@@ -97,7 +117,9 @@ type reply struct {
 	Info         Info
 	Have         []byte // encoded plan: what is there
 	Want         []byte // encoded plan: what was applied
+	Counted      []plan.Counted
 	Observations []flow.Observation
+	Sent         uint64 // bytes
 	Outputs      []Output
 	Program      *ProgramError
 	Exit         int

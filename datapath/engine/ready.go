@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,12 +18,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -93,7 +94,7 @@ func (p *program) becomeReady(ctx context.Context) {
 // failure is called with the lock held.
 func (p *program) failure(why string) error {
 	said := slices.DeleteFunc(p.output.last(lastLines), func(line string) bool { return line == noted+p.state })
-	return &ProgramError{Pod: p.Name, File: p.Origin.File, Line: p.Origin.Line, Why: why, Output: said}
+	return &ProgramError{Pod: p.Name, File: p.Origin.File, Line: p.Origin.Line, Why: why, Output: said, Refused: p.refused, Image: p.refused && p.Image.Digest != ""}
 }
 
 // isReady tries once.
@@ -173,28 +174,56 @@ func (p *program) get(port uint16, path string) error {
 func (p *program) check(ctx context.Context, argv []string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*tryPatience)
 	defer cancel()
-	said := output{tell: func() {}}
-	cmd := exec.CommandContext(ctx, argv[0])
-	cmd.Args, cmd.Env, cmd.Dir, cmd.Err = argv, environment(p.Env), orRoot(p.Dir), nil
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, tryPatience
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	err := p.ns.Do(func() (err error) {
-		if _, err = p.enter(); err == nil {
-			cmd.Path, err = lookPath(argv[0], cmd.Env)
-		}
-		if err == nil {
-			err = cmd.Start()
-		}
+	r, w, err := os.Pipe()
+	if err != nil {
 		return err
-	})
+	}
+	said := output{tell: func() {}}
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		defer r.Close()
+		_, _ = io.Copy(&said, r)
+	}()
+	cmd, err := p.beside(argv, w)
+	w.Close()
 	if err == nil {
+		stop := context.AfterFunc(ctx, func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) })
 		err = cmd.Wait()
+		stop()
+	}
+	select {
+	case <-heard:
+	case <-time.After(tryPatience): // a child of it lives on
 	}
 	if err != nil {
 		err = errors.New(strings.Join(append([]string{err.Error()}, said.last(3)...), ": "))
 	}
 	return err
+}
+
+// beside starts a command where the program is, as the program was started.
+func (p *program) beside(argv []string, out *os.File) (cmd *exec.Cmd, err error) {
+	stdin, err := textFile("", 0)
+	if err != nil {
+		return nil, err
+	}
+	defer stdin.Close()
+	pid := p.confinedPID()
+	err = p.ns.Do(func() (err error) {
+		if pid != 0 {
+			cmd, err = cell.Join(confined(&p.Exec, argv), pid, opener(p.ns), false, stdin, out, out)
+			return err
+		}
+		if _, err = p.enter(); err != nil {
+			return err
+		}
+		x := p.Exec
+		x.Argv = argv
+		cmd, err = startOpen(&x, stdin, out)
+		return err
+	})
+	return cmd, err
 }
 
 // listens checks, without a connection that the program would notice, whether it listens on

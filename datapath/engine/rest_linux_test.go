@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -77,11 +76,11 @@ func startCrowd(t *testing.T) *crowd {
 // ask applies a plan as a command does.
 func (c *crowd) ask(p *plan.Plan) error {
 	c.t.Helper()
-	var buf bytes.Buffer
-	if err := plan.Encode(&buf, p); err != nil {
+	encoded, err := plan.Encode(p)
+	if err != nil {
 		c.t.Fatal(err)
 	}
-	_, err := c.answer(c.t.Context(), request{Verb: verbApply, Plan: buf.Bytes()}, true)
+	_, err = c.answer(c.t.Context(), request{Verb: verbApply, plan: string(encoded)}, true)
 	return err
 }
 
@@ -104,11 +103,11 @@ func (c *crowd) drift() string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	have, err := plan.Decode(bytes.NewReader(r.Have))
+	have, err := plan.Decode(string(r.Have))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	want, err := plan.Decode(bytes.NewReader(r.Want))
+	want, err := plan.Decode(string(r.Want))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 package engine
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -51,7 +51,10 @@ type engine struct {
 	mu     sync.RWMutex // held to change the lab, shared to use it
 	kernel *kernel.Kernel
 	proven map[plan.Feature]bool
-	digest uint64 // of the encoded plan that was applied last
+	// accounting says whether the kernel has accounting objects of netfilter.
+	accounting func() bool
+	digest     uint64 // of the encoded plan that was applied last
+	plans      plan.Decoder
 
 	reapEvery time.Duration
 
@@ -61,6 +64,7 @@ type engine struct {
 func newEngine(f *folder) (*engine, error) {
 	e := &engine{folder: f, started: time.Now(), proven: map[plan.Feature]bool{}, reapEvery: reapInterval}
 	e.working, e.giveUp = context.WithCancelCause(context.Background())
+	e.accounting = sync.OnceValue(func() bool { return kernel.Accounting(e.working) })
 	e.meta.Store(&Meta{})
 	e.found.Store(&Check{})
 	server, err := probe.NewServer()
@@ -69,7 +73,7 @@ func newEngine(f *folder) (*engine, error) {
 	}
 	e.inside.server, e.inside.spaces = server, map[string]*occupants{}
 	e.inside.hosts.Store(new([]byte))
-	e.kernel = kernel.New(kernel.Hooks{Check: e.check, Enter: e.inside.enter, Leave: e.inside.leave, Running: e.inside.running})
+	e.kernel = kernel.New(kernel.Hooks{Check: e.check, Enter: e.inside.enter, Leave: e.inside.leave, Running: e.inside.running, Greet: e.inside.greet, Met: e.inside.met})
 	return e, nil
 }
 
@@ -96,9 +100,17 @@ func (e *engine) serve(conn *net.UnixConn, creator bool) {
 			f.Close()
 		}
 	}()
-	decoder := gob.NewDecoder(conn)
+	in := bufio.NewReader(conn)
+	decoder := gob.NewDecoder(in)
 	var req request
 	if err := decoder.Decode(&req); err != nil {
+		return
+	}
+	if req.plan, err = receivePlan(in, req.Size); err != nil {
+		return
+	}
+	if req.Verb == verbAPI {
+		e.serveAPI(conn, in)
 		return
 	}
 	ctx, cancel := context.WithCancel(e.working)
@@ -107,7 +119,14 @@ func (e *engine) serve(conn *net.UnixConn, creator bool) {
 	if kind == execRequest && req.Verb == verbExec {
 		r, err = e.exec(req.Command, files, decoder)
 	} else {
-		go func() { // the peer sends no more: the read ends with the connection
+		objects := make(chan []byte, 1)
+		req.objects = objects
+		go func() {
+			if req.Objects {
+				objects <- receiveObjects(in)
+			}
+			// The peer sends no more: the read ends with the connection.
+			close(objects)
 			_, _ = io.Copy(io.Discard, conn)
 			cancel()
 		}()
@@ -121,13 +140,28 @@ func (e *engine) serve(conn *net.UnixConn, creator bool) {
 		errors.As(err, &r.Program)
 	}
 	_ = gob.NewEncoder(conn).Encode(r)
-	if req.Verb == verbApply && len(req.Plan) > largePlan {
+	if req.Verb == verbApply && req.Size > largePlan {
 		runtime.GC() // now that no client is waiting, rather than during the next change
 	}
 	if req.Verb == verbDown {
 		conn.Close()
 		e.quit()
 	}
+}
+
+// maxPlan bounds the size of a plan that is accepted, in bytes: ten times the size for a
+// hundred thousand services.
+const maxPlan = 1 << 30
+
+// receivePlan reads the encoded plan that follows a request.
+func receivePlan(in io.Reader, size int) (string, error) {
+	if size < 0 || size > maxPlan {
+		return "", fmt.Errorf("a plan of %d bytes", size)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	_, err := io.CopyN(&b, in, int64(size))
+	return b.String(), err
 }
 
 func receiveKind(conn *net.UnixConn) (byte, []*os.File, error) {
@@ -150,8 +184,12 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 		return e.info(), nil
 	case verbRead:
 		return e.read(ctx)
+	case verbCount:
+		return e.count(ctx)
 	case verbProbe:
 		return e.probe(ctx, req)
+	case verbWire:
+		return e.wire(ctx, req.Wire)
 	case verbLogs:
 		return e.logs(ctx, req)
 	case verbTry:
@@ -172,6 +210,7 @@ func (e *engine) info() reply {
 		i.State = "changing"
 	}
 	i.Meta = *e.meta.Load()
+	i.Sessions = e.inside.sessions()
 	for _, p := range e.inside.programs() {
 		i.Programs = append(i.Programs, p.status())
 	}
@@ -195,20 +234,28 @@ func (e *engine) read(ctx context.Context) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var h, w bytes.Buffer
-	if err := errors.Join(plan.Encode(&h, have), plan.Encode(&w, want)); err != nil {
+	h, err := plan.Encode(have)
+	if err != nil {
 		return reply{}, err
 	}
-	return reply{Have: h.Bytes(), Want: w.Bytes()}, nil
+	w, err := plan.Encode(want)
+	return reply{Have: h, Want: w}, err
+}
+
+func (e *engine) count(ctx context.Context) (reply, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	counted, err := e.kernel.Counters(ctx)
+	return reply{Counted: counted}, err
 }
 
 func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return reply{Observations: e.inside.server.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
+	return reply{Observations: e.dial(ctx, req.Flows)}, nil
 }
 
-// underlay is the namespace to which all nodes and clients have a link.
+// underlay is the namespace to which all nodes, clients and routers have a link.
 const underlay = string(plan.Underlay)
 
 // dismantle releases everything and waits until the links are gone: each node and
@@ -244,13 +291,17 @@ const (
 	codeState       = "state"
 	codeNotFound    = "not found"
 	codeNotRun      = "not run"
+	codeLimit       = "limit"
 )
 
 func encodeError(err error) (text, code string, missing map[string]string) {
 	var lacks *UnsupportedError
 	var clash *ClashError
 	var command *CommandError
+	var limit *LimitError
 	switch {
+	case errors.As(err, &limit):
+		return limit.Error(), codeLimit, nil
 	case errors.As(err, &command) && command.NotFound:
 		return command.Error(), codeNotFound, nil
 	case errors.As(err, &command):
@@ -294,6 +345,8 @@ func (r reply) error() error {
 	case r.Code == codeNotFound || r.Code == codeNotRun:
 		program, why, _ := strings.Cut(r.Err, ": ")
 		return &CommandError{Program: program, NotFound: r.Code == codeNotFound, Why: why}
+	case r.Code == codeLimit:
+		return &LimitError{Limit: r.Err}
 	case r.Code == codeState:
 		return fmt.Errorf("%w: %s", ErrState, r.Err)
 	case r.Err == "":

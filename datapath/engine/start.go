@@ -35,6 +35,14 @@ const (
 // It ends with the caller, until Detach. ErrRunning means that a lab of that name is
 // already running.
 func Start(ctx context.Context, name string) (*Client, error) {
+	c, err := start(ctx, name)
+	if err != nil {
+		return nil, limited(err)
+	}
+	return c, nil
+}
+
+func start(ctx context.Context, name string) (*Client, error) {
 	if name == "" {
 		return spawn(ctx, nil, nil)
 	}
@@ -72,7 +80,7 @@ func startNamed(ctx context.Context, name string, j *janitor) (*Client, error) {
 		f.remove()
 		return nil, err
 	}
-	if err := f.write(pidFile, fmt.Appendf(nil, "%d %d\n", c.cmd.Process.Pid, j.cmd.Process.Pid)); err != nil {
+	if err := f.write(pidFile, fmt.Sprintf("%d %d\n", c.cmd.Process.Pid, j.cmd.Process.Pid)); err != nil {
 		c.Abandon()
 		return nil, err
 	}

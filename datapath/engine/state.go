@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -181,8 +182,13 @@ func (f *folder) path(file string) string {
 }
 
 // write puts a small file into the folder.
-func (f *folder) write(file string, data []byte) error {
-	if err := os.WriteFile(f.path(file), data, 0o600); err != nil {
+func (f *folder) write(file, text string) error {
+	out, err := os.OpenFile(f.path(file), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		_, err = out.WriteString(text)
+		err = cmp.Or(err, out.Close())
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %s/%s: %w", ErrState, f.name, file, errors.Unwrap(err))
 	}
 	return nil

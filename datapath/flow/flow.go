@@ -34,8 +34,11 @@ const (
 
 // Flow is one connection attempt.
 type Flow struct {
-	From     string // network namespace of the dialer, as in the plan
-	To       netip.AddrPort
+	From string // network namespace of the dialer, as in the plan
+	To   netip.AddrPort
+	// Lookup is how the dialer finds the address of To, if it has a name; nil: it knows it. If
+	// the answer has other addresses, the first of these is dialed.
+	Lookup   *Lookup
 	Protocol Protocol
 	// Path makes the flow an HTTP GET request for it, over TCP; empty: the dialer sends
 	// a line asking for the server's identity.
@@ -49,6 +52,14 @@ type Flow struct {
 	// as happens a second after it was dropped: what the rules choose at random, they then
 	// choose anew.
 	Once bool
+}
+
+// Lookup is how a dialer resolves a name: it asks the servers, in turn until there is an
+// answer, for each name, until one has an address.
+type Lookup struct {
+	Servers []netip.AddrPort
+	Names   []string
+	IPv6    bool // of the addresses that are asked for
 }
 
 // Observation is what happened to a Flow.
@@ -83,5 +94,9 @@ type Observation struct {
 	// MTU is the length of the longest packets that TCP sent, in bytes, including
 	// headers.
 	MTU int
-	Err string
+	// Segments and Payload are how many TCP segments the dialer sent, and how many bytes
+	// of data in them, all that was sent again included. 0: unknown.
+	Segments int
+	Payload  uint64
+	Err      string
 }

@@ -15,6 +15,12 @@ const scaleVariable = "NLAB_TIME_SCALE"
 // retrans_time_ms in Documentation/networking/ip-sysctl.rst).
 const NeighbourPatience = 3 * time.Second
 
+// ProxyPatience is how long a proxy in user space waits for the endpoint of a connection, in
+// each of its attempts (EndpointDialTimeouts in kubernetes pkg/proxy/userspace).
+func ProxyPatience() []time.Duration {
+	return []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}
+}
+
 // TimeScale is the factor by which this machine is slower, from its environment: 1
 // without a valid value.
 func TimeScale() float64 {

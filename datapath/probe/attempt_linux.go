@@ -68,6 +68,9 @@ func (r *run) goTo(name string) error {
 // question is the line that asks an agent for its identity.
 const question = "who are you?\n"
 
+// errResent is the result of an attempt that asked for no second packet.
+var errResent = fmt.Errorf("its first packet was sent again: %w", unix.ETIMEDOUT)
+
 // dial creates the socket of an attempt, connects it and asks, as far as possible
 // without waiting. With a descriptor, the error is the result of the attempt; without
 // one it is our own failure.
@@ -99,6 +102,8 @@ func (r *run) dial(at int, f *flow.Flow) (int, error) {
 	events := uint32(unix.EPOLLIN | unix.EPOLLET)
 	r.attempts[at].fd = fd
 	switch err := r.ask(at); {
+	case err == nil && r.flow(at).Once && r.resent(at): // while this thread did not run
+		return fd, errResent
 	case err == nil:
 		r.attempts[at].state = asked
 	case errors.Is(err, unix.EAGAIN):
@@ -154,6 +159,11 @@ func (r *run) send(at int) error {
 		// as most do, cannot tell it from a drop or an error on the way.
 		return nil
 	}
+	if f.Protocol == flow.SCTP && errors.Is(err, unix.EPIPE) {
+		// What SCTP says until the handshake is done (sctp_id2assoc in the kernel's
+		// net/sctp/socket.c); an association that failed has an error of its own.
+		return unix.EAGAIN
+	}
 	return os.NewSyscallError("send", err)
 }
 
@@ -162,7 +172,7 @@ func (r *run) proceed(at int) {
 	a := &r.attempts[at]
 	if a.state == joining {
 		if r.flow(at).Once && r.resent(at) {
-			r.end(at, flow.Timeout, "its first packet was sent again")
+			r.fail(at, errResent)
 			return
 		}
 		switch err := r.ask(at); {

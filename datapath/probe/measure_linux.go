@@ -65,7 +65,8 @@ func (r *run) resent(at int) bool {
 }
 
 // askTCP records what TCP measured for a connection (struct tcp_info in linux/tcp.h):
-// the shortest round trip, and the longest segment, to which the headers are added.
+// the shortest round trip, the longest segment, to which the headers are added, and how much
+// was sent in how many segments.
 func (r *run) askTCP(at int) {
 	s := &r.seen[r.order[at]]
 	if s.Flow.Protocol != flow.TCP && s.Flow.Protocol != "" {
@@ -78,14 +79,11 @@ func (r *run) askTCP(at int) {
 	if err != nil {
 		return
 	}
-	const ipv4, ipv6, tcp, timestamps = 20, 40, 20, 12
 	s.RoundTrip = time.Duration(info.Min_rtt) * time.Microsecond
-	s.MTU = int(info.Snd_mss) + tcp + ipv4
-	if s.Flow.To.Addr().Unmap().Is6() {
-		s.MTU += ipv6 - ipv4
-	}
-	if info.Options&tcpiOptTimestamps != 0 {
-		s.MTU += timestamps
+	s.Segments, s.Payload = int(info.Segs_out), info.Bytes_sent
+	s.MTU = int(info.Snd_mss) + flow.Headers(s.Flow.To.Addr().Unmap())
+	if info.Options&tcpiOptTimestamps == 0 {
+		s.MTU -= flow.Timestamps
 	}
 }
 

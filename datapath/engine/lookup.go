@@ -1,0 +1,91 @@
+//go:build linux
+
+package engine
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/netlab/netlab/datapath/agents/nameserver"
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/netns"
+	"github.com/netlab/netlab/datapath/plan/zone"
+	"github.com/netlab/netlab/datapath/probe"
+)
+
+// lookupsAtOnce is how many names are looked up at a time: each lookup has a goroutine.
+const lookupsAtOnce = 64
+
+// dial makes connections, after it has looked up the names among their targets.
+func (e *engine) dial(ctx context.Context, flows []flow.Flow) []flow.Observation {
+	if !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Lookup != nil }) {
+		return e.inside.server.Dial(ctx, flows, e.kernel.Namespace)
+	}
+	seen := make([]flow.Observation, len(flows))
+	places := e.lookUp(ctx, flows, seen)
+	some := make([]flow.Flow, len(places))
+	for i, place := range places {
+		some[i] = seen[place].Flow
+	}
+	for i, o := range e.inside.server.Dial(ctx, some, e.kernel.Namespace) {
+		o.Flow = flows[places[i]]
+		seen[places[i]] = o
+	}
+	return seen
+}
+
+// lookUp fills in the observations of flows whose name has no address, and returns the places of
+// the others, whose flows in the observations have the address that was found.
+func (e *engine) lookUp(ctx context.Context, flows []flow.Flow, seen []flow.Observation) (places []int) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, lookupsAtOnce)
+	for i, f := range flows {
+		seen[i].Flow = f
+		if f.Lookup == nil {
+			continue
+		}
+		ns, err := e.kernel.Namespace(f.From)
+		if err != nil {
+			seen[i].Outcome, seen[i].Err = flow.Failed, err.Error()
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			began := time.Now()
+			addrs, err := lookUp(ns, f)
+			o := &seen[i]
+			switch {
+			case ctx.Err() != nil:
+				o.Outcome, o.Err = flow.Failed, ctx.Err().Error()
+			case err != nil:
+				o.Outcome, o.Err, o.Took = flow.DNS, err.Error(), time.Since(began)
+			case !slices.Contains(addrs, f.To.Addr()):
+				o.Flow.To = netip.AddrPortFrom(addrs[0], f.To.Port())
+			}
+		})
+	}
+	all.Wait()
+	for i := range seen {
+		if seen[i].Outcome == "" {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+func lookUp(ns *netns.NS, f flow.Flow) ([]netip.Addr, error) {
+	of := zone.A
+	if f.Lookup.IPv6 {
+		of = zone.AAAA
+	}
+	dial := func(protocol string, to netip.AddrPort, within time.Duration) (net.Conn, error) {
+		return dialFrom(ns, protocol, to, within)
+	}
+	return nameserver.Ask(dial, nameserver.Question{Servers: f.Lookup.Servers, Names: f.Lookup.Names, Type: of, Within: cmp.Or(f.Within, probe.DefaultWithin)})
+}

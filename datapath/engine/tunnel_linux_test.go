@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// tunnelled is a node with a TUN device and the tunnel that it is for.
+func tunnelled(peers ...plan.TunnelPeer) *plan.Plan {
+	return &plan.Plan{Lab: "tunnelled", Netns: []plan.Netns{{Name: "node.a", Kind: plan.Node,
+		Links: []plan.Link{{Name: "flannel0", Type: plan.TUN, MTU: 1472}},
+		Addrs: []plan.Addr{{Link: "flannel0", Prefix: netip.MustParsePrefix("10.244.1.0/32")}},
+		Tunnels: []plan.Tunnel{{Link: "flannel0", At: netip.MustParseAddrPort("127.0.0.1:8285"),
+			Pods: []netip.Prefix{netip.MustParsePrefix("10.244.1.0/24")}, Peers: peers}}}}}
+}
+
+// A tunnel goes on when its peers change, is started again when it has ended, which is
+// drift, and ends with its part of the plan.
+func TestLifeOfATunnel(t *testing.T) {
+	for f, err := range kernel.Missing(t.Context(), []plan.Feature{plan.FeatureTun}) {
+		t.Skipf("this machine lacks %s: %v", f, err)
+	}
+	e, err := newEngine(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.dismantle)
+	c := &crowd{engine: e, t: t}
+	apply := func(p *plan.Plan) carrier {
+		t.Helper()
+		if err := c.ask(p); err != nil {
+			t.Fatal(err)
+		}
+		have, err := e.kernel.Read(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if drift := plan.Drift(have, p); drift != nil {
+			t.Fatalf("not as planned: %q", drift)
+		}
+		if x := e.inside.spaces["node.a"].tunnels["flannel0"]; x != nil {
+			return x.carrier
+		}
+		return nil
+	}
+	first := apply(tunnelled())
+	peer := plan.TunnelPeer{Pods: netip.MustParsePrefix("10.244.2.0/24"), Node: netip.MustParseAddrPort("127.0.0.1:9999")}
+	if second := apply(tunnelled(peer)); second != first || first.Err() != nil {
+		t.Errorf("a change of peers starts another tunnel, or ends it: %v", first.Err())
+	}
+	ns, err := e.kernel.Namespace("node.a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ns.Do(func() error { return exec.Command("ip", "link", "delete", "dev", "flannel0").Run() }); err != nil {
+		t.Fatal(err)
+	}
+	want := tunnelled(peer)
+	have, err := e.kernel.Read(t.Context(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if drift := plan.Drift(have, want); !slices.ContainsFunc(drift, func(s string) bool { return strings.Contains(s, "the tunnel of flannel0 has ended") }) {
+		t.Errorf("drift does not name the tunnel: %q", drift)
+	}
+	third := apply(want)
+	if third == first || third.Err() != nil {
+		t.Errorf("the tunnel is not started again: %v", third.Err())
+	}
+	want.Netns[0].Tunnels = nil
+	if apply(want) != nil || third.Err() == nil {
+		t.Error("the tunnel outlives its part of the plan")
+	}
+}

@@ -1,0 +1,94 @@
+package fault_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/fault"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
+)
+
+// every kind, in the modes in which it can be staged.
+var staged = map[string][]string{
+	"missing-route":      {"vxlan", "host-gw", "wireguard"},
+	"stale-route":        {"vxlan", "host-gw", "wireguard"},
+	"off-link-next-hop":  {"vxlan", "host-gw", "wireguard"},
+	"duplicate-pod-cidr": {"vxlan", "host-gw", "udp", "encrypted", "wireguard"},
+	"strict-rp-filter":   {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
+	"forwarding-off":     {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
+	"closed-forward":     {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
+	"missing-fdb":        {"vxlan"},
+	"missing-neighbour":  {"vxlan"},
+	"dead-daemon":        {"udp", "encrypted", "wireguard", "bgp"},
+	"wrong-key":          {"encrypted", "wireguard", "ipsec"},
+	"blocked-port":       {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
+	"wrong-mtu":          {"vxlan", "udp", "encrypted", "wireguard", "ipsec"},
+}
+
+func TestFaultsChangeTheirCopyOfThePlan(t *testing.T) {
+	for _, kind := range fault.Kinds() {
+		if len(staged[kind.Name]) == 0 {
+			t.Errorf("%s: no mode in which it is staged: add it to %q, in this file", kind.Name, "staged")
+		}
+		for _, mode := range []string{"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"} {
+			lab, p := compiled(t, mode)
+			before := fmt.Sprint(p.Text())
+			f := &topology.Fault{Name: "x", Kind: kind, Node: lab.Nodes[0], Towards: lab.Nodes[1], Protocol: topology.UDP, Port: 8472}
+			broken, err := fault.Apply(lab, p, f)
+			if want := slices.Contains(staged[kind.Name], mode); (err == nil) != want {
+				t.Errorf("%s in mode %s: %v", kind.Name, mode, err)
+			}
+			if fmt.Sprint(p.Text()) != before {
+				t.Errorf("%s in mode %s changes the sound plan", kind.Name, mode)
+			}
+			if err == nil && plan.Diff(p, broken).Empty() {
+				t.Errorf("%s in mode %s changes nothing", kind.Name, mode)
+			}
+		}
+	}
+}
+
+// compiled is a lab of three nodes in a mode, or with BGP, and its plan.
+func compiled(t *testing.T, mode string) (*topology.Lab, *plan.Plan) {
+	t.Helper()
+	network := topology.NetworkSpec{BGP: topology.BGPSpec{Written: mode == "bgp"}}
+	if network.BGP.Written {
+		mode = "routed"
+	}
+	network.Mode = topology.Opt[string]{Value: mode, Set: true}
+	lab, problems := resolve.Lab(&topology.Spec{Name: "x", Network: network, Nodes: []topology.NodeSpec{{Name: "node1"}, {Name: "node2"}, {Name: "node3"}},
+		Pods: []topology.PodSpec{{Block: "a", Node: topology.Opt[string]{Value: "node1", Set: true}}, {Block: "b", Node: topology.Opt[string]{Value: "node2", Set: true}}}}, datapath.Catalogue())
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := datapath.Compile(lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lab, p
+}
+
+// The node with the higher address connects: in front of a node's port 179 a firewall ends
+// the sessions with those above it.
+func TestAFirewallEndsTheSessionsInWhichANodeListens(t *testing.T) {
+	lab, p := compiled(t, "bgp")
+	for i, want := range [][]int{{0, 1, 1}, {2, 1, 1}, {2, 2, 2}} {
+		broken, err := fault.Apply(lab, p, &topology.Fault{Name: "x", Kind: topology.FaultKind{Name: "blocked-port"}, Node: lab.Nodes[i], Protocol: topology.TCP, Port: 179})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for k := range broken.Netns {
+			if n := &broken.Netns[k]; n.Kind == plan.Node {
+				got = append(got, len(n.Learned()))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("port 179 of %s blocked: the nodes learn %v routes, want %v", lab.Nodes[i].Name, got, want)
+		}
+	}
+}
