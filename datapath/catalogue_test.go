@@ -55,6 +55,12 @@ func entries() []entry {
 		}
 		list = append(list, e)
 	}
+	for _, b := range datapath.Backends() {
+		for _, l := range b.Others {
+			list = append(list, entry{"layout", l.Name, l.About, "", promised(struct{}{}), folderOf(l.Compile),
+				func(lab *topology.Lab) bool { return lab.Proxy.Mode.Name == b.Name && lab.Proxy.Layout == l.Name }})
+		}
+	}
 	for i, s := range datapath.Styles() {
 		f := catalogue.Styles[i]
 		list = append(list, entry{"policy style", f.Name, f.About, f.Limits, promised(f), folderOf(s.Compile),
@@ -196,10 +202,12 @@ var mayNotName = []string{"../topology", "../topology/resolve", "../topology/ipa
 
 // sameWord are words spelled like a name but with another meaning.
 var sameWord = map[string][]string{
-	"../topology": {"none", "legacy"},    // detect_local, and the rule layout
-	".":           {"none", "nftables"},  // catalogue.go: no backend, and a planned one
-	"kernel":      {"vxlan", "iptables"}, // the kind of a link, and a program
-	"walk":        {"ipvs"},              // the kind of a step
+	"../topology":           {"none", "legacy", "udp"}, // detect_local, the rule layout, and a protocol
+	"../scenarios/language": {"udp"},                   // a protocol
+	"engine":                {"udp"},
+	".":                     {"none", "nftables"},                      // catalogue.go: no backend, and a planned one
+	"kernel":                {"vxlan", "bridge", "iptables", "legacy"}, // kinds of links, and programs
+	"walk":                  {"ipvs", "udp"},                           // the kind of a step, and a protocol
 }
 
 // The names of modes, backends and styles appear only in the catalogue and in their own

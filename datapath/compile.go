@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/netlab/netlab/datapath/fault"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/datapath/service"
@@ -37,6 +38,18 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	return p, nil
 }
 
+// Stageable says for each fault of a lab why it cannot be staged; nil: it can.
+func Stageable(lab *topology.Lab, faults []*topology.Fault) []error {
+	out := make([]error, len(faults))
+	p, err := Compile(lab)
+	for i, f := range faults {
+		if out[i] = err; err == nil {
+			_, out[i] = fault.Apply(lab, p, f)
+		}
+	}
+	return out
+}
+
 // named finds a mode, backend or style by its name.
 func named[T any](kind, name string, list []T, nameOf func(T) string) (out T, err error) {
 	i := slices.IndexFunc(list, func(x T) bool { return nameOf(x) == name })
@@ -58,10 +71,12 @@ func addServices(lab *topology.Lab, netns map[string]*plan.Netns) error {
 	for _, node := range lab.Nodes {
 		n := netns[node.Netns()]
 		view := service.NewView(lab, node, addrsOf(n))
-		rules := backend.Compile(view)
+		rules := backend.Rules(view)
 		merge(n, &rules)
-		n.Agents = append(n.Agents, service.HealthChecks(view)...)
-		n.UDP = service.UDPServices(view)
+		if !backend.UserSpace {
+			n.Agents = append(n.Agents, service.HealthChecks(view)...)
+			n.UDP = append(n.UDP, service.UDPServices(view)...)
+		}
 	}
 	return nil
 }

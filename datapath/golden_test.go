@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,7 +22,10 @@ func TestPlansAreAsInTestdata(t *testing.T) {
 			p := compile(t, l.spec)
 			got := &txtar.Archive{Comment: []byte(l.about)}
 			for _, n := range strings.SplitAfter(string(p.Text()), "\n\n") {
-				name, _, _ := strings.Cut(strings.SplitN(n[strings.Index(n, "ip netns add "):], " ", 4)[3], "\n")
+				name := regexp.MustCompile(`(?m)^ip (netns add|netns exec|-n) (\S+)`).FindStringSubmatch(n)[2]
+				if !strings.Contains(n, "ip netns add") {
+					name += ", once its links are there"
+				}
 				got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(n)})
 			}
 			path := filepath.Join("testdata", l.name+".txtar")

@@ -129,7 +129,7 @@ towards nodes.
 `,
 	spec: topology.Spec{
 		Network: topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1)},
-		Proxy:   topology.ProxySpec{Layout: set("legacy"), Origin: at(3)},
+		Proxy:   topology.ProxySpec{Layouts: layouts("iptables", "legacy"), Origin: at(3)},
 		Nodes:   nodes("node1", "node2"),
 		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
 		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
@@ -168,6 +168,17 @@ affinity, weights, and a service without endpoints.
 		}), service("empty", func(s *topology.ServiceSpec) { s.Selector = map[string]string{"app": "none"} })},
 	},
 }, {
+	name: "nftables",
+	about: `Proxy mode nftables in both IP families: every kind of address, both policies, source ranges,
+affinity, and a service without endpoints.
+`,
+	spec: mapped("kube-proxy"),
+}, {
+	name: "nftables-flat",
+	about: `The same in the layout flat: services and endpoints as elements of a few maps.
+`,
+	spec: mapped("flat"),
+}, {
 	name: "ipvs-dual-stack",
 	about: `Proxy mode ipvs in both IP families, addresses as local routes, SCTP.
 `,
@@ -183,6 +194,38 @@ affinity, weights, and a service without endpoints.
 			s.Ports[0].NodePort = set(30080)
 			s.Ports = append(s.Ports, topology.ServicePortSpec{Name: "sctp", Port: set(9), TargetPort: set("8080"), Protocol: set("sctp"), NodePort: set(30009), Origin: at(32)})
 		})},
+	},
+}, {
+	name: "userspace",
+	about: `Proxy mode userspace in both IP families: every kind of address, affinity, UDP, and a
+service without endpoints.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1),
+			PodCIDRs: set([]netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:10:244::/56")})},
+		Proxy:   topology.ProxySpec{Mode: set("userspace"), Origin: at(3)},
+		Nodes:   nodes("node1", "node2"),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+		Services: []topology.ServiceSpec{balanced("web", func(s *topology.ServiceSpec) {
+			s.SessionAffinity, s.Ports[0].NodePort = set("ClientIP"), set(30080)
+			s.ExternalIPs = set([]netip.Addr{netip.MustParseAddr("203.0.113.6")})
+		}), service("dual", func(s *topology.ServiceSpec) {
+			s.IPFamilyPolicy = set("RequireDualStack")
+			s.Ports = append(s.Ports, topology.ServicePortSpec{Name: "dns", Port: set(53), TargetPort: set("8080"), Protocol: set("udp"), Origin: at(32)})
+		}), service("empty", func(s *topology.ServiceSpec) { s.Selector = map[string]string{"app": "none"} })},
+	},
+}, {
+	name: "userspace-routed",
+	about: `Proxy mode userspace where the links of pods have no address: the proxy listens on the
+node's own.
+`,
+	spec: topology.Spec{
+		Network:  topology.NetworkSpec{Mode: set("routed"), Origin: at(1)},
+		Proxy:    topology.ProxySpec{Mode: set("userspace"), Origin: at(3)},
+		Nodes:    nodes("node1"),
+		Pods:     []topology.PodSpec{pod("web", 0, "node1")},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) { s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080) })},
 	},
 }, {
 	name: "kube-router-policies",
@@ -214,6 +257,11 @@ one that allows and a rule per pair of addresses. It cannot express cluster poli
 `,
 	spec: edit(guarded("legacy"), func(s *topology.Spec) { s.ClusterPolicies = nil }),
 }, {
+	name: "none-policies",
+	about: `Policy style none: the policies of nftables-policies, and no rule for any of them.
+`,
+	spec: guarded("none"),
+}, {
 	name: "no-proxy",
 	about: `No proxy: only the pod network is programmed.
 `,
@@ -225,6 +273,51 @@ one that allows and a rule per pair of addresses. It cannot express cluster poli
 		})},
 		Services: []topology.ServiceSpec{service("web", func(*topology.ServiceSpec) {})},
 	},
+}, {
+	name: "routed",
+	about: `Mode routed, both IP families: a link and routes per pod, blocks of other nodes by
+bird, masquerade by sets. Pods keep their address towards nodes.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("routed"), Families: set("dual"), MasqueradeNodeTraffic: set(false), Origin: at(1)},
+		Nodes:   nodes("node1", "node2"),
+		Pods: []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node1"),
+			edit(pod("db", 0, "node2"), func(p *topology.PodSpec) { p.Namespace = set("shop") })},
+		Namespaces: []topology.NamespaceSpec{{Name: "shop", Origin: at(8)}},
+		Services:   []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) { s.IPFamilyPolicy = set("RequireDualStack") })},
+	},
+}, {
+	name: "ipip",
+	about: `Mode ipip: as routed, with tunl0 towards other nodes; IPv6 without it.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("ipip"), Families: set("dual"), Origin: at(1)},
+		Proxy:   topology.ProxySpec{Mode: set("none"), Origin: at(3)},
+		Nodes:   nodes("node1", "node2"),
+		Pods:    []topology.PodSpec{pod("web", 0, "node1")},
+	},
+}, {
+	name: "bgp",
+	about: `Mode ipip with BGP: n1 reflects routes; n3 is behind a router, which speaks BGP, too.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("ipip"), Families: set("dual"), IPIP: topology.IPIPSpec{Mode: set("CrossSubnet")},
+			BGP: topology.BGPSpec{Written: true, Reflectors: set([]string{"n1"}), Origin: at(2)}, Origin: at(1)},
+		Proxy:   topology.ProxySpec{Mode: set("none"), Origin: at(3)},
+		Subnets: []topology.SubnetSpec{{Name: "b", Origin: at(4)}},
+		Routers: []topology.RouterSpec{{Name: "tor", BGP: topology.BGPSpec{Written: true, AS: set(64513), Origin: at(7)}, Origin: at(5),
+			Links: []topology.RouterLinkSpec{{Name: "a", Origin: at(5)}, {Name: "b", Subnet: set("b"), Origin: at(6)}}}},
+		Nodes: append(nodes("n1", "n2"), topology.NodeSpec{Name: "n3", Subnet: set("b"), Origin: at(16)}),
+		Pods:  []topology.PodSpec{pod("web", 0, "n1")},
+	},
+}, {
+	name: "canal",
+	about: `Mode canal: flannel's tunnels and masquerading, Calico's links and policies.
+`,
+	spec: edit(guarded(""), func(s *topology.Spec) {
+		s.PolicyOptions.Style = topology.Opt[string]{}
+		s.Network = topology.NetworkSpec{Mode: set("canal"), Origin: at(1)}
+	}),
 }, {
 	name: "pod-network-none",
 	about: `Mode none: no node has a route to the pods of another, except for a static route on
@@ -243,6 +336,106 @@ node1. The service has an endpoint on each node.
 		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
 		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
 			s.Type, s.Ports[0].NodePort = set("NodePort"), set(30080)
+		})},
+	},
+}, {
+	name: "bridge",
+	about: `Mode bridge: docker0 on each node, the same addresses on both, published ports.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("bridge"), Origin: at(1)},
+		Nodes:   nodes("node1", "node2"),
+		Pods: []topology.PodSpec{edit(pod("web", 0, "node1"), func(p *topology.PodSpec) { p.Ports[0].HostPort = set(80) }),
+			pod("web", 1, "node1"), pod("web", 2, "node2"),
+			edit(pod("dns", 0, "node2"), func(p *topology.PodSpec) {
+				p.Ports[0] = topology.PortSpec{Name: "dns", Port: set(53), Protocol: set("udp"), HostPort: set(5353), Origin: at(22)}
+			})},
+	},
+}, {
+	name: "host-ports",
+	about: `Mode host-gw, both IP families: host ports of two pods by the rules of portmap.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Families: set("dual"), Origin: at(1)},
+		Proxy:   topology.ProxySpec{Mode: set("none"), Origin: at(3)},
+		Nodes:   nodes("node1", "node2"),
+		Pods: []topology.PodSpec{edit(pod("web", 0, "node1"), func(p *topology.PodSpec) {
+			p.Ports[0].HostPort = set(80)
+			p.Ports = append(p.Ports, topology.PortSpec{Name: "dns", Port: set(5353), Protocol: set("udp"), HostPort: set(53), Origin: at(22)})
+		}), edit(pod("web", 1, "node1"), func(p *topology.PodSpec) { p.Ports[0].HostPort = set(81) })},
+	},
+}, {
+	name: "udp",
+	about: `Mode udp with both IP families: a TUN device and a program per node. The link of
+node2 is narrower.
+
+              node1 (web-0) ---+--- node2 (web-1)
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("udp"), Families: set("dual"), Origin: at(1)},
+		Nodes:   edit(nodes("node1", "node2"), func(n *[]topology.NodeSpec) { (*n)[1].Link.MTU = set(1400) }),
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+	},
+}, {
+	name: "encrypted",
+	about: `Mode encrypted, on nodes that have IPv6 only.
+
+              node1 (web-0) ---+--- node2 (web-1)
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("encrypted"), Families: set("ipv6"), Secret: set("sixteen bytes 'x'"), Origin: at(1)},
+		Nodes:   nodes("node1", "node2"),
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+	},
+}, {
+	name: "wireguard",
+	about: `Mode wireguard, dual stack. node2 has a key of its own, and a smaller MTU.
+
+              node1 (web-0) ---+--- node2 (web-1)
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("wireguard"), Families: set("dual"), Origin: at(1)},
+		Nodes: edit(nodes("node1", "node2"), func(n *[]topology.NodeSpec) {
+			(*n)[1].Key, (*n)[1].Link.MTU = set("eJ0qSe1V6AMg0ed8tHbB0VYaxcqDP5hOrbVUrFXkeVI="), set(1400)
+		}),
+		Pods: []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+	},
+}, {
+	name: "ipsec",
+	about: `Mode ipsec, dual stack.
+
+              node1 (web-0) ---+--- node2 (web-1)
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("ipsec"), Families: set("dual"), Origin: at(1)},
+		Nodes:   nodes("node1", "node2"),
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+	},
+}, {
+	name: "subnets",
+	about: `Mode vxlan with direct routing over two subnets, joined by two routers: one of
+them narrow, slow and a firewall. Dual stack.
+
+              node1, node2 ---+--- r1 ---+--- node3
+              subnet default  +--- r2 ---+    laptop, subnet b
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Families: set("dual"), VXLAN: topology.VXLANSpec{DirectRouting: set(true), Origin: at(2)}, Origin: at(1)},
+		Subnets: []topology.SubnetSpec{{Name: "b", CIDRs: set([]netip.Prefix{netip.MustParsePrefix("192.168.7.0/24"), netip.MustParsePrefix("fd00:192:168:7::/64")}), MTU: set(1450), Origin: at(3)}},
+		Routers: []topology.RouterSpec{
+			{Name: "r1", ReversePath: set(true), Links: []topology.RouterLinkSpec{{Name: "left", Origin: at(5)}, {Name: "right", Subnet: set("b"), Origin: at(6)}}, Origin: at(4),
+				Routes: []topology.RouteSpec{{To: netip.MustParsePrefix("10.244.1.0/24"), Via: netip.MustParseAddr("192.168.0.11"), Origin: at(7)}},
+				Drops: []topology.DropSpec{{Protocol: set("icmp"), Origin: at(8)},
+					{Protocol: set("tcp"), Port: set(22), From: set([]netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}), Origin: at(9)}}},
+			{Name: "r2", Links: []topology.RouterLinkSpec{{Name: "eth0", Origin: at(11)},
+				{Name: "eth1", Subnet: set("b"), Address: set(netip.MustParseAddr("192.168.7.7")), Link: topology.LinkSpec{MTU: set(1400), Rate: set(uint64(1e7)), Origin: at(12)}, Origin: at(12)}}, Origin: at(10)},
+		},
+		Nodes:   append(nodes("node1", "node2"), topology.NodeSpec{Name: "node3", Subnet: set("b"), Origin: at(13)}),
+		Clients: []topology.ClientSpec{{Name: "laptop", Subnet: set("b"), Origin: at(14)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node3")},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) {
+			s.Type, s.LoadBalancerIPs, s.LoadBalancerVia = set("LoadBalancer"), set([]netip.Addr{netip.MustParseAddr("203.0.113.1")}), set([]string{"node1", "node2"})
+			s.Ports[0].NodePort = set(31380)
 		})},
 	},
 }}
@@ -302,4 +495,30 @@ func compile(t testing.TB, spec topology.Spec) *plan.Plan {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func layouts(mode, layout string) map[string]*topology.Opt[string] {
+	o := set(layout)
+	return map[string]*topology.Opt[string]{mode: &o}
+}
+
+// mapped is a lab of proxy mode nftables.
+func mapped(layout string) topology.Spec {
+	return topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Families: set("dual"), Origin: at(1)},
+		Proxy:   topology.ProxySpec{Mode: set("nftables"), Layouts: layouts("nftables", layout), Origin: at(3)},
+		Nodes:   nodes("node1", "node2"),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+		Services: []topology.ServiceSpec{balanced("local", func(s *topology.ServiceSpec) {
+			s.ExternalTrafficPolicy, s.InternalTrafficPolicy = set("Local"), set("Local")
+			s.Ports[0].NodePort = set(30080)
+			s.ExternalIPs = set([]netip.Addr{netip.MustParseAddr("203.0.113.6")})
+		}), balanced("ranges", func(s *topology.ServiceSpec) {
+			s.SourceRanges, s.SessionAffinity = set([]string{"192.168.0.0/25", "203.0.113.0/24"}), set("ClientIP")
+			s.ExternalIPs = set([]netip.Addr{netip.MustParseAddr("203.0.113.7")})
+			s.Ports[0].NodePort = set(30081)
+		}), service("dual", func(s *topology.ServiceSpec) { s.IPFamilyPolicy = set("RequireDualStack") }),
+			service("empty", func(s *topology.ServiceSpec) { s.Selector = map[string]string{"app": "none"} })},
+	}
 }

@@ -16,6 +16,7 @@ func merge(n, services *plan.Netns) {
 	n.Sets = append(n.Sets, services.Sets...)
 	n.NFT = append(n.NFT, services.NFT...)
 	n.Virtual = append(n.Virtual, services.Virtual...)
+	n.ProxyPorts = append(n.ProxyPorts, services.ProxyPorts...)
 	for _, s := range services.Sysctls {
 		setSysctl(n, s)
 	}

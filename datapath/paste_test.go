@@ -12,16 +12,30 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
+// pasteTries are what ip(8) can do where a user namespace has a feature.
+var pasteTries = map[plan.Feature]string{
+	plan.FeatureIPIP:           "link add try0 type ipip local 192.0.2.1 remote 192.0.2.2",
+	plan.FeatureTun:            "tuntap add dev try0 mode tun",
+	plan.FeatureWireGuardOrTun: "link add try0 type wireguard", // the text is that of the kernel's
+	plan.FeatureESP: "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1 mode tunnel aead rfc4106(gcm(aes)) " +
+		plan.ESPKey{}.String() + " 128",
+}
+
 // The text of a plan, pasted into a shell, builds the lab; iptables-save then prints
 // every rule as the plan predicts.
 func TestThePlansTextBuildsTheLab(t *testing.T) {
-	debian.Require(t, "unshare", "ip", "bridge", "sysctl", "iptables-restore", "ip6tables-restore")
+	debian.Require(t, "unshare", "ip", "bridge", "sysctl", "iptables-restore", "ip6tables-restore", "nfacct")
 	for _, l := range labs {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			p := compile(t, l.spec)
 			if slices.Contains(plan.Requires(p), plan.FeatureIPVS) {
 				t.Skip("ip_vs is not available in a user namespace; the suite reads such labs back as root")
+			}
+			for feature, try := range pasteTries {
+				if slices.Contains(plan.Requires(p), feature) && exec.Command("unshare", append([]string{"-rn", "ip"}, strings.Fields(try)...)...).Run() != nil {
+					t.Skipf("this machine lacks %s", feature)
+				}
 			}
 			got := paste(t, string(p.Text())+saveCommands(p))
 			want := savedRules(p)

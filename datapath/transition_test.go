@@ -27,6 +27,9 @@ var edits = []struct {
 	{"a pod on another node", func(s *topology.Spec) { s.Pods[1].Node = set("node3") }},
 	{"back to the tunnel, with another port", func(s *topology.Spec) { s.Network.Mode, s.Network.VXLAN.Port = set("vxlan"), set(4789) }},
 	{"another tunnel port", func(s *topology.Spec) { s.Network.VXLAN.Port = set(8472) }},
+	{"no bridge", func(s *topology.Spec) { s.Network.Mode = set("routed") }},
+	{"another pod without a bridge", func(s *topology.Spec) { s.Pods = append(s.Pods, pod("web", 2, "node1")) }},
+	{"a bridge again", func(s *topology.Spec) { s.Network.Mode = set("vxlan") }},
 	{"direct routes", func(s *topology.Spec) { s.Network.VXLAN.DirectRouting = set(true) }},
 	{"a smaller underlay", func(s *topology.Spec) { s.Network.MTU = set(1400) }},
 	{"a static route", func(s *topology.Spec) {

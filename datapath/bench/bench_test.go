@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
@@ -41,4 +42,25 @@ func BenchmarkUpOfThousandPods(b *testing.B) {
 	b.ReportMetric(float64(netlab.Milliseconds()), "down-ms")
 	b.ReportMetric(float64(floor.Milliseconds()), "floordown-ms")
 	b.ReportMetric(float64(median(list, func(r round) int64 { return r.netlab.rss }))/1e6, "rss-MB")
+}
+
+// On a link of 1 Gbit/s, pods get what the link carries, and no more.
+func TestPodNetworksAreMeasured(t *testing.T) {
+	for _, m := range datapath.Catalogue().Networks {
+		if m.Name != "host-gw" {
+			continue
+		}
+		pods, direct, err := measureNetwork(t.Context(), m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, p := range map[string]path{"pods": pods, "direct": direct} {
+			if p.rate == 0 || p.latency == 0 || p.cpu == 0 || p.shaped == 0 || p.shaped > shapedRate {
+				t.Errorf("%s: %+v", name, p)
+			}
+		}
+		if rows := networkRows(m, pods, direct); len(rows) != 4 || rows[1].Goal == "" {
+			t.Errorf("rows %+v", rows)
+		}
+	}
 }

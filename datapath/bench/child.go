@@ -24,6 +24,7 @@ type order struct {
 	Rules []string // files with the input of iptables-restore, one per node; empty: none
 	Sets  []string // the same for ipset restore
 	Edit  string   // such a file for a change on the first node; empty: none
+	Maps  string   // instead: a file with services whose maps are loaded there
 
 	dir string // of the files
 }
@@ -42,6 +43,10 @@ func serveFloor(spec string) error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return err
 	}
+	edit, err := o.edit()
+	if err != nil {
+		return err
+	}
 	f := &floor{order: o}
 	if err := f.build(); err != nil {
 		return err
@@ -51,8 +56,8 @@ func serveFloor(spec string) error {
 	if _, err := lines.ReadString('\n'); err != nil {
 		return err
 	}
-	if o.Edit != "" {
-		if err := restoreIn(f.nodes[0].fd, o.Edit, "iptables-restore", "--noflush"); err != nil {
+	if edit != nil {
+		if err := edit(f.nodes[0].fd); err != nil {
 			return err
 		}
 		fmt.Println("edited")
@@ -65,6 +70,27 @@ func serveFloor(spec string) error {
 	}
 	fmt.Println("closed")
 	return nil
+}
+
+// edit is what to do in a node when everything is built; nil: nothing.
+func (o *order) edit() (func(node int) error, error) {
+	switch {
+	case o.Edit != "":
+		return func(node int) error { return restoreIn(node, o.Edit, "iptables-restore", "--noflush") }, nil
+	case o.Maps != "":
+		var list []service
+		text, err := os.ReadFile(o.Maps)
+		if err == nil {
+			err = json.Unmarshal(text, &list)
+		}
+		return func(node int) error {
+			if err := unix.Setns(node, unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("setns: %w", err)
+			}
+			return loadMaps(list)
+		}, err
+	}
+	return nil, nil
 }
 
 // runFloor times the floor: from the start of its process until everything exists, for
@@ -107,7 +133,7 @@ func runFloor(o order) (t sample, err error) {
 		}
 		return time.Since(started)
 	}
-	if o.Edit != "" {
+	if o.Edit+o.Maps != "" {
 		t.edit = next("edited")
 	}
 	t.down = next("closed")

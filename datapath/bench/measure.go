@@ -46,13 +46,17 @@ func (s Shape) Spec() *topology.Spec {
 
 func set[T any](v T) topology.Opt[T] { return topology.Opt[T]{Value: v, Set: true} }
 
-// compile resolves and compiles a spec.
+// compile resolves and compiles a spec. The plan has no accounting objects, which the bare
+// programs would have to make first.
 func compile(spec *topology.Spec) (*topology.Lab, *plan.Plan, error) {
 	lab, problems := resolve.Lab(spec, datapath.Catalogue())
 	if err := problems.Err(); err != nil {
 		return nil, nil, err
 	}
 	p, err := datapath.Compile(lab)
+	if err == nil {
+		p.Uncount()
+	}
 	return lab, p, err
 }
 
@@ -82,8 +86,10 @@ func apply(ctx context.Context, lab *engine.Client, p *plan.Plan) error {
 type sample struct {
 	compile, up, down time.Duration
 	edit, check       time.Duration // of a change: until the reply, and until the lab may be used
+	same              time.Duration // of up without a change
 	connection        time.Duration
-	rss               int64 // of the engine, in bytes
+	throughput        uint64 // bits per second
+	rss               int64  // of the engine, in bytes
 }
 
 func up(s sample) time.Duration   { return s.up }
@@ -150,14 +156,14 @@ func compareShape(ctx context.Context, s Shape, rounds int) ([]round, error) {
 			return nil, err
 		}
 	}
-	return compare(rounds, &o, func() (sample, error) { return runNetlab(ctx, s) })
+	return compare(rounds, &o, func() (sample, error) { return runNetlab(ctx, s.Spec()) })
 }
 
-// runNetlab times netlab with the same shape: resolve, compile, start the engine and
+// runNetlab times netlab with a lab: resolve, compile, start the engine and
 // apply; then down until the links are gone.
-func runNetlab(ctx context.Context, s Shape) (got sample, err error) {
+func runNetlab(ctx context.Context, spec *topology.Spec) (got sample, err error) {
 	started := time.Now()
-	_, lab, err := start(ctx, s.Spec())
+	_, lab, err := start(ctx, spec)
 	if err != nil {
 		return got, err
 	}

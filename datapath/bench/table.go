@@ -41,7 +41,7 @@ type part struct {
 
 func parts() []part {
 	return []part{{"process", wholeProcess, true}, {"test", wholeTest, true}, {"growth", growth, false}, {"pods", thousand, false},
-		{"nodes", manyNodes, false}, {"services", services, false}, {"rules", rules(1000), false}, {"rules", rules(10000), false}, {"policies", programPolicies, false}, {"policies", deniedMesh, false}, {"policies", packetCosts, false}, {"ipvs", ipvs, false}}
+		{"nodes", manyNodes, false}, {"services", services, false}, {"rules", rules(1000), false}, {"rules", rules(10000), false}, {"policies", programPolicies, false}, {"policies", deniedMesh, false}, {"policies", packetCosts, false}, {"proxies", proxies, false}, {"programs", confinedPrograms, false}, {"modes", networkModes, false}, {"network", podNetworks, false}}
 }
 
 // Parts are the names of the groups of measurements.
@@ -86,7 +86,7 @@ func thousand(ctx context.Context, o Options) ([]Row, error) {
 		return nil, err
 	}
 	o.Progress("memory")
-	few, err := runNetlab(ctx, Shape{Nodes: 20, Pods: 20})
+	few, err := runNetlab(ctx, Shape{Nodes: 20, Pods: 20}.Spec())
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ var packages = map[string][]string{
 	"iptables": {"iptables", "iptables-save", "iptables-restore", "ip6tables", "ip6tables-save", "ip6tables-restore",
 		"iptables-nft", "iptables-nft-save", "iptables-nft-restore", "ip6tables-nft", "ip6tables-nft-save", "ip6tables-nft-restore",
 		"iptables-legacy", "iptables-legacy-save", "iptables-legacy-restore", "ip6tables-legacy", "ip6tables-legacy-save", "ip6tables-legacy-restore"},
-	"nftables": {"nft"}, "ipset": {"ipset"}, "ipvsadm": {"ipvsadm"}, "conntrack": {"conntrack"}, "wireguard-tools": {"wg"},
+	"nftables": {"nft"}, "ipset": {"ipset"}, "nfacct": {"nfacct"}, "ipvsadm": {"ipvsadm"}, "conntrack": {"conntrack"}, "wireguard-tools": {"wg"},
 	"iputils-ping": {"ping"}, "iputils-arping": {"arping"}, "curl": {"curl"}, "netcat-openbsd": {"nc"}, "tcpdump": {"tcpdump"}, "ethtool": {"ethtool"},
 	"kmod": {"modprobe", "lsmod", "rmmod", "depmod"}, "procps": {"ps", "sysctl", "pgrep", "pkill", "watch", "free", "top"},
 	"util-linux": {"unshare", "nsenter", "setpriv", "dmesg", "flock", "more"}, "mount": {"mount", "umount"}, "dash": {"sh", "dash"}, "bash": {"bash"},
@@ -22,7 +22,7 @@ var packages = map[string][]string{
 		"id", "seq", "sort", "uniq", "wc", "cut", "tr", "tee", "date", "stat", "readlink", "timeout", "uname", "touch", "stty", "dd", "sync", "nproc", "mktemp", "basename", "dirname", "tty", "kill"},
 	"grep": {"grep"}, "sed": {"sed"}, "mawk": {"awk"}, "findutils": {"find", "xargs"}, "tar": {"tar"}, "less": {"less"}, "diffutils": {"diff", "cmp"},
 	"apt": {"apt-get", "apt-cache"}, "dpkg": {"dpkg-deb"}, "qemu-system-x86": {"qemu-system-x86_64"}, "qemu-system-arm": {"qemu-system-aarch64"},
-	"make": {"make"}, "gcc": {"gcc"}, "nginx": {"nginx"}, "perl-base": {"perl"},
+	"make": {"make"}, "gcc": {"gcc"}, "nginx": {"nginx"}, "perl-base": {"perl"}, "bind9-dnsutils": {"dig", "nslookup"}, "libc-bin": {"getent", "ldd"},
 }
 
 var byProgram = func() map[string]string {

@@ -68,7 +68,7 @@ func TestProvisionInstallsThePackagesOfTheTable(t *testing.T) {
 }
 
 // minimal are packages that every Debian has.
-var minimal = []string{"apt", "bash", "coreutils", "dash", "diffutils", "dpkg", "findutils", "grep", "mawk", "mount", "sed", "tar", "util-linux"}
+var minimal = []string{"apt", "bash", "coreutils", "dash", "diffutils", "dpkg", "findutils", "grep", "libc-bin", "mawk", "mount", "sed", "tar", "util-linux"}
 
 // started finds the programs that Go code starts or requires by a literal name.
 var started = regexp.MustCompile(`(?:exec\.Command\(|exec\.CommandContext\(\w+(?:\.Context\(\))?, |LookPath\(|findProgram\(|output\(t, k, "[^"]*", )"([a-z0-9-]+)"|debian\.Require\(t((?:, "[a-z0-9-]+")+)\)`)

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -74,8 +75,19 @@ func powerOff() {
 	select {}
 }
 
+// leaveInitial makes the root directory a mount of its own: pivot_root(2), which those who make
+// containers call, refuses to leave the initial one.
+func leaveInitial() error {
+	const root = "/mnt"
+	return errors.Join(os.MkdirAll(root, 0o755), unix.Mount("/", root, "", unix.MS_BIND, ""), unix.Chdir(root),
+		unix.Mount(".", "/", "", unix.MS_MOVE, ""), unix.Chroot("."), unix.Chdir("/"))
+}
+
 // mountAll mounts the file systems that programs expect.
 func mountAll() {
+	if err := leaveInitial(); err != nil {
+		fmt.Fprintf(os.Stderr, "netlab: mount /: %v\n", err)
+	}
 	for _, m := range []struct {
 		kind, at, options string
 		flags             uintptr

@@ -89,8 +89,8 @@ func wantedModules() []string {
 	for _, name := range []string{"dummy", "veth", "vxlan", "geneve", "bareudp", "gtp", "ifb", "tun", "vrf", "macvlan", "macvtap", "nlmon"} {
 		list = append(list, "kernel/drivers/net/"+name)
 	}
-	// Loaded by name when sctp, wireguard or a set asks for an algorithm.
-	for _, name := range []string{"crc32c*", "sha*", "hmac", "cmac", "chacha*", "poly1305*", "curve25519*", "blake2*", "md5", "aes*", "gcm", "seqiv", "rng", "drbg", "cbc", "ctr"} {
+	// Loaded by name when sctp, wireguard, esp or a set asks for an algorithm.
+	for _, name := range []string{"crc32c*", "sha*", "hmac", "cmac", "chacha*", "poly1305*", "curve25519*", "blake2*", "md5", "aes*", "gcm", "ghash*", "crypto_null", "seqiv", "echainiv", "rng", "drbg", "cbc", "ctr"} {
 		list = append(list, "kernel/crypto/"+name, "kernel/arch/*/crypto/"+name, "kernel/lib/crypto/"+name)
 	}
 	for _, name := range []string{"9p", "appletalk", "atm", "ax25", "batman-adv", "bluetooth", "caif", "can", "ceph", "dccp", "dsa", "hsr", "ieee802154", "kcm", "l2tp", "lapb",

@@ -22,12 +22,25 @@ import (
 	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
+	"github.com/netlab/netlab/topology"
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(capturing) != "" {
+		if err := printCaptured(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	engine.Main() // this binary is also the engine of the labs under test
-	// Tests mostly wait for the kernel. The command line still overrides this.
-	_ = flag.Set("test.parallel", "4")
+	// Tests mostly wait for the kernel, but where the processor is emulated more labs at
+	// once lose packets. The command line still overrides this.
+	parallel := "4"
+	if flow.TimeScale() > 1 {
+		parallel = "2"
+	}
+	_ = flag.Set("test.parallel", parallel)
 	os.Exit(m.Run())
 }
 
@@ -52,16 +65,40 @@ func TestKernelAgreesOnScenarios(t *testing.T) {
 			}
 			var flows []flow.Flow
 			for _, e := range s.Expects {
-				flows = append(flows, e.Try(nil).Flows()...)
+				for _, f := range e.Try(nil).Flows() {
+					flows = append(flows, parts(f)...)
+				}
 			}
+			queries := map[flow.Flow]bool{} // each once: hosts limit how often they refuse
+			flows = slices.DeleteFunc(flows, func(f flow.Flow) bool {
+				again := f.Protocol == flow.UDP && f.To.Port() == topology.DNSPort && queries[f]
+				queries[f] = true
+				return again
+			})
 			compare(t, p, flows)
 		})
 	}
 }
 
+// parts are the flows that a connection to a name consists of: queries, and itself if the name
+// has an address. Any other flow is its only part.
+func parts(f flow.Flow) (flows []flow.Flow) {
+	if f.Lookup != nil {
+		for _, server := range f.Lookup.Servers {
+			flows = append(flows, flow.Flow{From: f.From, To: server, Protocol: flow.UDP, Within: f.Within})
+		}
+		f.Lookup = nil
+	}
+	if f.To.IsValid() {
+		flows = append(flows, f)
+	}
+	return flows
+}
+
 // patience is how long observations may differ: while many labs are built, the kernel
-// loses packets on new links for a moment.
-const patience = 15 * time.Second
+// loses packets on new links for a moment, which is long on a busy machine. Only a test
+// that fails waits that long.
+const patience = time.Minute
 
 // compare builds a lab and fails for each kind of flow whose observations differ from
 // the prediction.
@@ -124,7 +161,11 @@ func disagreement(p walk.Prediction, observations []flow.Observation) string {
 			wrong = append(wrong, fmt.Sprintf("observed: %s %s", s.Result().Full(), s.Err))
 		}
 	}
+	kept := slices.ContainsFunc(p.Branches, func(b walk.Branch) bool { return b.State.Remembers() }) // on its first result
 	for _, e := range p.Results() {
+		if kept {
+			break
+		}
 		seen := func(r flow.Result) bool { return r.Agrees(e.Value) }
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(met)), seen) && math.Pow(1-e.Probability, float64(len(observations))) < 1e-9 {
 			wrong = append(wrong, fmt.Sprintf("not observed in %d connections: %s", len(observations), e.Value.Full()))

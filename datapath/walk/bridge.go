@@ -9,8 +9,15 @@ import (
 
 // transmit hands a packet to a device, for a neighbour on its link.
 func (r *run) transmit(dev *network.Link, next netip.Addr, p *packet) *fate {
-	if dev.Type == plan.VXLAN {
+	switch dev.Type {
+	case plan.VXLAN:
 		return r.tunnel(dev, next, p)
+	case plan.IPIP:
+		return r.ipip(dev, next, p)
+	case plan.TUN:
+		return r.hand(dev, p)
+	case plan.WireGuard:
+		return r.wireGuard(dev, p)
 	}
 	target := r.w.Neighbour(dev, next)
 	if target == nil {

@@ -23,7 +23,7 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, blows uint8) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		modes := datapath.Modes()
+		modes := datapath.ClusterModes()
 		l := build(t, threeNodes(modes[r.IntN(len(modes))].Name))
 		for range blows {
 			hammer(r, l)

@@ -53,13 +53,14 @@
 // (schedule.go), net.ipv4.vs.conntrack. Local routes. Neighbour entries, ARP and
 // neighbour discovery, proxy_arp, arp_ignore. Forwarding entries of tunnels.
 // ip_forward, rp_filter, accept_local, route_localnet, bridge-nf-call-iptables. Routes
-// with several next hops. Both IP families.
+// with several next hops. The size of what an upload over TCP sends, and path MTU discovery
+// (size.go). Both IP families.
 //
 // # What is not modelled
 //
 // Time: nothing expires except through State.After, and there are no retransmissions.
-// Earlier connections: each walk starts with empty connection tables. Sizes: MTU and
-// fragments. Policy routing, multicast and broadcast destinations, VLANs, spanning
+// Earlier connections: each walk starts with empty connection tables. Sizes of
+// all other packets, those of tunnels included, and fragments. Policy routing, multicast and broadcast destinations, VLANs, spanning
 // trees. Ports that the kernel chooses: they are 0 in a trace, and no two connections
 // clash. Limits and losses: no rate limits (those of rules are never reached), no full
 // tables. Programs (plan.Exec): ports that the plan does not

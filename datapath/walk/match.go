@@ -60,6 +60,8 @@ func (v *visit) matches(m iptables.Match) (bool, error) {
 		return v.mark(m), nil
 	case iptables.CTState:
 		return v.ctState(m)
+	case iptables.State:
+		return v.ctState(iptables.CTState{States: []string{m.State}})
 	case iptables.Random:
 		return v.random(m), nil
 	case iptables.Recent:
@@ -70,7 +72,7 @@ func (v *visit) matches(m iptables.Match) (bool, error) {
 		return v.byVirtual(m), nil
 	case iptables.PhysdevIsIn:
 		return v.fromBridge() != m.Not, nil
-	case iptables.Comment:
+	case iptables.Comment, iptables.NFAcct:
 		return true, nil
 	}
 	return false, fmt.Errorf("unknown match %T", m)

@@ -180,6 +180,22 @@ func nftSetRows() []row {
 		{name: "nft: between blocks", change: both(filled(blocks, key(block("10.0.0.0/24")), key(block("10.0.2.0/24"))), dropIn(false, nft.IPSrc)), want: "b from a"},
 		{name: "nft: address, protocol and port", change: both(filled(three, key(address("10.0.2.2"), tcp, eighty)), dropIn(false, to...)), want: "timeout"},
 		{name: "nft: another protocol", change: both(filled(three, key(address("10.0.2.2"), udp, eighty)), dropIn(false, to...)), want: "b from a"},
+		{name: "nft: in a rule's own set", change: atForward(exprs(nft.Lookup{Fields: fields(nft.IPSrc), Elements: []nft.Element{{Key: key(block("10.0.1.0/24"))}, {Key: key(address("10.0.3.1"))}}}, nftDrop)), want: "timeout"},
+		{name: "nft: not in a rule's own set", change: atForward(exprs(nft.CTState{States: []string{"new"}}, nft.Lookup{Fields: fields(nft.IPSrc), Not: true, Elements: []nft.Element{{Key: key(block("10.0.1.0/30"))}, {Key: key(address("10.0.3.1"))}}}, nftDrop)), want: "b from a"},
+		{name: "nft: a rule's own map", change: func(a, r, b *plan.Netns) {
+			inTable(r, nft.Chain{Name: "own"}, exprs(nft.Reject{With: "icmpx port-unreachable"}))
+			atForward(exprs(nft.VMap{Fields: fields(nft.Random(1)), Elements: []nft.Element{{Key: key(nft.Number(0)), Verdict: nft.Goto("own")}}}))(a, r, b)
+		}, want: "refused"},
+		{name: "nft: added to a set by a rule", change: func(_, r, _ *plan.Netns) {
+			t := inTable(r, base("filter", "prerouting", -150), exprs(nft.Update{Fields: fields(nft.IPSrc), Set: "kept"}))
+			t.Sets = append(t.Sets, nft.Set{Name: "kept", Key: []nft.Type{ipv4}, Timeout: 60})
+			inTable(r, base("filter", "forward", 0), exprs(nft.Lookup{Fields: fields(nft.IPSrc), Set: "kept"}, nftDrop))
+		}, want: "timeout"},
+		{name: "nft: not added to a set by a rule", change: func(_, r, _ *plan.Netns) {
+			t := inTable(r, base("filter", "prerouting", -150), exprs(is(nft.IPSrc, address("10.0.9.9")), nft.Update{Fields: fields(nft.IPSrc), Set: "kept"}))
+			t.Sets = append(t.Sets, nft.Set{Name: "kept", Key: []nft.Type{ipv4}, Timeout: 60})
+			inTable(r, base("filter", "forward", 0), exprs(nft.Lookup{Fields: fields(nft.IPSrc), Set: "kept"}, nftDrop))
+		}, want: "b from a"},
 		{name: "nft: one of several ranges", change: both(filled(ranges, key(tcp, nft.Range(70, 90)), key(tcp, nft.Number(443)), key(udp, nft.Range(0, 65535))), dropIn(false, service...)), want: "timeout"},
 		{name: "nft: outside several ranges", change: both(filled(ranges, key(tcp, nft.Range(81, 90)), key(udp, nft.Range(0, 65535))), dropIn(false, service...)), want: "b from a"},
 		{name: "nft: the range of another protocol", proto: flow.UDP, change: both(filled(ranges, key(tcp, nft.Range(81, 90)), key(udp, nft.Range(0, 65535))), dropIn(false, service...)), want: "timeout"},

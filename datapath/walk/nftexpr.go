@@ -23,10 +23,17 @@ func (v *visit) nftExpr(t *network.NFTTable, e nft.Expr) (hit bool, did verdict,
 	case nft.CTStatus:
 		hit, err = v.nftStatus(e)
 	case nft.Lookup:
-		el, ok, err := v.nftFind(t, e.Set, e.Fields)
-		return ok && (el != nil) != e.Not, did, err
+		in, ok, err := v.nftHas(t, e)
+		return ok && in != e.Not, did, err
+	case nft.Update:
+		s, key, ok, err := v.nftKey(t, e, e.Fields)
+		if ok {
+			v.r.state.keep(v.h.Name, t.Family+" "+t.Name+" "+s.Name, fmt.Sprint(key))
+			did.word = "update"
+		}
+		return ok, did, err
 	case nft.VMap:
-		el, ok, err := v.nftFind(t, e.Map, e.Fields)
+		el, ok, err := v.nftFind(t, e, e.Fields)
 		if !ok || el == nil || err != nil {
 			return true, did, err // the rule continues
 		}
@@ -41,6 +48,8 @@ func (v *visit) nftExpr(t *network.NFTTable, e nft.Expr) (hit bool, did verdict,
 		}
 		*mark = *mark&e.And ^ e.Xor
 		return true, verdict{word: "mark"}, nil
+	case nft.MarkBy:
+		return v.nftMarkBy(t, e)
 	case nft.Counter:
 		return true, did, nil
 	case nft.NoTrack:
@@ -134,8 +143,8 @@ func (v *visit) nftField(f nft.Field) (nft.Value, bool, error) {
 	case nft.OrigDst, nft.OrigDst6, nft.OrigDPort:
 		return v.nftOriginal(f)
 	}
-	if n := f.Modulus(); n > 0 {
-		return nft.Number(v.choose(n)), true, nil
+	if n, offset := f.Range(); n > 0 {
+		return nft.Number(offset + v.choose(n)), true, nil
 	}
 	return nft.Value{}, false, fmt.Errorf("unknown field %q", f)
 }
@@ -171,21 +180,62 @@ func (v *visit) nftOriginal(f nft.Field) (nft.Value, bool, error) {
 	return nft.Addr(a), a.Is6() == (f == nft.OrigDst6), nil
 }
 
-// nftFind looks fields of the packet up in a set; false: the packet lacks some of them.
-func (v *visit) nftFind(t *network.NFTTable, set string, fields []nft.Field) (e *nft.Element, ok bool, err error) {
-	s := t.Set(set)
-	if s == nil {
-		return nil, false, fmt.Errorf("set %s does not exist", set)
+// nftKey is the set that an expression looks up, and the fields of the packet for which it does;
+// false: the packet lacks some of them.
+func (v *visit) nftKey(t *network.NFTTable, e nft.Expr, fields []nft.Field) (s *network.NFTSet, key []nft.Value, ok bool, err error) {
+	if s = t.Lookup(e); s == nil {
+		_, set := nft.LookedUp(e)
+		return nil, nil, false, fmt.Errorf("set %s does not exist", set)
 	}
-	key := make([]nft.Value, 0, len(fields))
 	for _, f := range fields {
 		value, ok, err := v.nftField(f)
 		if !ok || err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 		key = append(key, value)
 	}
+	return s, key, true, nil
+}
+
+// nftFind is the element of the packet's fields, or nil.
+func (v *visit) nftFind(t *network.NFTTable, e nft.Expr, fields []nft.Field) (el *nft.Element, ok bool, err error) {
+	s, key, ok, err := v.nftKey(t, e, fields)
+	if !ok || err != nil {
+		return nil, ok, err
+	}
 	return s.Find(key), true, nil
+}
+
+// nftMarkBy sets the mark of the packet's connection.
+func (v *visit) nftMarkBy(t *network.NFTTable, e nft.MarkBy) (hit bool, did verdict, err error) {
+	var mark nft.Value
+	if v.p.conn == nil {
+		return false, did, nil
+	}
+	if e.Map == "" {
+		mark, _, err = v.nftField(e.Fields[0])
+	} else {
+		el, ok, err := v.nftFind(t, e, e.Fields)
+		if !ok || el == nil || err != nil {
+			return false, did, err
+		}
+		mark = el.Data[0]
+	}
+	v.p.conn.mark = mark.First
+	return true, verdict{word: "mark"}, err
+}
+
+// nftHas reports whether a set has the packet's fields: as an element of the plan, or as one that
+// rules added a short time ago.
+func (v *visit) nftHas(t *network.NFTTable, e nft.Lookup) (in, ok bool, err error) {
+	s, key, ok, err := v.nftKey(t, e, e.Fields)
+	if !ok || err != nil {
+		return false, ok, err
+	}
+	if s.Timeout > 0 {
+		return v.r.state.kept(v.h.Name, t.Family+" "+t.Name+" "+s.Name, fmt.Sprint(key), s.Timeout), true, nil
+	}
+	return s.Find(key) != nil, true, nil
 }
 
 // choose picks one of n numbers with equal probability.
@@ -233,7 +283,7 @@ func (v *visit) nftStatus(e nft.CTStatus) (bool, error) {
 func (v *visit) nftReject(e nft.Reject) (verdict, error) {
 	codes := map[string]Code{
 		"tcp reset": TCPReset, "icmpx port-unreachable": PortUnreachable, "icmpx host-unreachable": HostUnreachable,
-		"icmpx no-route": NetUnreachable, "icmpx admin-prohibited": "icmp-admin-prohibited",
+		"icmpx no-route": NetUnreachable, "icmpx admin-prohibited": "icmp-admin-prohibited", "": PortUnreachable,
 	}
 	code, ok := codes[e.With]
 	switch {
@@ -242,7 +292,7 @@ func (v *visit) nftReject(e nft.Reject) (verdict, error) {
 	case v.p.ipv6() && code == "icmp-admin-prohibited":
 		code = "icmp6-adm-prohibited"
 	}
-	return v.reject(iptables.Reject{With: string(code.family(v.p.ipv6()))}).as("reject with " + e.With), nil
+	return v.reject(iptables.Reject{With: string(code.family(v.p.ipv6()))}).as(nft.Words(e)), nil
 }
 
 // nftDNAT changes the destination of packets of its family.
@@ -252,7 +302,7 @@ func (v *visit) nftDNAT(t *network.NFTTable, e nft.DNAT) (hit bool, did verdict,
 	}
 	to := netip.AddrPortFrom(e.To.Prefix.Addr(), e.Port)
 	if e.Map != "" {
-		el, ok, err := v.nftFind(t, e.Map, e.Fields)
+		el, ok, err := v.nftFind(t, e, e.Fields)
 		if !ok || el == nil || err != nil {
 			return false, did, err
 		}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
 )
 
@@ -29,6 +30,7 @@ type packet struct {
 	code     Code   // of a failure
 	quoted   *tuple // of a failure: the packet that it is about, as seen by the sender of the error
 	depth    int    // of tunnels around it
+	size     int    // in bytes, without what is around it; 0: it fits every link
 
 	// What belongs to the packet only inside one namespace.
 	mark  uint32
@@ -38,11 +40,13 @@ type packet struct {
 	port  *network.Link // of a bridge, on which it arrived
 	// served is the connection of IPVS that has rewritten the packet (ipvs_property).
 	served *served
+	// via is the IPsec state by which it arrived.
+	via *plan.XfrmState
 }
 
 // leaveNetns clears what does not cross a link.
 func (p *packet) leaveNetns() {
-	p.mark, p.conn, p.back, p.state, p.port, p.served = 0, nil, false, "", nil, nil
+	p.mark, p.conn, p.back, p.state, p.port, p.served, p.via = 0, nil, false, "", nil, nil, nil
 }
 
 func (p *packet) tuple() tuple { return tuple{p.proto, p.src, p.dst} }
@@ -104,12 +108,14 @@ const (
 	AddrUnreachable Code = "icmp6-addr-unreachable"
 	PortUnreach6    Code = "icmp6-port-unreachable"
 	TCPReset        Code = "tcp-reset"
+	TooBig          Code = "fragmentation-needed"
+	TooBig6         Code = "packet-too-big"
 )
 
 // numbers are the type and code of the ICMP message (RFC 792, RFC 4443).
 func (c Code) numbers() (kind, code uint8) {
 	n := map[Code][2]uint8{NetUnreachable: {3, 0}, HostUnreachable: {3, 1}, "icmp-proto-unreachable": {3, 2}, PortUnreachable: {3, 3},
-		"icmp-net-prohibited": {3, 9}, "icmp-host-prohibited": {3, 10}, "icmp-admin-prohibited": {3, 13}, TimeExceeded: {11, 0},
+		"icmp-net-prohibited": {3, 9}, "icmp-host-prohibited": {3, 10}, "icmp-admin-prohibited": {3, 13}, TimeExceeded: {11, 0}, TooBig: {3, 4}, TooBig6: {2, 0},
 		NoRoute6: {1, 0}, "icmp6-adm-prohibited": {1, 1}, AddrUnreachable: {1, 3}, PortUnreach6: {1, 4}}[c]
 	return n[0], n[1]
 }
@@ -128,5 +134,5 @@ func (c Code) family(ipv6 bool) Code {
 	if !ipv6 {
 		return c
 	}
-	return cmp.Or(map[Code]Code{NetUnreachable: NoRoute6, HostUnreachable: AddrUnreachable, PortUnreachable: PortUnreach6}[c], c)
+	return cmp.Or(map[Code]Code{NetUnreachable: NoRoute6, HostUnreachable: AddrUnreachable, PortUnreachable: PortUnreach6, TooBig: TooBig6}[c], c)
 }

@@ -98,6 +98,13 @@ func bridged(matches ...iptables.Match) func(a, r, b *plan.Netns) {
 	}
 }
 
+// refusing gives the router a route that discards packets.
+func refusing(kind plan.RouteType, to string) func(a, r, b *plan.Netns) {
+	return func(_, r, _ *plan.Netns) {
+		r.Routes = append(r.Routes, plan.Route{Type: kind, To: netip.MustParsePrefix(to), Protocol: plan.Bird})
+	}
+}
+
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
 func rows() []row {
@@ -142,6 +149,7 @@ func rows() []row {
 		{name: "DROP of a list of ports", change: forward(iptables.Drop{}, isTCP, iptables.MultiPort{Ports: "22,70:80,443"}), want: "timeout"},
 		{name: "DROP of other ports in a list", change: forward(iptables.Drop{}, isTCP, iptables.MultiPort{Ports: "22,70:79,443"}), want: "b from a"},
 		{name: "within a limit", change: forward(iptables.Drop{}, iptables.Limit{Rate: "10/min"}), want: "timeout"},
+		{name: "counted in an accounting object", change: forward(iptables.Drop{}, iptables.NFAcct{Object: "some"}), want: "timeout"},
 		{name: "NFLOG", change: forward(iptables.NFLog{Group: 100, Prefix: "seen"}), want: "b from a"},
 		{name: "a port of a bridge, routed", change: forward(iptables.Drop{}, iptables.Physdev{In: "pa"}), want: "timeout"},
 		{name: "another port of a bridge, routed", change: forward(iptables.Drop{}, iptables.Physdev{In: "pb"}, iptables.CTState{States: []string{"NEW"}}), want: "b from a"},
@@ -227,6 +235,34 @@ func rows() []row {
 		{name: "DNAT back to the dialer", change: func(_, r, _ *plan.Netns) {
 			rules(r, "nat", "PREROUTING", rule(iptables.DNAT{To: addrPort("10.0.1.2:80")}, vip, isTCP))
 		}, to: "10.9.9.9:81", want: "timeout"},
+		{name: "REDIRECT", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(iptables.Redirect{Port: 80}, vip, isTCP))
+		}, to: "10.9.9.9:81", want: "r from a"},
+		{name: "REDIRECT of what is for another host", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "PREROUTING", rule(iptables.Redirect{Port: 80}, isTCP))
+			rules(r, "filter", "INPUT", rule(iptables.Drop{}, iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.1/32"), Not: true}, iptables.State{State: "NEW"}))
+		}, to: "10.0.2.2:81", want: "r from a"},
+		{name: "REDIRECT where the link has no address", change: func(a, r, _ *plan.Netns) {
+			r.Addrs = r.Addrs[1:]
+			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("10.0.1.2/32"), Dev: "a"})
+			r.Addrs = append(r.Addrs, plan.Addr{Link: "b", Prefix: netip.MustParsePrefix("10.0.1.1/32")})
+			rules(r, "nat", "PREROUTING", rule(iptables.Redirect{Port: 80}, vip, isTCP))
+		}, to: "10.9.9.9:81", want: "timeout"},
+		{name: "REDIRECT for a local process", change: func(_, r, _ *plan.Netns) {
+			rules(r, "nat", "OUTPUT", rule(iptables.Redirect{Port: 80}, iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
+		}, from: "node.r", to: "10.0.1.9:81", want: "r from 10.0.1.1"},
+		{name: "a proxy in user space", change: func(_, r, _ *plan.Netns) {
+			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:80")}}}
+		}, to: "10.0.1.1:7", want: "b from 10.0.2.1"},
+		{name: "a proxy in user space whose first endpoint is closed", change: func(_, r, _ *plan.Netns) {
+			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("10.0.1.1:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:81"), addrPort("10.0.2.2:80")}}}
+		}, to: "10.0.1.1:7", want: "b from 10.0.2.1"},
+		{name: "a proxy in user space without an endpoint", change: func(_, r, _ *plan.Netns) {
+			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:81")}}}
+		}, to: "10.0.1.1:7", want: "reset"},
+		{name: "a proxy in user space, datagram", proto: flow.UDP, change: func(_, r, _ *plan.Netns) {
+			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "udp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:80")}}}
+		}, to: "10.0.1.1:7", want: "b from 10.0.2.1"},
 		{name: "a local process skips PREROUTING", change: func(_, r, _ *plan.Netns) { dnat(r) }, from: "node.r", to: "10.9.9.9:81", want: "unreachable"},
 		{name: "DNAT for a local process", change: func(_, r, _ *plan.Netns) {
 			rules(r, "nat", "OUTPUT", rule(toB, iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
@@ -265,6 +301,16 @@ func rows() []row {
 			a.Routes = []plan.Route{{To: netip.MustParsePrefix("10.0.2.0/24"), Dev: "eth0"}}
 			setSysctl(r, "net.ipv4.conf.a.proxy_arp", "1")
 		}, want: "b from a"},
+		{name: "a blackhole at the router", change: refusing(plan.Blackhole, "10.0.2.0/25"), want: "timeout"},
+		{name: "a blackhole at the router, datagram", change: refusing(plan.Blackhole, "10.0.2.0/25"), proto: flow.UDP, want: "timeout"},
+		{name: "an unreachable route at the router", change: refusing(plan.Unreachable, "10.0.2.0/25"), want: "unreachable"},
+		{name: "a blackhole around a route", change: refusing(plan.Blackhole, "10.0.0.0/16"), want: "b from a"},
+		{name: "a blackhole of the sender itself", from: "node.r", change: refusing(plan.Blackhole, "10.0.2.0/25"), want: "unreachable"},
+		{name: "an unreachable route of the sender itself", from: "node.r", change: refusing(plan.Unreachable, "10.0.2.0/25"), want: "unreachable"},
+		{name: "a blackhole back to the source, strict", change: func(a, r, b *plan.Netns) {
+			refusing(plan.Blackhole, "10.0.1.0/25")(a, r, b)
+			setSysctl(r, "net.ipv4.conf.all.rp_filter", "1")
+		}, want: "timeout"},
 		{name: "policy for replies", change: func(_, r, _ *plan.Netns) {
 			rules(r, "filter", "FORWARD", rule(iptables.Accept{}, iptables.InIf{Name: "a"}))
 			r.Tables[0].Chains[0].Policy = "DROP"

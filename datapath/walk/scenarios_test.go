@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/fault"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/scenarios/language"
@@ -26,9 +27,14 @@ func TestScenariosHoldOnPaper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		world := walk.New(p)
 		for _, e := range s.Expects {
-			for _, f := range e.Predict(world) {
+			broken := p
+			if e.During != nil {
+				if broken, err = fault.Apply(s.Lab, p, e.During); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, f := range e.Predict(walk.New(broken)) {
 				if len(f.Wrong) > 0 {
 					t.Errorf("%s: %s: %s to %s: %q\n%s", s.Name, e.Name, f.Who, f.To, f.Wrong, render.Text(f.Prediction, render.Brief))
 				}

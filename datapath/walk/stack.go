@@ -3,6 +3,7 @@ package walk
 import (
 	"fmt"
 
+	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
 )
 
@@ -13,9 +14,12 @@ type fate struct {
 	p    *packet
 	why  string
 	code Code // of refused: the error sent to the sender
+	mtu  int  // of TooBig: what would fit
 	// told: the host that sent the packet found no route for it after DNAT. send(2) of a
 	// datagram reports that; connect(2) of a stream keeps trying.
 	told bool
+	// from is the device that the error of refused comes in by: a program wrote it there.
+	from *network.Link
 }
 
 type fateKind uint8
@@ -56,7 +60,7 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 	}
 	to, ok := h.Lookup(p.dst.Addr())
 	if !ok {
-		return r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr()).as(noRoute)
+		return r.lose(h, p, "%s", to.Why(h, p.dst.Addr())).as(noRoute)
 	}
 	r.step(p, Step{Kind: Send, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 	if f := r.loopbackOut(h, p, to); f != nil {
@@ -73,7 +77,7 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 	}
 	if p.dst != before {
 		if to, ok = h.Lookup(p.dst.Addr()); !ok {
-			f := r.lose(h, p, "%s has no route to %s", h.Name, p.dst.Addr())
+			f := r.lose(h, p, "%s", to.Why(h, p.dst.Addr()))
 			f.told = true
 			return f
 		}
@@ -93,6 +97,9 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 	// The hook keeps the device of the first route: -o in the filter table matches the
 	// one from before DNAT (nf_hook_state).
 	if f := r.tables(v, "filter"); f != nil {
+		return f
+	}
+	if f := r.tooBig(h, to, p); f != nil {
 		return f
 	}
 	return r.postrouting(h, to, p)
@@ -118,6 +125,9 @@ func (r *run) postrouting(h *network.Host, to network.Hop, p *packet) *fate {
 	to.Next = r.gateway(h, to, p)
 	if to.Local {
 		return r.receive(h, h.Lo, p, false)
+	}
+	if f := r.encrypt(h, p); f != nil {
+		return f
 	}
 	return r.transmit(to.Dev, to.Next, p)
 }
@@ -170,6 +180,9 @@ func (r *run) input(h *network.Host, dev *network.Link, p *packet) *fate {
 		return f
 	}
 	p.confirm()
+	if why := unexpected(h, plan.XfrmIn, p); why != "" {
+		return r.lose(h, p, "%s drops it: %s", h.Name, why)
+	}
 	return &fate{kind: delivered, h: h, p: p}
 }
 
@@ -178,10 +191,21 @@ func (r *run) forward(h *network.Host, dev *network.Link, to network.Hop, routed
 	switch {
 	case !h.Forwards(dev, ipv6) && (!ipv6 || routed):
 		return r.lose(h, p, "forwarding is off in %s, and %s is not a local address", h.Name, p.dst.Addr())
+	case to.Refuses == plan.Blackhole:
+		return r.lose(h, p, "%s", to.Why(h, p.dst.Addr()))
+	case to.Refuses == plan.Unreachable && !ipv6: // IPv6 says no route, as without one
+		return r.refuse(h, p, HostUnreachable, "%s", to.Why(h, p.dst.Addr()))
 	case !routed: // IPv6 reports it even with forwarding off (ip6_pkt_discard)
-		return r.refuse(h, p, NetUnreachable, "%s has no route to %s", h.Name, p.dst.Addr())
-	case p.ttl <= 1:
+		return r.refuse(h, p, NetUnreachable, "%s", to.Why(h, p.dst.Addr()))
+	}
+	if why := unexpected(h, plan.XfrmFwd, p); why != "" {
+		return r.lose(h, p, "%s drops it: %s", h.Name, why)
+	}
+	if p.ttl <= 1 {
 		return r.refuse(h, p, TimeExceeded, "the packet looped until its TTL expired in %s", h.Name)
+	}
+	if f := r.tooBig(h, to, p); f != nil {
+		return f
 	}
 	p.ttl--
 	r.step(p, Step{Kind: Route, Netns: h.Name, In: dev.Name, Out: to.Dev.Name, Text: to.Text})

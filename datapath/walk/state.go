@@ -13,12 +13,17 @@ type State struct {
 	now   time.Duration
 	notes int // so far
 	lists map[recentKey]recentList
+	// elements are those of dynamic sets: when each was last updated.
+	elements map[elementKey]time.Duration
 	// bindings are what IPVS remembers: see schedule.go.
 	bindings map[boundKey]binding
 }
 
 // recentKey names a list: each namespace has its own.
 type recentKey struct{ netns, list string }
+
+// elementKey is an element of a set in one namespace.
+type elementKey struct{ netns, set, key string }
 
 // recentList is when each address was last recorded.
 type recentList map[netip.Addr]note
@@ -34,7 +39,7 @@ const recentLength = 100
 
 // Remembers reports whether the state holds anything: a client's next result then
 // depends on earlier ones.
-func (s *State) Remembers() bool { return s != nil && len(s.lists)+len(s.bindings) > 0 }
+func (s *State) Remembers() bool { return s != nil && len(s.lists)+len(s.bindings)+len(s.elements) > 0 }
 
 // After is the state some time later.
 func (s *State) After(d time.Duration) *State {
@@ -48,7 +53,7 @@ func (s *State) clone() *State {
 	if s == nil {
 		return &State{}
 	}
-	c := &State{now: s.now, notes: s.notes, lists: maps.Clone(s.lists), bindings: maps.Clone(s.bindings)}
+	c := &State{now: s.now, notes: s.notes, lists: maps.Clone(s.lists), bindings: maps.Clone(s.bindings), elements: maps.Clone(s.elements)}
 	for k, l := range c.lists {
 		c.lists[k] = maps.Clone(l)
 	}
@@ -76,6 +81,20 @@ func (s *State) remember(netns, list string, a netip.Addr) {
 	}
 	s.notes++
 	l[a] = note{s.now, s.notes}
+}
+
+// keep adds an element to a dynamic set, or begins its time again.
+func (s *State) keep(netns, set, key string) {
+	if s.elements == nil {
+		s.elements = map[elementKey]time.Duration{}
+	}
+	s.elements[elementKey{netns, set, key}] = s.now
+}
+
+// kept reports whether an element was updated within the last seconds.
+func (s *State) kept(netns, set, key string, seconds uint32) bool {
+	at, ok := s.elements[elementKey{netns, set, key}]
+	return ok && s.now-at < time.Duration(seconds)*time.Second
 }
 
 // seen reports whether an address was recorded within the last seconds (0: at any

@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
 )
@@ -58,6 +59,39 @@ func TestRecentKeepsAClient(t *testing.T) {
 	}
 	if again := w.Walk(f); len(again.Branches) != 2 {
 		t.Error("a walk changed the world")
+	}
+}
+
+func TestSetsKeepAClientForATime(t *testing.T) {
+	p := routed()
+	source := []nft.Field{nft.IPSrc}
+	pick := func(i uint32, chain string) nft.Element {
+		return nft.Element{Key: []nft.Value{nft.Number(i)}, Verdict: nft.Goto(chain)}
+	}
+	r := &p.Netns[0]
+	table := inTable(r, base("nat", "prerouting", -100), exprs(is(nft.IPDst, address("10.9.9.9")), nft.Goto("svc")))
+	for name, to := range map[string]string{"b": "10.0.2.2", "r": "10.0.2.1"} {
+		table.Sets = append(table.Sets, nft.Set{Name: name, Key: []nft.Type{nft.IPv4}, Timeout: 60})
+		inTable(r, nft.Chain{Name: "svc"}, exprs(nft.Lookup{Fields: source, Set: name}, nft.Goto(name)))
+		inTable(r, nft.Chain{Name: name}, exprs(nft.Update{Fields: source, Set: name}), exprs(is(nft.L4Proto, nft.Protocol("tcp")), nft.DNAT{To: address(to), Port: 80}))
+	}
+	inTable(r, nft.Chain{Name: "svc"}, exprs(nft.VMap{Fields: []nft.Field{nft.Random(2)}, Elements: []nft.Element{pick(0, "b"), pick(1, "r")}}))
+	p.Sort()
+	w, f := walk.New(p), flow.Flow{From: "client.a", To: addrPort("10.9.9.9:80"), Protocol: flow.TCP}
+	first := w.Walk(f)
+	if len(first.Branches) != 2 {
+		t.Fatalf("%d branches, want 2\n%s", len(first.Branches), render.Text(first, render.Brief))
+	}
+	for _, b := range first.Branches {
+		for _, row := range []struct {
+			after time.Duration
+			want  int
+		}{{0, 1}, {59 * time.Second, 1}, {time.Minute, 2}} {
+			again := w.WalkFrom(b.State.After(row.after), f)
+			if len(again.Answers()) != row.want || row.want == 1 && again.Answers()[0].Value != b.Answer {
+				t.Errorf("%v after %s answered: %v, want %d", row.after, b.Answer, again.Answers(), row.want)
+			}
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 	Policy    Kind = "policy"    // the end of a built-in chain whose policy is not ACCEPT
 	Conntrack Kind = "conntrack" // the connection's NAT, without a rule
 	Balance   Kind = "ipvs"      // IPVS, without a rule
+	Relay     Kind = "proxy"     // a proxy in user space makes another connection
 	Hop       Kind = "hop"       // from one link to the next
 	Encap     Kind = "encap"     // into a tunnel
 	Decap     Kind = "decap"     // out of it

@@ -56,6 +56,8 @@ func (v *visit) hit(t iptables.Target) verdict {
 		return v.reject(t).as("REJECT")
 	case iptables.DNAT:
 		return v.dnat(t).as("DNAT")
+	case iptables.Redirect:
+		return v.redirect(t).as("REDIRECT")
 	case iptables.Masquerade:
 		return v.masquerade().as("MASQUERADE")
 	case iptables.OrMark:
@@ -92,6 +94,27 @@ func (v *visit) dnat(t iptables.DNAT) verdict {
 	if to.Port() == 0 {
 		to = netip.AddrPortFrom(to.Addr(), v.p.dst.Port())
 	}
+	v.p.conn.setDst(to)
+	return verdict{action: accept, rewrite: &Rewrite{Field: "dst", From: v.p.dst, To: to}}
+}
+
+// redirect sends a packet to a port of this host: at 127.0.0.1 or ::1 if it was sent here,
+// else at the address of the link that it came in by (net/netfilter/nf_nat_redirect.c).
+func (v *visit) redirect(t iptables.Redirect) verdict {
+	if v.p.conn == nil || v.table != "nat" {
+		return verdict{action: fail, why: "REDIRECT outside the nat table"}
+	}
+	addr := netip.IPv6Loopback()
+	switch {
+	case v.hook == "PREROUTING":
+		addr = v.h.First(v.in, v.p.ipv6())
+	case !v.p.ipv6():
+		addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	if !addr.IsValid() {
+		return verdict{action: drop, why: fmt.Sprintf("%s of %s has no address to redirect to", name(v.in), v.h.Name)}
+	}
+	to := netip.AddrPortFrom(addr, t.Port)
 	v.p.conn.setDst(to)
 	return verdict{action: accept, rewrite: &Rewrite{Field: "dst", From: v.p.dst, To: to}}
 }

@@ -31,21 +31,29 @@ func (r *run) tunnel(dev *network.Link, next netip.Addr, p *packet) *fate {
 		src: netip.AddrPortFrom(h.TunnelSource(dev, to), 0), dst: netip.AddrPortFrom(to, uint16(dev.VXLAN.Port))}
 	r.step(p, Step{Kind: Encap, Netns: h.Name, Out: dev.Name,
 		Text: fmt.Sprintf("VXLAN %d to %s, for %s", dev.VXLAN.ID, to, macText(mac))})
-	arrived := r.originate(h, outer)
+	arrived := r.carry(h, outer, p)
 	if arrived.kind != delivered {
-		arrived.p, arrived.told = p, false
-		if arrived.kind != broken {
-			// The sender of the inner packet does not learn the fate of the outer one.
-			arrived.kind, arrived.why = dropped, "the encapsulated packet is lost: "+arrived.why
-		}
 		return arrived
 	}
 	return r.untunnel(arrived.h, dev, mac, outer, p)
 }
 
+// carry sends the packet around another. The sender of the inner one does not learn what
+// becomes of it.
+func (r *run) carry(h *network.Host, outer, inner *packet) *fate {
+	arrived := r.originate(h, outer)
+	if arrived.kind != delivered {
+		arrived.p, arrived.told = inner, false
+		if arrived.kind != broken {
+			arrived.kind, arrived.why = dropped, "the encapsulated packet is lost: "+arrived.why
+		}
+	}
+	return arrived
+}
+
 // untunnel decapsulates a packet from the datagram that arrived at a host.
 func (r *run) untunnel(h *network.Host, from *network.Link, mac [6]byte, outer, p *packet) *fate {
-	dev := h.VTEP(from.VXLAN.ID, int(outer.dst.Port()))
+	dev := h.VTEP(from.VXLAN.ID, outer.dst)
 	if dev == nil {
 		return r.lose(h, p, "%s has no VXLAN device %d on port %d", h.Name, from.VXLAN.ID, outer.dst.Port())
 	}

@@ -34,6 +34,9 @@ type World struct{ net *network.World }
 // New returns the world of a plan.
 func New(p *plan.Plan) *World { return &World{network.New(p)} }
 
+// NameServer reports whether an agent answers DNS queries.
+func (w *World) NameServer(name string) bool { return w.net.NameServer(name) }
+
 // Walk follows a flow that starts with empty state.
 func (w *World) Walk(f flow.Flow) Prediction { return w.WalkFrom(nil, f) }
 
@@ -72,6 +75,7 @@ type run struct {
 	gateways    map[spread]netip.Addr // what was chosen if a route has several
 	state       *State
 	leg         Leg
+	relays      int // connections that proxies in user space have made
 	steps       []Step
 	seen        int // rules
 	moves       int
@@ -181,7 +185,7 @@ func (r *run) dial(f flow.Flow) Branch {
 	}
 	to, ok := h.Lookup(f.To.Addr())
 	if !ok {
-		return ended(flow.Unreachable, fmt.Sprintf("%s has no route to %s", h.Name, f.To.Addr()))
+		return ended(flow.Unreachable, to.Why(h, f.To.Addr()))
 	}
 	src := h.Source(f.To.Addr(), to)
 	if !src.IsValid() {
@@ -210,7 +214,7 @@ func (r *run) arrived(t *talk, f *fate) Branch {
 		if f.h == t.dialer {
 			return ended(flow.Unreachable, f.why)
 		}
-		return r.complain(t, f.h, f.p, HostUnreachable.family(f.p.ipv6()), f.why)
+		return r.complain(t, f, HostUnreachable.family(f.p.ipv6()))
 	}
 	if f.told && t.flow.Protocol == flow.UDP {
 		return ended(flow.Unreachable, f.why)
@@ -218,12 +222,34 @@ func (r *run) arrived(t *talk, f *fate) Branch {
 	if f.kind == dropped {
 		return ended(flow.Timeout, f.why)
 	}
-	return r.complain(t, f.h, f.p, f.code, f.why)
+	return r.complain(t, f, f.code)
 }
 
-// complain sends the dialer an error: an ICMP message about its packet, or a reset.
-func (r *run) complain(t *talk, h *network.Host, about *packet, code Code, why string) Branch {
+// complain sends the dialer an error about the packet of a fate: an ICMP message, or a
+// reset.
+func (r *run) complain(t *talk, lost *fate, code Code) Branch {
+	about, why := lost.p, lost.why
+	if code == TCPReset && about.port != nil && (about.served != nil || about.conn != nil && about.conn.dnat) {
+		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it is sent directly.
+		return ended(flow.Timeout, why+"; the reset for a packet from a bridge bypasses NAT and IPVS, and matches no socket in "+t.dialer.Name)
+	}
+	f := r.tell(lost, code)
+	switch {
+	case f.kind == broken:
+		return ended(flow.Failed, f.why)
+	case f.kind != delivered:
+		return ended(flow.Timeout, why+"; the error for that is lost: "+f.why)
+	case f.h != t.dialer || !t.hears(f.p):
+		return ended(flow.Timeout, why+"; "+astray(f))
+	}
+	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name})
+	return ended(code.outcome(), why)
+}
+
+// tell sends an error about the packet of a fate to its sender.
+func (r *run) tell(lost *fate, code Code) *fate {
 	r.leg = Reply
+	h, about := lost.h, lost.p
 	quoted := about.tuple()
 	p := &packet{proto: about.proto, ttl: 64, dst: netip.AddrPortFrom(about.src.Addr(), 0), conn: about.conn, back: true}
 	if p.conn != nil {
@@ -235,21 +261,17 @@ func (r *run) complain(t *talk, h *network.Host, about *packet, code Code, why s
 		p.kind, p.code, p.quoted = failure, code, &quoted
 		p.src = netip.AddrPortFrom(errorSource(h, about), 0)
 	}
-	if code == TCPReset && about.port != nil && (about.served != nil || about.conn != nil && about.conn.dnat) {
-		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it is sent directly.
-		return ended(flow.Timeout, why+"; the reset for a packet from a bridge bypasses NAT and IPVS, and matches no socket in "+t.dialer.Name)
+	return r.sendError(lost.from, h, p)
+}
+
+// sendError sends an error from a host. A program behind a TUN device writes it there, as
+// if it came from the destination itself.
+func (r *run) sendError(from *network.Link, h *network.Host, p *packet) *fate {
+	if from == nil {
+		return r.originate(h, p)
 	}
-	f := r.originate(h, p)
-	switch {
-	case f.kind == broken:
-		return ended(flow.Failed, f.why)
-	case f.kind != delivered:
-		return ended(flow.Timeout, why+"; the error for that is lost: "+f.why)
-	case f.h != t.dialer || !t.hears(f.p):
-		return ended(flow.Timeout, why+"; "+astray(f))
-	}
-	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name})
-	return ended(code.outcome(), why)
+	p.src = netip.AddrPortFrom(p.quoted.dst.Addr(), 0)
+	return r.receive(h, from, p, false)
 }
 
 // errorSource is the source address of a host's ICMP error: the packet's destination,
@@ -278,10 +300,23 @@ func astray(f *fate) string {
 
 // serve is the server's side: an agent answers, or the kernel reports a closed port.
 func (r *run) serve(t *talk, f *fate) Branch {
+	if x := f.h.TunnelAt(f.p.dst); x != nil && f.p.proto == flow.UDP {
+		return ended(flow.Timeout, r.lose(f.h, f.p, "the tunnel of %s in %s receives on udp port %d, and drops what does not come from another tunnel", x.Link, f.h.Name, x.At.Port()).why)
+	}
 	if dev := f.h.TunnelSocket(f.p.dst); dev != nil && f.p.proto == flow.UDP {
 		return ended(flow.Timeout, r.lose(f.h, f.p, "%s of %s receives on udp port %d, and drops what is not VXLAN", dev.Name, f.h.Name, dev.VXLAN.Port).why)
 	}
+	if x := f.h.ProxyPort(string(f.p.proto), f.p.dst); x != nil {
+		return r.relay(t, f, x)
+	}
 	who := listener(f.h, f.p)
+	if who == nil && f.h.SpeaksBGP(f.p.dst) && f.p.proto == flow.TCP {
+		b := r.converse(t, f)
+		if b.Outcome == flow.Connected {
+			b = ended(flow.Reset, fmt.Sprintf("the BGP speaker of %s takes no connections but those of its peers that it has no session with", f.h.Name))
+		}
+		return b
+	}
 	if who == nil {
 		for i := range f.h.Execs {
 			if x := &f.h.Execs[i]; x.Accepts(string(f.p.proto), f.p.dst.Port()) {
@@ -296,6 +331,9 @@ func (r *run) serve(t *talk, f *fate) Branch {
 		b := r.closed(t, f, why)
 		b.Assumed = len(f.h.Execs) > 0
 		return b
+	}
+	if who.DNS { // it answers only queries
+		return r.program(t, f, &plan.Exec{Name: who.Name, Node: who.Node})
 	}
 	seen, ttl := f.p.src, f.p.ttl
 	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: who.Name})
@@ -364,7 +402,7 @@ func (r *run) closed(t *talk, f *fate, why string) Branch {
 	}
 	about := *f.p
 	about.conn, about.port = nil, nil // it has left the stack: the reply is a new packet
-	return r.complain(t, f.h, &about, code, why)
+	return r.complain(t, &fate{h: f.h, p: &about, why: why}, code)
 }
 
 // converse is the rest of the conversation: the reply to the first packet, and on a
@@ -380,14 +418,19 @@ func (r *run) converse(t *talk, f *fate) Branch {
 		legs = legs[:1]
 	}
 	for _, l := range legs {
-		from, p := t.dialer, &packet{kind: l.kind, proto: t.flow.Protocol, src: t.local, dst: t.remote, ttl: 64}
+		from, p := t.dialer, packet{kind: l.kind, proto: t.flow.Protocol, src: t.local, dst: t.remote, ttl: 64}
 		if l.answer {
 			from, p.src, p.dst = server, local, remote
 		}
+		if l.leg == Data && t.flow.Upload > 0 {
+			p.size = r.longest(t, server, remote)
+		}
 		r.leg = l.leg
 		mark := len(r.steps)
-		got := r.originate(from, p)
+		got, stalled := r.fit(from, t, p)
 		switch {
+		case stalled != "":
+			return stalls(got, stalled)
 		case got.kind == broken:
 			return ended(flow.Failed, got.why)
 		case got.kind != delivered:

@@ -15,6 +15,7 @@ type NFTTable struct {
 	*nft.Table
 	chains map[string]*nft.Chain
 	sets   map[string]*NFTSet
+	own    sync.Map // of rules: *NFTSet by *nft.Element, the first of the set
 }
 
 // Base is a base chain.
@@ -65,6 +66,20 @@ func (t *NFTTable) Chain(name string) *nft.Chain { return t.chains[name] }
 
 // Set returns a set or map by its name, or nil.
 func (t *NFTTable) Set(name string) *NFTSet { return t.sets[name] }
+
+// Lookup returns the set or map in which an expression looks fields up, or nil.
+func (t *NFTTable) Lookup(x nft.Expr) *NFTSet {
+	_, name := nft.LookedUp(x)
+	if name != "" {
+		return t.sets[name]
+	}
+	s := nft.Anonymous(x)
+	if s == nil {
+		return nil
+	}
+	found, _ := t.own.LoadOrStore(&s.Elements[0], &NFTSet{Set: s})
+	return found.(*NFTSet)
+}
 
 // NFTSet is a set or map with an index of its elements.
 type NFTSet struct {

@@ -11,6 +11,7 @@ import (
 // route is a route of the main table: one of the plan, or one that the kernel
 // adds with an address.
 type route struct {
+	kind plan.RouteType
 	to   netip.Prefix
 	via  netip.Addr
 	more []netip.Addr
@@ -25,6 +26,9 @@ type Hop struct {
 	Next  netip.Addr   // gateway, or the destination when it is on the link
 	More  []netip.Addr // further gateways, over which connections are spread
 	Text  string       // the route in ip route syntax
+	// Refuses is the type of a route that leads nowhere, which Lookup returns without
+	// success.
+	Refuses plan.RouteType
 }
 
 func (h *Host) indexRoutes() {
@@ -38,6 +42,10 @@ func (h *Host) indexRoutes() {
 		r := &h.Routes[i]
 		if r.Local {
 			continue // in table local
+		}
+		if r.Type != plan.Unicast && r.To.IsValid() && h.Speaks(r.To.Addr()) {
+			h.routes = append(h.routes, route{kind: r.Type, to: r.To.Masked(), text: string(r.Type) + " " + r.To.String()})
+			continue
 		}
 		if dev := h.links[r.Dev]; dev != nil && r.To.IsValid() && h.Speaks(r.To.Addr()) {
 			h.routes = append(h.routes, route{to: r.To.Masked(), via: r.Via, more: r.More, dev: dev, text: routeText(r)})
@@ -58,14 +66,17 @@ func routeText(r *plan.Route) string {
 		text += " or " + a.String()
 	}
 	text += " dev " + r.Dev
+	if r.Protocol == plan.BGP {
+		text += " proto bgp"
+	}
 	if r.OnLink {
 		text += " onlink"
 	}
 	return text
 }
 
-// Lookup searches the routing tables, local first. It reports false if there is no
-// route to dst.
+// Lookup searches the routing tables, local first. It reports false if no route leads to
+// dst: there is none, or one that refuses.
 func (h *Host) Lookup(dst netip.Addr) (Hop, bool) {
 	if !h.Speaks(dst) {
 		return Hop{}, false
@@ -77,6 +88,9 @@ func (h *Host) Lookup(dst netip.Addr) (Hop, bool) {
 		if !r.to.Contains(dst) {
 			continue
 		}
+		if r.kind != plan.Unicast {
+			return Hop{Text: r.text, Refuses: r.kind}, false
+		}
 		next := dst
 		if r.via.IsValid() {
 			next = r.via
@@ -84,6 +98,14 @@ func (h *Host) Lookup(dst netip.Addr) (Hop, bool) {
 		return Hop{Dev: r.dev, Next: next, More: r.more, Text: r.text}, true
 	}
 	return Hop{}, false
+}
+
+// Why says why a lookup found no way to an address.
+func (to Hop) Why(h *Host, dst netip.Addr) string {
+	if to.Refuses != plan.Unicast {
+		return h.Name + " has the route " + to.Text
+	}
+	return h.Name + " has no route to " + dst.String()
 }
 
 // Source is the address that a process of the host sends from by default.
@@ -131,6 +153,17 @@ func (h *Host) Egress(dev *Link, dst, next netip.Addr) netip.Addr {
 		return best
 	}
 	return other
+}
+
+// First is the address of a link that the kernel finds first: the first one that it got in
+// IPv4, the last one in IPv6 (ipv6_link_dev_addr in net/ipv6/addrconf.c).
+func (h *Host) First(dev *Link, ipv6 bool) (found netip.Addr) {
+	for _, a := range h.addrs {
+		if ip := a.prefix.Addr(); a.link == dev && ip.Is6() == ipv6 && (ipv6 || !found.IsValid()) {
+			found = ip
+		}
+	}
+	return found
 }
 
 func commonBits(a, b netip.Addr) int {

@@ -50,10 +50,21 @@ func (h *Host) TunnelSource(dev *Link, to netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// VTEP returns the VXLAN device of a network and port, or nil.
-func (h *Host) VTEP(id, port int) *Link {
+// IPIP returns the device that takes packets out of others of IP protocol 4, or nil.
+func (h *Host) IPIP() *Link {
 	for _, l := range h.order {
-		if l.Type == plan.VXLAN && l.VXLAN.ID == id && l.VXLAN.Port == port {
+		if l.Type == plan.IPIP {
+			return l
+		}
+	}
+	return nil
+}
+
+// VTEP returns the VXLAN device of a network whose socket takes datagrams to an address, or
+// nil.
+func (h *Host) VTEP(id int, dst netip.AddrPort) *Link {
+	for _, l := range h.order {
+		if l.Type == plan.VXLAN && l.VXLAN.ID == id && l.VXLAN.Port == int(dst.Port()) && l.VXLAN.Local.Is6() == dst.Addr().Is6() {
 			return l
 		}
 	}

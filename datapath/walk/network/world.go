@@ -11,6 +11,7 @@ import (
 // it, so that the cost of a walk depends on what it touches, not on the size of the lab.
 type World struct {
 	hosts  map[string]*Host
+	served map[string]bool        // agents that answer DNS queries, by name
 	owners map[netip.Addr][]*Host // who has an address, in the order of the plan
 
 	mu    sync.Mutex
@@ -19,7 +20,7 @@ type World struct {
 
 // New returns the namespaces of a plan.
 func New(p *plan.Plan) *World {
-	w := &World{hosts: map[string]*Host{}, owners: map[netip.Addr][]*Host{}, paths: map[[2]*Link]map[*Link]*Link{}}
+	w := &World{hosts: map[string]*Host{}, served: map[string]bool{}, owners: map[netip.Addr][]*Host{}, paths: map[[2]*Link]map[*Link]*Link{}}
 	if p == nil {
 		return w
 	}
@@ -35,6 +36,11 @@ func New(p *plan.Plan) *World {
 				w.owners[ip] = append(w.owners[ip], h)
 			}
 		}
+		for k := range n.Agents {
+			if n.Agents[k].DNS {
+				w.served[n.Agents[k].Name] = true
+			}
+		}
 		for _, r := range n.Routes {
 			if ip := r.To.Addr(); r.Local && r.To.IsSingleIP() && h.Speaks(ip) {
 				w.owners[ip] = append(w.owners[ip], h)
@@ -43,6 +49,9 @@ func New(p *plan.Plan) *World {
 	}
 	return w
 }
+
+// NameServer reports whether an agent answers DNS queries.
+func (w *World) NameServer(name string) bool { return w.served[name] }
 
 // Host returns a namespace with its index, or nil.
 func (w *World) Host(name string) *Host {

@@ -83,7 +83,10 @@ func arrows(s *walk.Step) string {
 }
 
 func message(s *walk.Step) string {
-	if s.Tunnel > 0 {
+	switch {
+	case s.Tunnel > 0 && s.Packet.Protocol == "ipip":
+		return "IPIP " + s.Packet.String()
+	case s.Tunnel > 0:
 		return "VXLAN " + s.Packet.String()
 	}
 	return s.Packet.String()
@@ -98,7 +101,7 @@ func note(s *walk.Step) string {
 		return fmt.Sprintf("%s %s rule %d: %s", s.Table, s.Chain, s.Rule, s.Verdict)
 	case s.Kind == walk.Conntrack:
 		return "conntrack: " + s.Rewrite.String()
-	case s.Kind == walk.Encap || s.Kind == walk.Policy:
+	case s.Kind == walk.Encap || s.Kind == walk.Policy || s.Kind == walk.Relay:
 		return s.Text
 	case s.Kind == walk.Deliver && s.Text != "":
 		return s.Text + " takes " + s.Packet.String()

@@ -135,6 +135,8 @@ func line(s *walk.Step) string {
 		return fmt.Sprintf("conntrack  %s (%s)", s.Rewrite, s.Text)
 	case walk.Balance:
 		return "ipvs     " + s.Text
+	case walk.Relay:
+		return "proxy    " + s.Text
 	case walk.Hop:
 		return hopLine(s)
 	case walk.Encap, walk.Decap:

@@ -1,0 +1,67 @@
+package network
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/bgp"
+)
+
+// Tunnel returns the user-space tunnel of a TUN device, or nil.
+func (h *Host) Tunnel(link string) *plan.Tunnel {
+	return h.tunnel(func(t *plan.Tunnel) bool { return t.Link == link })
+}
+
+// TunnelAt returns the user-space tunnel that receives datagrams to an address, or nil.
+func (h *Host) TunnelAt(dst netip.AddrPort) *plan.Tunnel {
+	return h.tunnel(func(t *plan.Tunnel) bool { return t.At == dst || t.WireGuard() && t.At.Port() == dst.Port() })
+}
+
+func (h *Host) tunnel(is func(*plan.Tunnel) bool) *plan.Tunnel {
+	for i := range h.Tunnels {
+		if t := &h.Tunnels[i]; is(t) {
+			return t
+		}
+	}
+	return nil
+}
+
+// ProxyPort returns the proxy port whose socket takes a packet, or nil.
+func (h *Host) ProxyPort(proto string, dst netip.AddrPort) *plan.ProxyPort {
+	for i := range h.ProxyPorts {
+		if p := &h.ProxyPorts[i]; p.Takes(proto, dst) {
+			return p
+		}
+	}
+	return nil
+}
+
+// SpeaksBGP reports whether a BGP speaker listens at an address.
+func (h *Host) SpeaksBGP(dst netip.AddrPort) bool {
+	return len(h.Speakers) > 0 && dst.Port() == bgp.Port
+}
+
+// Device returns a link by its name, or nil.
+func (h *Host) Device(name string) *Link { return h.links[name] }
+
+// Behind finds the node to which a tunnel sends packets for an address.
+func Behind(t *plan.Tunnel, dst netip.Addr) (node plan.TunnelPeer, ok bool) {
+	bits := -1
+	for _, p := range t.Peers {
+		if p.Pods.Contains(dst) && p.Pods.Bits() > bits {
+			node, bits = p, p.Pods.Bits()
+		}
+	}
+	return node, bits >= 0
+}
+
+// Knows reports whether a datagram comes from a node that a tunnel knows.
+func Knows(t *plan.Tunnel, from netip.AddrPort) bool {
+	return slices.ContainsFunc(t.Peers, func(p plan.TunnelPeer) bool { return p.Node == from })
+}
+
+// KnowsKey reports whether a tunnel has a peer with a public key.
+func KnowsKey(t *plan.Tunnel, key plan.Key) bool {
+	return slices.ContainsFunc(t.Peers, func(p plan.TunnelPeer) bool { return p.Key == key })
+}
