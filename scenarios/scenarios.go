@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:embed *.hcl */*.hcl
+//go:embed *.hcl */*.hcl */*.yaml */*.tar
 var files embed.FS
 
 // Lab is a scenario that ships.
@@ -19,17 +19,35 @@ type Lab struct {
 	// Shows is how it begins what it says about itself: a sentence, or two short ones.
 	Shows string
 	Text  []byte
+	// Manifest is the file of its name that ends in .yaml, which it imports; nil: there is none.
+	Manifest []byte
+	// Image is the file of its name that ends in .tar, which its pods run; nil: there is none.
+	Image []byte
+}
+
+// Files are those that the lab is made of, by name.
+func (l Lab) Files() map[string][]byte {
+	out := map[string][]byte{l.Name + ".hcl": l.Text}
+	if l.Manifest != nil {
+		out[l.Name+".yaml"] = l.Manifest
+	}
+	if l.Image != nil {
+		out[l.Name+".tar"] = l.Image
+	}
+	return out
 }
 
 // All returns the labs in the order of their paths, those of no folder first.
 func All() []Lab {
 	var top, rest []Lab
 	err := fs.WalkDir(files, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || path.Ext(p) != ".hcl" {
 			return err
 		}
 		text, err := files.ReadFile(p)
 		lab := Lab{Name: strings.TrimSuffix(path.Base(p), ".hcl"), Path: p, Shows: shows(string(text)), Text: text}
+		lab.Manifest, _ = files.ReadFile(strings.TrimSuffix(p, ".hcl") + ".yaml") // most have none
+		lab.Image, _ = files.ReadFile(strings.TrimSuffix(p, ".hcl") + ".tar")
 		if lab.Subject() == "" {
 			top = append(top, lab)
 		} else {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,8 @@ func TestScenarios(t *testing.T) {
 			}
 		}
 	}
+	labs = append(labs, sampled(t)...)
+	slices.SortStableFunc(labs, func(a, b *suite.Lab) int { return strings.Compare(a.Path, b.Path) })
 	runner := suite.New(labs, suite.Options{Thorough: true})
 	runner.Specs()
 	ginkgo.RunSpecs(t, "scenarios")
@@ -58,12 +61,16 @@ func TestScenarios(t *testing.T) {
 		variations := labs[:n]
 		labs = labs[n:]
 		t.Run(variations[0].Scenario.Name, func(t *testing.T) {
+			var plain *suite.Lab
 			for _, lab := range variations {
 				if v := lab.Scenario.Variation.String(); v != "" {
 					t.Run(v, func(t *testing.T) { tell(t, lab, report) })
 				} else {
-					tell(t, lab, report)
+					plain = lab
 				}
+			}
+			if plain != nil {
+				tell(t, plain, report)
 			}
 		})
 	}
@@ -73,7 +80,7 @@ func TestScenarios(t *testing.T) {
 // TestScenarios/local-policy builds no other.
 func wanted(t *testing.T, names ...string) bool {
 	t.Helper()
-	levels := strings.Split(flag.Lookup("test.run").Value.String(), "/")
+	levels := asked()
 	for i, name := range names {
 		if i+1 >= len(levels) || name == "" {
 			return true
@@ -88,6 +95,9 @@ func wanted(t *testing.T, names ...string) bool {
 	}
 	return true
 }
+
+// asked is what go test -run says, level by level.
+func asked() []string { return strings.Split(flag.Lookup("test.run").Value.String(), "/") }
 
 // tell ends the test of a lab as its specs did, with the reason where the kernel lacks
 // something: by it, the tests for a virtual machine are chosen.

@@ -13,6 +13,8 @@ var answerCheck = check{
 	attributes: []string{"answer"},
 	wanted: func(r *Reach, _ int) []string {
 		switch {
+		case r.Theirs != nil:
+			return []string{"answered by whom they dial"}
 		case len(r.Answers) == 0:
 			return nil
 		case len(r.Answers) == 1:
@@ -24,8 +26,9 @@ var answerCheck = check{
 	},
 	part: func(r flow.Result) any { return r.Answer },
 	each: func(p *pair, r flow.Result) (string, bool) {
+		answers := p.answers()
 		switch {
-		case len(p.Answers) == 0 || slices.Contains(p.Answers, r.Answer):
+		case len(answers) == 0 || slices.Contains(answers, r.Answer):
 			return "", true
 		case r.Answer == "":
 			return unnamed, false
@@ -35,7 +38,7 @@ var answerCheck = check{
 	all: func(p *pair, e evidence) (wrong []string) {
 		met := answerers(e.connected(p))
 		var missing []string
-		for _, name := range p.Answers {
+		for _, name := range p.answers() {
 			if !slices.Contains(met, name) && !p.Spread.excludes(name) {
 				missing = append(missing, name)
 			}
@@ -46,6 +49,14 @@ var answerCheck = check{
 		}
 		return wrong
 	},
+}
+
+// answers are the agents that answer the pair.
+func (p *pair) answers() []string {
+	if p.Theirs != nil {
+		return p.Theirs[p.to : p.to+1]
+	}
+	return p.Answers
 }
 
 // unnamed says that something answered that is not an agent of the lab.

@@ -74,7 +74,9 @@ func (r *Reach) pairs() []pair {
 	var all []pair
 	for from := range r.From {
 		for to := range r.To {
-			all = append(all, pair{r, from, to, r.outcomesOf(from, to)})
+			if r.Only == nil || r.Only[from][to] {
+				all = append(all, pair{r, from, to, r.outcomesOf(from, to)})
+			}
 		}
 	}
 	return all
@@ -87,8 +89,15 @@ func (p *pair) target() Target { return p.To[p.to] }
 func unresolved() evidence { return evidence{results: []weighted{{flow.Result{Outcome: flow.DNS}, 1}}} }
 
 // check judges results, from packets or from paper: every connection must be as claimed,
-// or with Sometimes any, and then those that are must be as claimed together.
+// or with Sometimes any, and then those that are must be as claimed together. With Broken
+// none may be.
 func (p *pair) check(e evidence) (wrong []string) {
+	if p.Broken {
+		if len(e.only(p.asClaimed).results) > 0 {
+			return []string{"what should not hold does"}
+		}
+		return nil
+	}
 	if p.Sometimes {
 		if e = e.only(p.asClaimed); len(e.results) == 0 {
 			return []string{"no connection is as claimed"}

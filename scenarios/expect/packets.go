@@ -12,7 +12,7 @@ import (
 // it is compared with begin at another.
 func (p *pair) judge(observations []flow.Observation, from, count, references int) Pair {
 	out := Pair{Row: reports.Row{Who: p.who(), To: p.target().Name, Wanted: p.wanted(), Connections: count}}
-	if p.target().NotFound {
+	if count == 0 {
 		p.observeUnresolved(&out)
 		return out
 	}
@@ -54,14 +54,14 @@ func (p *pair) observe(out *Pair, own, references []flow.Observation) {
 	out.Unlikely = len(wrong) > 0
 	out.Noisy = len(wrong) == 0 && len(beyond) > 0 && noisy
 	out.Measured = strings.Join(measured, ", ")
-	out.Observed = sentences(slices.Concat([]string{t.observed(errorsOf(own))}, wrong, measured, beyond))
+	out.Observed = sentences(slices.Concat([]string{t.observed(errorsOf(own, flow.Failed), errorsOf(own, flow.DNS))}, wrong, measured, beyond))
 }
 
-// errorsOf are the distinct errors of probes that broke.
-func errorsOf(own []flow.Observation) []string {
+// errorsOf are the distinct errors of probes with an outcome: failed or dns.
+func errorsOf(own []flow.Observation, outcome flow.Outcome) []string {
 	var errs []string
 	for _, o := range own {
-		if o.Outcome == flow.Failed && !slices.Contains(errs, o.Err) {
+		if o.Outcome == outcome && !slices.Contains(errs, o.Err) {
 			errs = append(errs, o.Err)
 		}
 	}

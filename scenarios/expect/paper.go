@@ -94,9 +94,9 @@ func (p *pair) flowsOnPaper() []flow.Flow {
 // walk follows the first connection of the pair.
 func (p *pair) walk(w *walk.World) walk.Prediction {
 	flows := p.flowsOnPaper()
-	prediction := w.Walk(flows[0])
+	prediction := walkByName(w, flows[0])
 	for _, f := range flows[1:] {
-		prediction.Branches = append(prediction.Branches, w.Walk(f).Branches...)
+		prediction.Branches = append(prediction.Branches, walkByName(w, f).Branches...)
 	}
 	for i := range prediction.Branches {
 		prediction.Branches[i].Probability /= float64(len(flows))

@@ -13,8 +13,10 @@ import (
 // Reach is one expect block about connections, as resolved: every pair of From
 // and To is dialed, and each must end as the other fields say.
 type Reach struct {
-	Name     string
-	Origin   topology.Origin // of the block: the location of the spec
+	Name   string
+	Origin topology.Origin // of the block: the location of the spec
+	// During is the fault while which it is tried; nil: nothing is broken.
+	During   *topology.Fault
 	From     []Place
 	To       []Target
 	Protocol flow.Protocol
@@ -24,12 +26,19 @@ type Reach struct {
 	Mix map[flow.Outcome]float64
 	// Sometimes requires only that some connections of every pair are as claimed.
 	Sometimes bool
+	// Broken turns the claim round: no connection of any pair is as the other fields say.
+	Broken bool
 	// Allow says which pairs connect, instead of Outcome, and without Answers,
 	// Sources, Spread and Sticky; nil: all pairs end alike.
 	Allow *Allow
 	// Answers are the agents one of which answers each connection, and each of
 	// which answers some connection of every pair; nil: any agent may answer.
 	Answers []string
+	// Theirs is, by index in To, the agent that answers there, instead of Answers; nil: see
+	// Answers.
+	Theirs []string
+	// Only says which pairs of From, then To, are part of the claim; nil: all.
+	Only [][]bool
 	// Sources has one entry per From when it is set: the server must see an
 	// address inside one of the entry's prefixes.
 	Sources [][]netip.Prefix
@@ -44,6 +53,7 @@ type Reach struct {
 	Latency    *Bound
 	Throughput *Bound
 	MTU        int           // bytes of the largest packets that an upload sends; 0: not measured
+	Upload     int           // bytes that are sent before the answer; 0: as many as is measured with, or none
 	TTL        int           // with which packets arrive; 0: any
 	Count      int           // connections per pair, at least; 0: as many as Answers and Spread need
 	Within     time.Duration // deadline of one connection
@@ -64,22 +74,33 @@ type Target struct {
 	// Also are the other addresses that the name resolves to: connections take
 	// turns, as resolvers rotate what they return.
 	Also []netip.AddrPort
-	// NotFound is set when the name did not resolve: the outcome is dns.
+	// NotFound is set when the name does not resolve: the outcome is dns.
 	NotFound bool
+	// Lookups say how each of From looks the name up; nil: it knows the address, or that there
+	// is none.
+	Lookups []*flow.Lookup
 }
 
 // Dial is one connection of a Reach: the N-th from one of From to one of To.
 type Dial struct{ From, To, N int }
 
 func (r *Reach) flow(d Dial) flow.Flow {
-	f := flow.Flow{From: r.From[d.From].Netns, To: r.To[d.To].at(d.N), Protocol: r.protocol(), Within: r.Within}
+	f := flow.Flow{From: r.From[d.From].Netns, To: r.To[d.To].at(d.N), Lookup: r.To[d.To].lookup(d.From), Protocol: r.protocol(), Within: r.Within}
 	if r.HTTP != nil {
 		f.Path = r.HTTP.Path
 	}
-	if r.Throughput != nil || r.MTU != 0 {
+	if f.Upload = r.Upload; f.Upload == 0 && (r.Throughput != nil || r.MTU != 0) {
 		f.Upload = uploadSize
 	}
 	return f
+}
+
+// lookup is how a dialer finds the address; nil: it knows it.
+func (t Target) lookup(from int) *flow.Lookup {
+	if from >= len(t.Lookups) {
+		return nil
+	}
+	return t.Lookups[from]
 }
 
 // at is where the n-th connection goes.
@@ -122,6 +143,9 @@ func (r *Reach) spoken() string {
 	if r.HTTP != nil {
 		return "http"
 	}
+	if r.Upload > 0 {
+		return fmt.Sprintf("%s, an upload of %d bytes", r.protocol(), r.Upload)
+	}
 	return string(r.protocol())
 }
 
@@ -134,5 +158,9 @@ func (r *Reach) wantedOf(from int) string {
 			break // no answer: the outcome, which comes first, is all there is
 		}
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if r.Broken {
+		text = "never " + text
+	}
+	return text
 }

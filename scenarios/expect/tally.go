@@ -73,8 +73,9 @@ func (t tally) row(r *reports.Row) {
 	r.Outcomes, r.Answers, r.Sources, r.TTLs = t.outcomes, t.answers, t.sources, t.ttls
 }
 
-// observed describes what was observed; errs are those of probes that broke.
-func (t tally) observed(errs []string) string {
+// observed describes what was observed; errs are those of probes that broke,
+// and names says why names did not resolve.
+func (t tally) observed(errs, names []string) string {
 	var parts []string
 	for _, o := range t.outcomes {
 		part := string(o.Outcome)
@@ -84,18 +85,21 @@ func (t tally) observed(errs []string) string {
 		if o.Outcome == flow.Failed {
 			part += ": " + strings.Join(errs, "; ")
 		}
+		if o.Outcome == flow.DNS && len(names) > 0 {
+			part += ": " + strings.Join(names, "; ")
+		}
 		parts = append(parts, part)
 	}
-	var names []string
+	var who []string
 	for _, a := range t.answers {
 		name := a.Name
 		if len(t.answers) > 1 {
 			name += fmt.Sprintf(" (%d)", a.Count)
 		}
-		names = append(names, name)
+		who = append(who, name)
 	}
-	if len(names) > 0 {
-		parts = append(parts, "answered by "+list(names, "and"))
+	if len(who) > 0 {
+		parts = append(parts, "answered by "+list(who, "and"))
 	}
 	if len(t.sources) > 0 {
 		parts = append(parts, "seen as "+list(texts(t.sources), "and"))

@@ -6,8 +6,8 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 )
 
-// uploadSize is how much is sent to measure a throughput, in bytes: much more than the
-// bucket of a narrow link lets through at once.
+// uploadSize is how much is sent to measure a throughput, in bytes, by default: much more than
+// the bucket of a narrow link lets through at once.
 const uploadSize = 512 << 10
 
 // The throughput of an upload over TCP, in bits per second.

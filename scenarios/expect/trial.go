@@ -30,6 +30,9 @@ func (r *Reach) Try(w *walk.World) *Trial {
 		}
 		if p.target().NotFound {
 			n = 0
+			if p.target().lookup(p.from) != nil {
+				n = 1
+			}
 		}
 		t.counts = append(t.counts, n)
 	}

@@ -64,8 +64,10 @@ func needsOf(lab scenarios.Lab) (features []plan.Feature, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	file := filepath.Join(dir, path.Base(lab.Path))
-	if err := os.WriteFile(file, lab.Text, 0o600); err != nil {
-		return nil, err
+	for name, text := range lab.Files() {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return nil, err
+		}
 	}
 	load := func(v language.Variation) (*language.Scenario, error) {
 		s, diags := language.Load(file, language.Options{Catalogue: datapath.Catalogue(), Variation: v})

@@ -14,7 +14,7 @@ import (
 // allow reads a truth table: allow lists the pairs that connect, [from, to], where
 // each of the two may be a list; denied says how all others end. A pod always
 // reaches itself, listed or not.
-func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces []string, sc blocks.Scope) *expect.Allow {
+func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, sc blocks.Scope) *expect.Allow {
 	a, denied := c.allow, c.denied
 	if a == nil || l.IsNull(a, sc) {
 		if denied != nil {
@@ -22,16 +22,9 @@ func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces
 		}
 		return nil
 	}
-	for _, b := range []*hcl.Attribute{c.outcome, c.sometimes, c.answer, c.source, c.sticky, c.ttl, c.mtu} {
-		if b != nil && !l.IsNull(b, sc) {
-			l.Errorf(b.NameRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", b.Name)
-		}
-	}
-	for _, name := range []string{"spread", "latency", "throughput"} {
-		for _, b := range c.Named(name) {
-			l.Errorf(b.KindRange, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", name)
-		}
-	}
+	l.without(c, sc, []*hcl.Attribute{c.outcome, c.sometimes, c.answer, c.source, c.sticky, c.ttl, c.mtu, c.upload}, []string{"spread", "latency", "throughput"}, func(at hcl.Range, name, _ string) {
+		l.Errorf(at, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", name)
+	})
 	def := flow.Timeout
 	if l.lab().PolicyOptions.Deny == "reject" {
 		def = flow.Refused
@@ -51,7 +44,7 @@ func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces
 		l.WrongType(a, "a list of pairs", "[[pod.a, pod.b]]", v)
 		return nil
 	}
-	r := l.targetReader(e, c, a, namespaces, sc)
+	r := l.targetReader(e, c, a, from, sc)
 	for i, pair := range blocks.Elements(v) {
 		if !blocks.IsList(pair) || pair.LengthInt() != 2 {
 			l.Errorf(blocks.Item(a, i, v.LengthInt()), "Not a pair", "Each element of allow is a pair [from, to], not %s. Write allow = [[pod.a, pod.b], [pod.c, [pod.a, pod.b]]].", blocks.Describe(pair))
@@ -62,6 +55,21 @@ func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, namespaces
 		l.allowPair(out, e, from, r, both[0], both[1])
 	}
 	return out
+}
+
+// without reports attributes and blocks that an expectation of this kind cannot have: where
+// each is, its name, and what to call it.
+func (l *loader) without(c *expectBody, sc blocks.Scope, attrs []*hcl.Attribute, nested []string, report func(at hcl.Range, name, called string)) {
+	for _, a := range attrs {
+		if a != nil && !l.IsNull(a, sc) {
+			report(a.NameRange, a.Name, a.Name)
+		}
+	}
+	for _, name := range nested {
+		for _, b := range c.Named(name) {
+			report(b.KindRange, name, "the "+name+" block")
+		}
+	}
 }
 
 // allowPair marks the pairs of one element of allow.

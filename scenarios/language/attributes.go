@@ -12,6 +12,11 @@ import (
 
 // one is a lab with an object of each kind.
 const one = `
+subnet "b" {}
+router "r" {
+  link "a" {}
+  link "b" { subnet = subnet.b }
+}
 node "n" {}
 client "c" {}
 pod "p" {
@@ -33,8 +38,8 @@ func Attributes(c topology.Catalogue) map[string][]string {
 	}
 	out := map[string][]string{}
 	for kind, v := range map[string]cty.Value{
-		"node": nodeValue(s.Lab.Nodes[0]), "client": clientValue(s.Lab.Clients[0]), "pod": podValue(s.Lab.Pods[0]), "service": serviceValue(s.Lab.Services[0]),
-		"network": networkValue(s.Lab),
+		"node": nodeValue(s.Lab.Nodes[0]), "client": clientValue(s.Lab.Clients[0]), "pod": podValue(s.Lab.Pods[0]), "service": serviceValue(s.Lab.Services[0], s.Lab.Domain()),
+		"network": networkValue(s.Lab), "proxy": proxyValue(s.Lab), "policies": policiesValue(s.Lab), "subnet": subnetValue(s.Lab.Subnets[0]), "router": routerValue(s.Lab.Routers[0]),
 	} {
 		out[kind] = slices.Sorted(maps.Keys(v.Type().AttributeTypes()))
 	}

@@ -61,6 +61,9 @@ func diagnose(t *testing.T, archive *txtar.Archive) string {
 			continue
 		}
 		files = append(files, filepath.Join(dir, f.Name))
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, f.Name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o644); err != nil {
 			t.Fatal(err)
 		}

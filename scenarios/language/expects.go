@@ -31,16 +31,34 @@ func (l *loader) evalExpects() {
 	for b := range l.Objects("expect") {
 		c := &expectBody{}
 		c.Content = l.Read(b, c.table())
-		e := l.evalExpect(b, c)
-		if e == nil {
-			continue
+		for _, e := range l.claims(b, c) {
+			l.addClaim(e, cmp.Or(rangeOf(c.name), b.LabelRange), seen)
 		}
-		if first, ok := seen[e.Name]; ok {
-			l.Errorf(cmp.Or(rangeOf(c.name), b.LabelRange), "Duplicate expect", "The expect %q was already declared %s. Rename or remove one of them.", e.Name, first.SeenFrom(e.Origin))
-		}
-		seen[e.Name] = e.Origin
-		l.expects = append(l.expects, e)
 	}
+	l.evalFaults(seen)
+}
+
+// addClaim adds an expectation, whose name no other may have.
+func (l *loader) addClaim(e *expect.Reach, at hcl.Range, seen map[string]topology.Origin) {
+	if first, ok := seen[e.Name]; ok {
+		l.Errorf(at, "Duplicate expect", "The expect %q was already declared %s. Rename or remove one of them.", e.Name, first.SeenFrom(e.Origin))
+	}
+	seen[e.Name] = e.Origin
+	l.expects = append(l.expects, e)
+}
+
+// claims are what one expect block claims: several things if it is about a model.
+func (l *loader) claims(b *blocks.Block, c *expectBody) []*expect.Reach {
+	if c.model != nil && !l.IsNull(c.model, b.Scope) {
+		return l.model(b, c)
+	}
+	if c.fails != nil {
+		l.Errorf(c.fails.NameRange, "Fails without model", "fails names rules of a model. Add model = %q, or write outcome.", kubernetesModel)
+	}
+	if e := l.evalExpect(b, c); e != nil {
+		return []*expect.Reach{e}
+	}
+	return nil
 }
 
 func rangeOf(a *hcl.Attribute) (r hcl.Range) {
@@ -50,20 +68,20 @@ func rangeOf(a *hcl.Attribute) (r hcl.Range) {
 	return r
 }
 
-// expectName is the name of an expectation: the one that is written, else the label of its
-// block, with the key of the instance.
-func (l *loader) expectName(b *blocks.Block, c *expectBody) string {
+// nameOr is the name of an expectation or fault: the one that is written, else the label of
+// its block, with the key of the instance.
+func (l *loader) nameOr(written *hcl.Attribute, b *blocks.Block) string {
 	name := b.Label
 	if b.Key != "" {
 		name += ": " + b.Key
 	}
-	return l.Text(c.name, b.Scope).Or(name)
+	return l.Text(written, b.Scope).Or(name)
 }
 
 // evalExpect resolves one expect block, or returns nil if anything in it is wrong.
 func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 	e := &expect.Reach{
-		Name: l.expectName(b, c), Origin: b.Origin(),
+		Name: l.nameOr(c.name, b), Origin: b.Origin(),
 		Within: l.Duration(c.within, defaultWithin, false, b.Scope),
 		Retry:  l.Duration(c.retry, defaultRetry, true, b.Scope),
 	}
@@ -78,7 +96,7 @@ func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 		}
 	}
 	from, fromOK := l.dialers(c.from, b.Scope)
-	toOK := l.targets(e, c, namespacesOf(from), b.Scope)
+	toOK := l.targets(e, c, from, b.Scope)
 	table := c.allow != nil
 	for _, a := range []*hcl.Attribute{c.answer, c.source, c.sticky, c.ttl} {
 		if a != nil && !table && e.Outcome != flow.Connected && !l.IsNull(a, b.Scope) {
@@ -96,7 +114,7 @@ func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 		l.Errorf(b.LabelRange, "Too many pairs", "This expectation has %d pairs. The limit is %d.", len(e.From)*len(e.To), functions.MaxPairs)
 		return nil
 	}
-	e.Allow = l.allow(e, c, from, namespacesOf(from), b.Scope)
+	e.Allow = l.allow(e, c, from, b.Scope)
 	e.Sticky = l.Boolean(c.sticky, b.Scope).Value
 	if sb := c.Named("spread"); e.Sticky && len(sb) > 0 {
 		l.Errorf(sb[0].KindRange, "Sticky and spread", "A client that always gets the same answer has no spread. Remove sticky or the spread block.")
@@ -129,7 +147,7 @@ func (l *loader) between(a *hcl.Attribute, sc blocks.Scope, what string, least, 
 	return n.Value
 }
 
-// dialer is a node, client or pod that dials, with its object, which is each.from.
+// dialer is a node, client, router or pod that dials, with its object, which is each.from.
 type dialer struct {
 	place  expect.Place
 	object cty.Value
@@ -146,16 +164,16 @@ func (l *loader) dialers(a *hcl.Attribute, sc blocks.Scope) ([]dialer, bool) {
 		switch {
 		case ok:
 			out = append(out, dialer{place, o})
-		case blocks.IsKind(o, "node", "client", "pod"):
+		case blocks.IsKind(o, blocks.HostKinds...):
 			l.Silent = true // not resolved, and reported
 			return nil, false
 		default:
-			l.Errorf(a.Expr.Range(), "Cannot dial from there", "from must be a pod, node, client or a list of them, not %s.%s", blocks.QuoteOr(o), l.suggest(o))
+			l.Errorf(a.Expr.Range(), "Cannot dial from there", "from must be a pod, node, client, router or a list of them, not %s.%s", blocks.QuoteOr(o), l.suggest(o))
 			return nil, false
 		}
 	}
 	if len(out) == 0 {
-		l.Errorf(a.Expr.Range(), "Nothing to dial from", "from is an empty list, so nothing would be tried. Name a pod, node or client.")
+		l.Errorf(a.Expr.Range(), "Nothing to dial from", "from is an empty list, so nothing would be tried. Name a pod, node, client or router.")
 		return nil, false
 	}
 	return out, true
@@ -210,7 +228,7 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope
 		for _, o := range blocks.ObjectsIn(v) {
 			list, ok := l.sourcesOf(o)
 			if !ok {
-				l.Errorf(a.Expr.Range(), "Invalid source", "source must be an address, a CIDR, a node, pod or client, or a list of them, not %s. Write source = each.from.ip.", blocks.QuoteOr(o))
+				l.Errorf(a.Expr.Range(), "Invalid source", "source must be an address, a CIDR, a node, pod, client or router, or a list of them, not %s. Write source = each.from.ip.", blocks.QuoteOr(o))
 				return nil
 			}
 			prefixes = append(prefixes, list...)

@@ -16,7 +16,7 @@ import (
 // expectBody is a claim about the lab.
 type expectBody struct {
 	*blocks.Content
-	name, from, to, port, protocol, outcome, sometimes, answer, source, within, retry, count, sticky, ttl, mtu, allow, denied *hcl.Attribute
+	name, from, to, port, protocol, outcome, sometimes, answer, source, within, retry, count, sticky, ttl, mtu, upload, allow, denied, model, fails *hcl.Attribute
 }
 
 func (b *expectBody) table() blocks.Schema {
@@ -44,8 +44,11 @@ func (b *expectBody) table() blocks.Schema {
 		{At: blocks.AsWritten(&b.sticky, "bool"), Name: "sticky", Default: `false`, Means: "Whether all connections of a dialer get the same answer."},
 		{At: blocks.AsWritten(&b.ttl, "number"), Name: "ttl", Means: "The TTL or hop limit that packets arrive with."},
 		{At: blocks.AsWritten(&b.mtu, "number"), Name: "mtu", Means: "The size of the largest packets of an upload, in bytes."},
+		{At: blocks.AsWritten(&b.upload, "number"), Name: "upload", Means: "How many bytes are sent over TCP before the answer; by default 524288 where throughput or mtu is claimed, and otherwise none."},
 		{At: blocks.AsWritten(&b.allow, "list of pairs"), Name: "allow", Means: "The pairs that connect, each [from, to]; all others are denied."},
 		{At: blocks.AsWritten(&b.denied, "string"), Name: "denied", Means: "How pairs that are not in allow end: timeout or refused; by default as policies deny."},
+		{At: blocks.AsWritten(&b.model, "string"), Name: "model", Means: "Instead of from and to: \"kubernetes\" claims the three rules of the Kubernetes network model and the goals that they serve, each by name."},
+		{At: blocks.AsWritten(&b.fails, "list of rules"), Name: "fails", Means: "The rules of the model that no connection follows: " + strings.Join(modelRules, ", ") + "."},
 		{Name: "path"},
 		{Name: "not_through"},
 		{Name: "keep"},

@@ -58,3 +58,17 @@ expect "nothing special" {
 		}
 	}
 }
+
+// A name must not lead to another pod: on Docker's network every node has the same addresses.
+func TestHostsLeaveOutAddressesThatMeanSeveralPods(t *testing.T) {
+	s := loadText(t, "network { mode = \"bridge\" }\n"+twoNodes+webPod+`
+expect "nothing special" {
+  from = node.node1
+  to   = "127.0.0.1:9"
+  outcome = "refused"
+}
+`, Options{})
+	if text := string(names.Hosts(s.Lab)); strings.Contains(text, "172.17.") || !strings.Contains(text, "node1") {
+		t.Errorf("got\n%s", text)
+	}
+}

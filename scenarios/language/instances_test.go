@@ -13,12 +13,13 @@ import (
 	"github.com/netlab/netlab/scenarios/language/names"
 )
 
-// Every block with a label makes objects, except a variable. The count of an expectation is
+// Every block with a label makes objects, except a variable, and an import, whose objects are
+// those of its files. The count of an expectation is
 // that of its connections.
 func TestEveryBlockWithALabelCanBeRepeatedAndNamed(t *testing.T) {
 	tried := 0
 	for _, b := range Reference(catalogue).Blocks {
-		if !b.Labeled || b.Name == "variable" {
+		if !b.Labeled || b.Name == "variable" || b.Name == "import" {
 			continue
 		}
 		tried++
@@ -270,8 +271,17 @@ func TestNamesWrittenOutChangeNothing(t *testing.T) {
 		text = renamed.ReplaceAllString(text, "$1")
 		written := func(text string) string {
 			file := filepath.Join(t.TempDir(), filepath.Base(path))
-			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
+			files := map[string][]byte{file: []byte(text)}
+			if objects, err := os.ReadFile(strings.TrimSuffix(path, ".hcl") + ".yaml"); err == nil { // which it imports
+				files[strings.TrimSuffix(file, ".hcl")+".yaml"] = objects
+			}
+			if image, err := os.ReadFile(strings.TrimSuffix(path, ".hcl") + ".tar"); err == nil { // which its pods run
+				files[strings.TrimSuffix(file, ".hcl")+".tar"] = image
+			}
+			for name, src := range files {
+				if err := os.WriteFile(name, src, 0o666); err != nil {
+					t.Fatal(err)
+				}
 			}
 			return file
 		}

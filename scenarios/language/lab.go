@@ -2,7 +2,9 @@ package language
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -33,6 +35,7 @@ func (l *loader) evalNetlab(opts Options) {
 func (l *loader) evalNetwork() {
 	b := l.Single("network")
 	if b == nil {
+		l.spec.Network = l.objectsOf.Network()
 		return
 	}
 	n := &l.spec.Network
@@ -40,6 +43,14 @@ func (l *loader) evalNetwork() {
 	c := l.Read(b, l.networkTable(n))
 	mode := n.Mode.Or(l.catalogue.Networks[0].Name)
 	_, varied := l.varied.of("network")
+	if o := l.Option(c, "bgp"); o != nil {
+		n.BGP.Written, n.BGP.Origin = true, o.Origin()
+		learns := learning(l.catalogue)
+		if !varied && slices.Contains(l.catalogue.NetworkNames(), mode) && !slices.Contains(learns, strconv.Quote(mode)) {
+			l.Errorf(o.KindRange, "Mode without BGP", "With mode %q nodes do not learn routes by BGP. Remove the bgp block, or set mode = %s.", mode, strings.Join(learns, " or "))
+		}
+		l.then(func() { l.Read(o, bgpTable(&n.BGP)) })
+	}
 	for _, m := range l.catalogue.Networks {
 		o := l.Option(c, m.Name)
 		if o == nil {
@@ -48,11 +59,21 @@ func (l *loader) evalNetwork() {
 		if m.Name != mode && !varied {
 			l.Errorf(o.KindRange, "Options of another mode", "The mode is %q, so the %s block has no effect. Remove it, or set mode = %q.", mode, m.Name, m.Name)
 		}
-		l.Read(o, networkModeTable(m, &n.VXLAN))
+		l.Read(o, networkModeTable(m, n))
 		if m.Tunnel == topology.VXLANTunnel {
 			n.VXLAN.Origin = o.Origin()
 		}
 	}
+}
+
+// learning are the modes with BGP, quoted.
+func learning(c topology.Catalogue) (names []string) {
+	for _, m := range c.Networks {
+		if m.LearnsRoutes {
+			names = append(names, strconv.Quote(m.Name))
+		}
+	}
+	return names
 }
 
 // nodePrefix reads one prefix length, or a list of one per family.
@@ -91,12 +112,37 @@ func (l *loader) evalProxy() {
 	p := &l.spec.Proxy
 	p.Origin = b.Origin()
 	c := l.Read(b, l.proxyTable(p))
+	written := topology.First(l.catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Name == p.Mode.Value })
+	if written.UserSpace {
+		l.withoutEffect(written.Name, p)
+	}
 	for _, m := range l.catalogue.Proxies {
 		if o := l.Option(c, m.Name); o != nil {
+			if written.UserSpace && m.Name != written.Name {
+				l.Errorf(o.KindRange, "Option of another proxy mode", "The %s block has no effect in proxy mode %s. Remove it, or write mode = %q.", m.Name, written.Name, m.Name)
+			}
 			l.Read(o, proxyModeTable(m, p))
 			if m.VirtualServers {
 				p.IPVS.Origin = o.Origin()
 			}
+		}
+	}
+}
+
+// withoutEffect reports options that a proxy in user space does not have.
+func (l *loader) withoutEffect(mode string, p *topology.ProxySpec) {
+	for _, o := range []struct {
+		name, why string
+		given     bool
+		origin    topology.Origin
+	}{
+		{"masquerade_all", "servers always see the node", p.MasqueradeAll.Value, p.MasqueradeAll.Origin},
+		{"detect_local", "servers always see the node", p.DetectLocal.Set, p.DetectLocal.Origin},
+		{"node_port_addresses", "node ports answer on all addresses of a node", p.NodePortAddresses.Set, p.NodePortAddresses.Origin},
+		{"local_node_ports", "node ports answer on all addresses of a node", p.LocalNodePorts.Set && !p.LocalNodePorts.Value, p.LocalNodePorts.Origin},
+	} {
+		if o.given {
+			l.Errorf(source.RangeOf(o.origin), "Option of another proxy mode", "%s has no effect in proxy mode %s, where %s. Remove it, or use proxy mode %s.", o.name, mode, o.why, topology.OneOf(l.catalogue.KernelProxies()))
 		}
 	}
 }
@@ -117,6 +163,45 @@ func (l *loader) nodePortRange(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Sco
 	l.spec.Proxy.NodePortMin, l.spec.Proxy.NodePortMax = blocks.Written(lo, a), blocks.Written(hi, a)
 }
 
+func (l *loader) evalSubnets() {
+	for b := range l.Objects("subnet") {
+		s := topology.SubnetSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
+		l.Read(b, subnetTable(&s))
+		l.spec.Subnets = append(l.spec.Subnets, s)
+	}
+	if _, ok := l.Declared["subnet"][topology.DefaultSubnet]; !ok {
+		l.Declare("subnet", topology.DefaultSubnet, hcl.Range{})
+	}
+}
+
+func (l *loader) evalRouters() {
+	for b := range l.Objects("router") {
+		s := topology.RouterSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
+		c := l.Read(b, l.routerTable(&s))
+		for _, lb := range c.Named("link") {
+			link := topology.RouterLinkSpec{Name: lb.Label, Origin: lb.Origin()}
+			l.Read(lb, routerLinkTable(&link))
+			link.Link.Origin = link.Origin
+			s.Links = append(s.Links, link)
+		}
+		if o := l.Option(c, "bgp"); o != nil {
+			s.BGP.Written, s.BGP.Origin = true, o.Origin()
+			l.Read(o, routerBGPTable(&s.BGP))
+		}
+		s.Drops = make([]topology.DropSpec, len(c.Named("drop")))
+		for i, db := range c.Named("drop") {
+			d := &s.Drops[i]
+			d.Origin = db.Origin()
+			if l.Read(db, l.dropTable(d)).Given == 0 {
+				l.Errorf(db.KindRange, "Empty drop", "The drop block would drop everything. Write, for example, protocol = \"udp\", or to = \"0.0.0.0/0\" if that is what you want.")
+			}
+		}
+		l.spec.Routers = append(l.spec.Routers, s)
+		i := len(l.spec.Routers) - 1
+		l.then(func() { l.spec.Routers[i] = s })
+	}
+}
+
 func (l *loader) evalNodes() {
 	for b := range l.Objects("node") {
 		s := topology.NodeSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
@@ -131,7 +216,7 @@ func (l *loader) evalClients() {
 	for b := range l.Objects("client") {
 		s := topology.ClientSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
 		c := l.Read(b, l.clientTable(&s))
-		s.Ports, s.Link = l.ports(c), l.link(c)
+		s.Ports, s.Link = l.ports("client", c), l.link(c)
 		l.spec.Clients = append(l.spec.Clients, s)
 		i := len(l.spec.Clients) - 1
 		l.then(func() { l.spec.Clients[i] = s })
@@ -157,11 +242,11 @@ func (l *loader) evalNamespaces() {
 }
 
 // ports reads the port blocks of a pod or client.
-func (l *loader) ports(c *blocks.Content) []topology.PortSpec {
+func (l *loader) ports(of string, c *blocks.Content) []topology.PortSpec {
 	var out []topology.PortSpec
 	for _, b := range c.Named("port") {
 		p := topology.PortSpec{Name: b.Label, Origin: b.Origin()}
-		l.Read(b, portTable(&p))
+		l.Read(b, portTable(of, &p))
 		out = append(out, p)
 	}
 	return out

@@ -51,11 +51,18 @@ func validationTable(condition, message **hcl.Attribute) blocks.Schema {
 func (l *loader) networkTable(n *topology.NetworkSpec) blocks.Schema {
 	var modes []blocks.Nested
 	for _, m := range l.catalogue.Networks {
-		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return networkModeTable(m, new(topology.VXLANSpec)) }))
+		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return networkModeTable(m, new(topology.NetworkSpec)) }))
+	}
+	modes = append(modes, blocks.Plain("bgp", "Nodes learn the routes to each other's pods by BGP; without the block these routes are written.", func() blocks.Schema { return bgpTable(new(topology.BGPSpec)) }))
+	own := ""
+	for _, m := range l.catalogue.Networks {
+		if m.DefaultCIDR != "" {
+			own += "; " + m.DefaultCIDR + " in mode " + m.Name
+		}
 	}
 	return blocks.Schema{Kind: "network", Blocks: modes, PlannedBlocks: blocks.Planned(false, l.catalogue.PlannedNetworks...), Attrs: []blocks.Attribute{
 		{At: &n.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Networks[0].Name), Means: "How packets get from a pod to a pod of another node: " + strings.Join(l.catalogue.NetworkNames(), ", ") + "."},
-		{At: &n.PodCIDRs, Name: "pod_cidr", Default: `"10.244.0.0/16"`, Means: "The addresses of pods, one prefix per IP family."},
+		{At: &n.PodCIDRs, Name: "pod_cidr", Default: `"10.244.0.0/16"`, Means: "The addresses of pods, one prefix per IP family" + own + "."},
 		{At: &n.ServiceCIDRs, Name: "service_cidr", Default: `"10.96.0.0/16"`, Means: "The cluster IPs of services."},
 		{At: &n.NodeCIDRs, Name: "node_cidr", Default: `"192.168.0.0/24"`, Means: "The addresses of nodes and clients."},
 		{At: &n.LoadBalancerCIDRs, Name: "load_balancer_cidr", Default: `"203.0.113.0/24"`, Means: "The addresses that services of type LoadBalancer get."},
@@ -77,21 +84,47 @@ func (l *loader) matrixTable() blocks.Schema {
 }
 
 // networkModeTable is the options of a pod-network mode.
-func networkModeTable(m topology.NetworkMode, v *topology.VXLANSpec) blocks.Schema {
+func networkModeTable(m topology.NetworkMode, n *topology.NetworkSpec) blocks.Schema {
 	s := blocks.Schema{Kind: m.Name + " block"}
-	if m.Tunnel == topology.VXLANTunnel {
+	v := &n.VXLAN
+	switch m.Tunnel {
+	case topology.IPIPTunnel:
+		s.Attrs = []blocks.Attribute{
+			{At: &n.IPIP.Mode, Name: "mode", Default: `"Always"`, Means: "Which packets between nodes go through the tunnel: Always, or CrossSubnet, where the nodes are not on one link."},
+		}
+	case topology.VXLANTunnel:
 		s.Attrs = []blocks.Attribute{
 			{At: &v.VNI, Name: "vni", Default: `1`, Means: "The VXLAN network identifier."},
 			{At: &v.Port, Name: "port", Default: `8472`, Means: "The UDP port of the tunnels."},
 			{At: &v.DirectRouting, Name: "direct_routing", Default: `false`, Means: "Whether neighbouring nodes route to each other without a tunnel."},
 		}
 	}
+	if m.Encrypts {
+		s.Attrs = append(s.Attrs, blocks.Attribute{At: &n.Secret, Name: "secret",
+			Means: "What the keys of each pair of nodes are derived from, 16 to 256 bytes; by default the name of the lab."})
+	}
 	return s
+}
+
+// bgpTable is the BGP of nodes.
+func bgpTable(b *topology.BGPSpec) blocks.Schema {
+	return blocks.Schema{Kind: "bgp block", Attrs: []blocks.Attribute{
+		{At: &b.AS, Name: "as", Default: `64512`, Means: "The number of the nodes' autonomous system."},
+		{At: blocks.NamesOf("node", &b.Reflectors), Name: "route_reflectors", Means: "The nodes that pass on what they hear, so that all others peer with these only; without any, every node peers with every other."},
+	}}
+}
+
+// routerBGPTable is the BGP of a router.
+func routerBGPTable(b *topology.BGPSpec) blocks.Schema {
+	return blocks.Schema{Kind: "bgp block", Attrs: []blocks.Attribute{
+		{At: &b.AS, Name: "as", Required: true, Means: "The number of the router's autonomous system, which no other router has, nor the nodes."},
+	}}
 }
 
 // proxyTable is how services are implemented.
 func (l *loader) proxyTable(p *topology.ProxySpec) blocks.Schema {
 	var modes []blocks.Nested
+	oneAddress := l.catalogue.ProxiesThat(func(m topology.ProxyMode) bool { return m.NodePortSet })
 	for _, m := range l.catalogue.Proxies {
 		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return proxyModeTable(m, new(topology.ProxySpec)) }))
 	}
@@ -100,7 +133,7 @@ func (l *loader) proxyTable(p *topology.ProxySpec) blocks.Schema {
 		{At: &p.MasqueradeAll, Name: "masquerade_all", Default: `false`, Means: "Whether all connections to cluster IPs are masqueraded."},
 		{At: &p.DetectLocal, Name: "detect_local", Default: `"cluster_cidr"`, Means: "How connections of pods are told from others: cluster_cidr or none."},
 		{At: blocks.Value{Type: "range of ports", Read: l.nodePortRange}, Name: "node_port_range", Default: `"30000-32767"`, Means: "The range of node ports."},
-		{At: &p.NodePortAddresses, Name: "node_port_addresses", Means: "The node addresses that serve node ports, all if none is given."},
+		{At: &p.NodePortAddresses, Name: "node_port_addresses", Means: "The node addresses that serve node ports; if none is given, all, or the first of each family with " + strings.Join(oneAddress, ", ") + "."},
 		{At: &p.LocalNodePorts, Name: "local_node_ports", Default: `true`, Means: "Whether node ports answer on 127.0.0.1."},
 	}}
 }
@@ -114,8 +147,12 @@ func proxyModeTable(m topology.ProxyMode, p *topology.ProxySpec) blocks.Schema {
 			blocks.Attribute{At: &p.IPVS.StrictARP, Name: "strict_arp", Default: `false`, Means: "Whether nodes answer ARP requests only for addresses of the link that the request came in on."},
 			blocks.Attribute{At: &p.IPVS.Addresses, Name: "addresses", Default: `"dummy"`, Means: "What makes service addresses local to a node: dummy or local_routes."})
 	}
-	if m.Layouts {
-		s.Attrs = append(s.Attrs, blocks.Attribute{At: &p.Layout, Name: "layout", Default: `"current"`, Means: "The layout of the rules: current, or legacy, as in old versions of Kubernetes."})
+	if len(m.Layouts) > 0 {
+		means := "The layout of the rules: " + m.Layouts[0].Name
+		for _, l := range m.Layouts[1:] {
+			means += ", or " + l.Name + ", " + l.About
+		}
+		s.Attrs = append(s.Attrs, blocks.Attribute{At: p.Layout(m.Name), Name: "layout", Default: strconv.Quote(m.Layouts[0].Name), Means: means + "."})
 	}
 	return s
 }
@@ -130,16 +167,21 @@ func (l *loader) fileSchema() blocks.Schema {
 		blocks.Plain("locals", "Any attributes: values that are used as local.NAME.", nil),
 		blocks.Plain("network", "How pods reach each other, and which addresses there are.", func() blocks.Schema { return l.networkTable(new(topology.NetworkSpec)) }),
 		blocks.Plain("proxy", "How nodes implement services.", func() blocks.Schema { return l.proxyTable(new(topology.ProxySpec)) }),
+		blocks.Plain("dns", "Names of services and pods, served by pods in the cluster; without the block every pod finds the names of the lab in its /etc/hosts.", func() blocks.Schema { return dnsTable(new(topology.DNSSpec)) }),
 		blocks.Plain("policies", "How nodes implement network policies.", func() blocks.Schema { return l.policiesTable(new(topology.PoliciesSpec)) }),
 		blocks.Plain("matrix", "Variations in which netlab test runs the scenario, side by side.", l.matrixTable),
+		blocks.Labeled("subnet", "A link of the underlay beside that of node_cidr, which is subnet.default.", func() blocks.Schema { return subnetTable(new(topology.SubnetSpec)) }),
+		blocks.Labeled("router", "A router that joins subnets.", func() blocks.Schema { return l.routerTable(new(topology.RouterSpec)) }),
 		blocks.Labeled("node", "A node of the cluster.", func() blocks.Schema { return l.nodeTable(new(topology.NodeSpec)) }),
-		blocks.Labeled("client", "A host outside the cluster, on the network of the nodes.", func() blocks.Schema { return l.clientTable(new(topology.ClientSpec)) }),
+		blocks.Labeled("client", "A host outside the cluster, on the underlay.", func() blocks.Schema { return l.clientTable(new(topology.ClientSpec)) }),
 		blocks.Labeled("namespace", "A Kubernetes namespace; default always exists.", func() blocks.Schema { return namespaceTable(new(topology.NamespaceSpec)) }),
 		blocks.Labeled("pod", "A pod, or several of them.", func() blocks.Schema { return l.podTable(new(topology.PodSpec)) }),
 		blocks.Labeled("service", "A Kubernetes service.", func() blocks.Schema { return serviceTable(new(topology.ServiceSpec)) }),
 		blocks.Labeled("policy", "A Kubernetes NetworkPolicy.", func() blocks.Schema { return policyTable(new(topology.PolicySpec)) }),
 		blocks.Labeled("cluster_policy", "A ClusterNetworkPolicy, which applies to pods of all namespaces.", func() blocks.Schema { return clusterPolicyTable(new(topology.ClusterPolicySpec)) }),
+		blocks.Labeled("import", "The Kubernetes objects of manifests, as if they were written here: a file, a folder or a pattern, whose path starts in the folder of the scenario.", importTable),
 		blocks.Labeled("expect", "A claim about connections, which netlab test proves with packets.", func() blocks.Schema { return new(expectBody).table() }),
+		blocks.Labeled("fault", "Something that is broken on purpose, with claims about how that shows; it is put right afterwards.", func() blocks.Schema { return new(faultBody).table(l.catalogue.Faults) }),
 	}}
 }
 

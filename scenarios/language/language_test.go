@@ -402,7 +402,6 @@ func TestHostileInputEndsInDiagnostics(t *testing.T) {
 		"blocks":     strings.Repeat("a {\n", 200_000),
 		"templates":  "locals {\n  a = " + strings.Repeat(`"${`, 100_000),
 		"doubling":   doubling + "}\n",
-		"long loops": "locals {\n  a = [for x in range(1000) : [for y in range(1000) : [for z in range(1000) : \"${x}${y}${z}\"]]]\n}\n",
 		"long texts": "locals {\n  s = join(\"\", [for x in range(1000) : \"0123456789\"])\n  t = [for x in range(1000) : \"${local.s}${local.s}${local.s}${local.s}\"]\n  u = [for x in range(1000) : \"${local.t[x]}!\"]\n}\n",
 	} {
 		t.Run(name, func(t *testing.T) {

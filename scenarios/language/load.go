@@ -15,6 +15,7 @@ import (
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/kubernetes"
 	"github.com/netlab/netlab/topology/resolve"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 
 	Vars     map[string]string // values of --var, as written
 	VarFiles []string          // paths of --var-file; later ones win
+	Allow    []string          // folders with files that expressions may name, besides the scenario's own
 	Environ  []string          // KEY=value; only NLAB_VAR_x is read
 	Stdin    io.Reader         // read when the path is "-"
 	Version  string            // of this program, for required_version; empty: not checked
@@ -33,6 +35,14 @@ type Options struct {
 	Shared bool
 	// Variation replaces what the file says, for one combination of a matrix.
 	Variation Variation
+	// Stageable says for each fault of a lab why it cannot be staged; nil: it can.
+	Stageable func(*topology.Lab, []*topology.Fault) []error
+	// Nodes is how many nodes the objects of manifests get if no node is written for them; 0: DefaultNodes.
+	Nodes int
+	// Strict makes an error of everything that is not carried over from manifests.
+	Strict bool
+	// Progress follows the load, for who bounds it from outside; nil: nobody does.
+	Progress *source.Progress
 }
 
 // Scenario is a scenario as loaded.
@@ -42,14 +52,19 @@ type Scenario struct {
 	Files   []string
 	Spec    *topology.Spec
 	Lab     *topology.Lab
-	Expects []*expect.Reach   // in the order of the files
-	Reads   []string          // paths of the files that its expressions read, sorted
-	Sources map[string][]byte // file, as origins name it, to its text
-	Matrix  []Axis            // of the matrix block, if there is one
+	Expects []*expect.Reach   // in the order of the files, those of faults last
+	Faults  []*topology.Fault // in the order of the files
+	// Impossible says of faults, by name, why this variation cannot have them.
+	Impossible map[string]string
+	Reads      []string          // paths of the files that its expressions read, sorted
+	Sources    map[string][]byte // file, as origins name it, to its text
+	Matrix     []Axis            // of the matrix block, if there is one
 	// Variables are the names of those that it declares, sorted.
 	Variables []string
 	// Variation is what was loaded instead of what the file says.
 	Variation Variation
+
+	adopted *kubernetes.Lab // of manifests; nil: nothing was evaluated
 }
 
 // Title is the scenario's name, with its variation in brackets.
@@ -70,33 +85,35 @@ func (s *Scenario) Path(file string) string { return source.Path(s.Dir, file) }
 // Origins name files by their base name, so that the same scenario resolves to the
 // same values in any folder. Diagnostics name them by a path that can be opened.
 func Load(path string, opts Options) (*Scenario, source.Diagnostics) {
-	in, c := source.Read(path, opts.Stdin)
+	in, c := source.Read(path, opts.Stdin, opts.Allow)
+	c.Progress = opts.Progress
 	return load(in, c, opts)
 }
 
 // load evaluates what was read.
 func load(in *source.Input, c *source.Collector, opts Options) (*Scenario, source.Diagnostics) {
 	l := newLoader(in, c, opts.Catalogue)
-	s := &Scenario{Name: in.Name, Dir: in.Dir, Files: in.Files, Spec: l.spec, Sources: in.Sources, Variation: opts.Variation}
+	s := &Scenario{Name: in.Name, Dir: in.Dir, Files: slices.Concat(in.Files, in.Manifests), Spec: l.spec, Sources: in.Sources, Variation: opts.Variation}
 	for _, name := range in.Files {
 		if src, ok := in.Sources[name]; ok {
 			l.load(src, name)
 		}
 	}
-	if len(c.List) == 0 && len(in.Files) > 0 && l.Empty() {
+	none := l.Empty() && len(in.Manifests) == 0
+	if len(c.List) == 0 && len(in.Files) > 0 && none {
 		c.Errorf(hcl.Range{Filename: in.Files[0]}, "Empty scenario", "There is no block in %s. Begin with node \"node1\" {}.", c.Path(in.Files[0]))
 	}
-	if slices.ContainsFunc(c.List, isSyntax) || len(in.Sources) == 0 || l.Empty() {
+	if slices.ContainsFunc(c.List, isSyntax) || len(in.Sources) == 0 || none {
 		// What a file with a syntax error declares is unknown, so that every
 		// reference to it would be reported too.
-		s.Lab, _ = resolve.Lab(l.spec, l.catalogue)
+		s.Lab = l.lab()
 		return s, c.Sorted()
 	}
 	l.evaluate(opts)
 	s.Variables = slices.Sorted(maps.Keys(l.Declared["variable"]))
-	s.Name = l.spec.Name
-	s.Lab, s.Expects, s.Matrix = l.lab(), l.expects, l.matrix
-	s.Reads = slices.Sorted(maps.Keys(l.files.Read))
+	s.Name, s.adopted = l.spec.Name, l.adopted
+	s.Lab, s.Expects, s.Faults, s.Impossible, s.Matrix = l.lab(), l.expects, l.faults, l.impossible, l.matrix
+	s.Reads = slices.Sorted(maps.Keys(l.files.Opened))
 	return s, c.Sorted()
 }
 
@@ -112,21 +129,27 @@ type loader struct {
 	in        *source.Input
 	catalogue topology.Catalogue
 	files     functions.Files
+	images    map[string]*topology.Image // those that were opened, by their names
 	variables map[string]cty.Value
 
-	spec     *topology.Spec
-	resolved *topology.Lab // of spec; nil when spec has changed since
-	problems topology.Problems
-	late     []func()
-	places   *names.Places
-	expects  []*expect.Reach
-	matrix   []Axis
-	varied   Variation
+	objectsOf *kubernetes.Objects // of manifests
+	adopted   *kubernetes.Lab     // what they are in a lab
+
+	spec       *topology.Spec
+	resolved   *topology.Lab // of spec; nil when spec has changed since
+	problems   topology.Problems
+	late       []func()
+	places     *names.Places
+	expects    []*expect.Reach
+	faults     []*topology.Fault
+	impossible map[string]string // faults, by name
+	matrix     []Axis
+	varied     Variation
 }
 
 func newLoader(in *source.Input, c *source.Collector, catalogue topology.Catalogue) *loader {
 	l := &loader{
-		in: in, catalogue: catalogue, files: functions.Files{Dir: in.Dir, Read: map[string]bool{}}, variables: map[string]cty.Value{},
+		in: in, catalogue: catalogue, files: functions.Files{Folders: in.Folders, Opened: map[string]bool{}}, images: map[string]*topology.Image{}, variables: map[string]cty.Value{}, impossible: map[string]string{},
 		spec: &topology.Spec{Name: in.Name},
 	}
 	l.Reader = blocks.New(c, l.fileSchema(), functions.New(l.files), l.valueOf)
@@ -139,7 +162,7 @@ func (l *loader) load(src []byte, name string) {
 		return
 	}
 	if native, ok := body.(*hclsyntax.Body); ok {
-		functions.Instrument(native)
+		functions.SplatInstances(native)
 	}
 	l.TopLevel(body)
 }
@@ -150,6 +173,7 @@ func (l *loader) evaluate(opts Options) {
 	l.DeclareAll()
 	l.evalVariables(opts)
 	l.CollectLocals()
+	l.readManifests()
 	l.evalNetlab(opts)
 	l.evalMatrix()
 	l.varied = opts.Variation
@@ -157,13 +181,15 @@ func (l *loader) evaluate(opts Options) {
 		stage blocks.Stage
 		eval  []func()
 	}{
-		{blocks.StageNetwork, []func(){l.evalNetwork, l.evalProxy, l.evalPolicyOptions, l.vary}},
-		{blocks.StageNodes, []func(){l.evalNodes}},
+		{blocks.StageNetwork, []func(){l.evalNetwork, l.evalProxy, l.evalDNS, l.evalPolicyOptions, l.vary}},
+		{blocks.StageSubnets, []func(){l.evalSubnets}},
+		{blocks.StageRouters, []func(){l.evalRouters}},
+		{blocks.StageNodes, []func(){l.evalNodes, func() { l.adopt(opts) }}},
 		{blocks.StageClients, []func(){l.evalClients}},
-		{blocks.StageNamespaces, []func(){l.evalNamespaces}},
-		{blocks.StagePods, []func(){l.evalPods}},
-		{blocks.StageServices, []func(){l.evalServices}},
-		{blocks.StageLate, []func(){l.evalLate, l.evalPolicies}},
+		{blocks.StageNamespaces, []func(){l.evalNamespaces, l.adoptNamespaces}},
+		{blocks.StagePods, []func(){l.evalPods, l.adoptPods}},
+		{blocks.StageServices, []func(){l.evalServices, l.adoptServices}},
+		{blocks.StageLate, []func(){l.evalLate, l.evalPolicies, l.adoptPolicies}},
 	} {
 		l.Enter(s.stage)
 		for _, eval := range s.eval {
@@ -176,6 +202,7 @@ func (l *loader) evaluate(opts Options) {
 	l.Enter(blocks.StageExpects)
 	l.evalExpects()
 	l.EvalLocals()
+	l.stageable(opts.Stageable)
 	if l.Silent && !slices.ContainsFunc(l.List, func(d source.Diagnostic) bool { return d.Severity == source.Error }) {
 		l.Errorf(hcl.Range{}, "Scenario not understood", "Some value could not be evaluated, and no reason was found. Simplify the expressions.")
 	}
@@ -201,6 +228,7 @@ func (l *loader) evalLate() {
 // it when later things are added.
 func (l *loader) lab() *topology.Lab {
 	if l.resolved == nil {
+		l.Now(hcl.Range{})
 		l.resolved, l.problems = resolve.Lab(l.spec, l.catalogue)
 	}
 	return l.resolved

@@ -3,6 +3,7 @@ package language
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestShippedScenariosLoadWithoutDiagnostics(t *testing.T) {
 				t.Errorf("name %q, %d expectations", s.Name, len(s.Expects))
 			}
 			for _, e := range s.Expects {
-				if e.Origin.File != name || !strings.HasPrefix(source.SourceLine(s.Sources[name], e.Origin.Line), `expect "`) {
+				if e.Origin.File != name || !strings.HasPrefix(strings.TrimSpace(source.SourceLine(s.Sources[name], e.Origin.Line)), `expect "`) {
 					t.Errorf("the origin of %q is %v", e.Name, e.Origin)
 				}
 			}
@@ -66,7 +67,7 @@ func TestShippedScenariosSayWhatTheyShow(t *testing.T) {
 				t.Errorf("%s: the proof names %q, which is not an expectation", f, name)
 			}
 		}
-		if out, diags := source.Format(src); len(diags) > 0 || string(out) != string(src) {
+		if out, diags := source.Format("lab.hcl", src, nil); len(diags) > 0 || string(out) != string(src) {
 			t.Errorf("%s is not formatted", f)
 		}
 	}
@@ -107,5 +108,27 @@ func TestFoldersAreSearchedRecursively(t *testing.T) {
 	}
 	if _, err := source.FindIn(filepath.Join(dir, "1")); err == nil || !strings.Contains(err.Error(), "no scenario") {
 		t.Errorf("a folder without scenarios: %v", err)
+	}
+}
+
+// A search ends after so many files, whatever is below the folder.
+func TestSearchIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 101 {
+		below := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.Mkdir(below, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for j := range 200 {
+			if err := os.WriteFile(filepath.Join(below, strconv.Itoa(j)+".hcl"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if found, err := source.Find([]string{dir}); err == nil || !strings.Contains(err.Error(), "name a folder closer") {
+		t.Errorf("found %d scenarios, %v", len(found), err)
+	}
+	if found, err := source.Find([]string{filepath.Join(dir, "7")}); err != nil || len(found) != 200 {
+		t.Errorf("found %d scenarios, %v", len(found), err)
 	}
 }

@@ -22,8 +22,10 @@ func (l *loader) measures(e *expect.Reach, c *expectBody, sc blocks.Scope) {
 	})
 	const smallest, largest = 68, 65535 // RFC 791
 	e.MTU = l.between(c.mtu, sc, "MTU", smallest, largest)
-	if upload := e.Throughput != nil || e.MTU != 0; upload && (e.Protocol != "" && e.Protocol != flow.TCP || e.HTTP != nil) {
-		l.Errorf(measured(c), "Measured over TCP only", "Throughput and MTU are measured by an upload over TCP. Set protocol = \"tcp\", or remove it.")
+	const most = 1 << 30
+	e.Upload = l.between(c.upload, sc, "upload", 1, most)
+	if upload := e.Throughput != nil || e.MTU != 0 || e.Upload != 0; upload && (e.Protocol != "" && e.Protocol != flow.TCP || e.HTTP != nil) {
+		l.Errorf(measured(c), "Measured over TCP only", "An upload, by which throughput and MTU are measured, is over TCP. Set protocol = \"tcp\", or remove it.")
 	}
 	if e.Measured() && e.Outcome != flow.Connected {
 		l.Errorf(measured(c), "Nothing to measure", "With outcome %q there is no connection to measure. Remove this, or the outcome.", e.Outcome)
@@ -36,14 +38,17 @@ func (l *loader) measures(e *expect.Reach, c *expectBody, sc blocks.Scope) {
 // maxUpload is the deadline of an upload that sets none: enough for 500 kbit/s.
 const maxUpload = 10 * time.Second
 
-// measured is the place of the first thing that is measured.
+// measured is the place of the first thing that is measured, or uploaded.
 func measured(c *expectBody) hcl.Range {
 	for _, kind := range []string{"latency", "throughput"} {
 		if b := c.Named(kind); len(b) > 0 {
 			return b[0].KindRange
 		}
 	}
-	return c.mtu.NameRange
+	if c.mtu != nil {
+		return c.mtu.NameRange
+	}
+	return c.upload.NameRange
 }
 
 // bound reads a latency or throughput block; nil where there is none, or none that is

@@ -5,17 +5,21 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/dns"
 )
 
-// valueOf is what a reference that begins with var, network or a kind of object goes into.
+// valueOf is what a reference that begins with var, a setting or a kind of object goes into.
 func (l *loader) valueOf(kind string) cty.Value {
 	switch kind {
 	case "var":
 		return cty.ObjectVal(l.variables)
 	case "network":
 		return networkValue(l.lab())
+	case "proxy":
+		return proxyValue(l.lab())
+	case "policies":
+		return policiesValue(l.lab())
 	}
 	return l.objects(kind)
 }
@@ -28,6 +32,14 @@ func networkValue(lab *topology.Lab) cty.Value {
 	addTexts(out, "node_cidr", n.NodeCIDRs)
 	addTexts(out, "load_balancer_cidr", n.LoadBalancerCIDRs)
 	return cty.ObjectVal(out)
+}
+
+func proxyValue(lab *topology.Lab) cty.Value {
+	return cty.ObjectVal(values{"mode": cty.StringVal(lab.Proxy.Mode.Name), "layout": cty.StringVal(lab.Proxy.Layout)})
+}
+
+func policiesValue(lab *topology.Lab) cty.Value {
+	return cty.ObjectVal(values{"style": cty.StringVal(lab.PolicyOptions.Style.Name)})
 }
 
 // objects is all objects of a kind by the label of their block. What is declared but could
@@ -55,8 +67,8 @@ func (l *loader) objects(kind string) cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// instance is one of the objects that a block made; the namespace default, which exists
-// without a block, is the zero instance.
+// instance is one of the objects that a block made; the namespace default and the subnet
+// default, which exist without a block, are the zero instance.
 type instance struct{ label, key string }
 
 // values are the objects of a kind.
@@ -65,6 +77,18 @@ func (l *loader) values(kind string) map[instance]cty.Value {
 	lab := l.lab()
 	at := func(w topology.Written) instance { return instance{w.Block, w.Key} }
 	switch kind {
+	case "subnet":
+		for _, s := range lab.Subnets {
+			if s.Name == topology.DefaultSubnet {
+				out[instance{}] = subnetValue(s)
+			} else {
+				out[at(s.Written)] = subnetValue(s)
+			}
+		}
+	case "router":
+		for _, r := range lab.Routers {
+			out[at(r.Written)] = routerValue(r)
+		}
 	case "node":
 		for _, n := range lab.Nodes {
 			out[at(n.Written)] = nodeValue(n)
@@ -83,7 +107,7 @@ func (l *loader) values(kind string) map[instance]cty.Value {
 		}
 	case "service":
 		for _, s := range lab.Services {
-			out[at(s.Written)] = serviceValue(s)
+			out[at(s.Written)] = serviceValue(s, lab.Domain())
 		}
 	}
 	return out
@@ -91,6 +115,24 @@ func (l *loader) values(kind string) map[instance]cty.Value {
 
 // values are the attributes of an object.
 type values = map[string]cty.Value
+
+func subnetValue(s *topology.Subnet) cty.Value {
+	out := values{"kind": cty.StringVal("subnet"), "name": cty.StringVal(s.Name), "mtu": cty.NumberIntVal(int64(s.MTU))}
+	addTexts(out, "cidr", s.CIDRs)
+	return cty.ObjectVal(out)
+}
+
+func routerValue(r *topology.Router) cty.Value {
+	links := values{}
+	for _, l := range r.Links {
+		link := values{"subnet": cty.StringVal(l.Subnet.Name)}
+		addTexts(link, "ip", l.Addrs)
+		links[l.Name] = cty.ObjectVal(link)
+	}
+	out := values{"kind": cty.StringVal("router"), "name": cty.StringVal(r.Name), "link": cty.ObjectVal(links)}
+	addTexts(out, "ip", r.Addrs())
+	return cty.ObjectVal(out)
+}
 
 func nodeValue(n *topology.Node) cty.Value {
 	out := values{"kind": cty.StringVal("node"), "name": cty.StringVal(n.Name), "zone": cty.StringVal(n.Zone), "labels": labelMap(n.Labels)}
@@ -118,7 +160,7 @@ func podValue(p *topology.Pod) cty.Value {
 	return cty.ObjectVal(out)
 }
 
-func serviceValue(s *topology.Service) cty.Value {
+func serviceValue(s *topology.Service, domain string) cty.Value {
 	nodePorts, ports := values{}, values{}
 	for _, p := range s.Ports {
 		if p.NodePort != 0 {
@@ -135,7 +177,7 @@ func serviceValue(s *topology.Service) cty.Value {
 		"external_ips": textList(s.ExternalIPs), "health_check_node_port": cty.NumberIntVal(int64(s.HealthCheckNodePort)),
 
 		"kind": cty.StringVal("service"), "name": cty.StringVal(s.Name), "namespace": cty.StringVal(s.Namespace),
-		"fqdn": cty.StringVal(s.Name + "." + s.Namespace + ".svc." + names.ClusterDomain),
+		"fqdn": cty.StringVal(dns.FQDN(s.Name, s.Namespace, domain)),
 		"port": cty.ObjectVal(ports), "node_port": cty.ObjectVal(nodePorts),
 	}
 	addTexts(out, "load_balancer_ip", balancers)

@@ -15,7 +15,7 @@ import (
 // policiesTable is how network policies are implemented.
 func (l *loader) policiesTable(s *topology.PoliciesSpec) blocks.Schema {
 	return blocks.Schema{Kind: "policies block", Attrs: []blocks.Attribute{
-		{At: &s.Style, Name: "style", Default: strconv.Quote(l.catalogue.Styles[0].Name), Means: "The implementation whose rules enforce them: " + strings.Join(l.catalogue.StyleNames(), ", ") + "."},
+		{At: &s.Style, Name: "style", Default: strconv.Quote(l.catalogue.Styles[0].Name), Means: "The implementation whose rules enforce them: " + strings.Join(l.catalogue.StyleNames(), ", ") + "; some network modes bring another default."},
 		{At: &s.Deny, Name: "deny", Default: `"drop"`, Means: "What happens to a packet that is not allowed: drop or reject."},
 		{At: &s.Live, Name: "live", Default: `"keep"`, Means: "What happens to connections that are no longer allowed: keep or cut."},
 		{At: &s.HostEgress, Name: "host_egress", Default: `"allow"`, Means: "Whether egress policies apply to packets to the pod's own node: allow or enforce."},

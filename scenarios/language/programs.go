@@ -1,13 +1,20 @@
 package language
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/netlab/netlab/datapath/image"
 	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -26,6 +33,58 @@ func (l *loader) command(s *topology.PodSpec) blocks.Value {
 			}
 		})
 	}}
+}
+
+// image opens the image that a pod names.
+func (l *loader) image(s *topology.PodSpec) blocks.Value {
+	return blocks.Value{Type: "path", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+		s.Program.Image = blocks.Written(topology.Image{Command: []string{""}}, a)
+		l.then(func() {
+			name := l.Text(a, sc)
+			if !name.Set {
+				if l.IsNull(a, sc) {
+					s.Program.Image = topology.Opt[topology.Image]{}
+				}
+				return
+			}
+			img, problem := l.opened(name.Value)
+			if problem != "" {
+				l.Errorf(a.Expr.Range(), "Unusable image", "%s", problem)
+				return // and nothing else that the pod says of its program
+			}
+			s.Program.Image.Value = *img
+		})
+	}}
+}
+
+// opened is the image at a path, or what is wrong with it, as sentences.
+func (l *loader) opened(name string) (*topology.Image, string) {
+	if img := l.images[name]; img != nil {
+		return img, ""
+	}
+	root, inside, err := l.files.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Sprintf("There is no image at %q, and netlab has no registry: images are on disk, below the folder of the scenario. Save one there: skopeo copy docker://NAME oci-archive:NAME.tar, or docker save -o NAME.tar NAME.", name)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("%q: %s. Name a folder or an archive that you can read, below the folder of the scenario.", name, source.Reason(err))
+	}
+	defer root.Close()
+	opened, err := image.Open(root, inside)
+	if other := new(image.PlatformError); errors.As(err, &other) {
+		return nil, fmt.Sprintf("%q cannot run here: %v. Save the image for this platform: skopeo copy --override-os linux --override-arch %s.", name, err, runtime.GOARCH)
+	}
+	if err != nil {
+		return nil, fmt.Sprintf("%q: %s. Save it again: skopeo copy docker://NAME oci-archive:NAME.tar, or docker save -o NAME.tar NAME.", name, source.Reason(err))
+	}
+	defer opened.Close()
+	l.files.Note(name)
+	img := &topology.Image{Name: name, Path: filepath.Join(root.Name(), inside), Digest: opened.Digest, Command: opened.Command, Env: opened.Env, WorkDir: opened.WorkDir}
+	if len(img.Command) > 0 && img.Command[0] == "" {
+		img.Command = nil
+	}
+	l.images[name] = img
+	return img, ""
 }
 
 // env reads the environment variables of a command.

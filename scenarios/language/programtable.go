@@ -9,10 +9,12 @@ import (
 func (l *loader) programAttributes(s *topology.PodSpec) []blocks.Attribute {
 	return []blocks.Attribute{
 		{At: l.command(s), Name: "command", Means: "A program that runs in the pod and listens on its ports, instead of the agent that answers there; over UDP, a datagram that reaches it counts as connected."},
+		{At: l.image(s), Name: "image", Means: "A container image on disk, in the OCI layout as a folder or an archive, or by docker save, which is the root file system of the pod, and whose entrypoint, environment and working directory hold where the pod sets none."},
 		{At: l.env(s), Name: "env", Means: "Environment variables of the command."},
 		{At: l.later(&s.Program.WorkDir), Name: "work_dir", Means: "The working directory of the command; the root directory if it is not set."},
 		{At: l.later(&s.Program.Stdin), Name: "stdin", Means: "The text that the command reads from standard input, which is empty if it is not set."},
 		{At: l.later(&s.Program.Restart), Name: "restart", Default: `"never"`, Means: "What happens when the command ends: it starts again (always), or that is an error (never)."},
+		{At: &s.Program.NetAdmin, Name: "net_admin", Default: "false", Means: "The command may change the interfaces, routes and rules of its network namespace."},
 	}
 }
 

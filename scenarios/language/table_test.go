@@ -129,6 +129,20 @@ func sources(t *testing.T, files *token.FileSet) []*ast.File {
 // defaultsIn are scenarios in which each kind of block has a line of its own for an
 // attribute, marked by the kind in brackets.
 var defaultsIn = []string{`
+subnet "b" {}
+router "r" {
+  #[router]
+  link "a" {
+    #[router.link]
+  }
+  link "b" { subnet = subnet.b }
+}
+node "m" {
+  #[node]
+}
+client "d" {
+  #[client]
+}
 network {
   #[network]
   vxlan {
@@ -144,6 +158,9 @@ proxy {
 policies {
   #[policies]
 }
+dns {
+  #[dns]
+}
 variable "v" {
   default = "x"
   #[variable]
@@ -155,6 +172,7 @@ pod "a" {
   port "http" {
     port = 80
     #[client.port]
+    #[pod.port]
   }
 }
 pod "program" {
@@ -212,12 +230,54 @@ expect "all is well" {
   to   = pod.b
   #[expect]
 }
+fault "blocked" {
+  kind = "blocked-port"
+  node = node.node1
+  port = 8472
+  #[fault]
+  expect "silence" {
+    from    = pod.a
+    to      = pod.b
+    outcome = "timeout"
+    #[expect]
+  }
+}
 expect "http" {
   from = pod.b
   to   = pod.b
   http {
     #[expect.http]
   }
+}
+`, `
+network {
+  mode = "canal"
+  canal {
+    #[network.canal]
+  }
+}
+node "node1" {}
+`, `
+network {
+  mode = "ipip"
+  ipip {
+    #[network.ipip]
+  }
+  bgp {
+    #[network.bgp]
+  }
+}
+node "node1" {}
+`, `
+proxy {
+  mode = "nftables"
+  nftables {
+    #[proxy.nftables]
+  }
+}
+node "node1" {}
+service "web" {
+  port "http" { port = 80 }
 }
 `, `
 proxy {
@@ -288,6 +348,9 @@ func ledTo(t *testing.T, text string) (outcome, error) {
 	p, err := datapath.Compile(s.Lab)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range s.Faults { // the nodes are in the plan
+		f.Node, f.Towards = nil, nil
 	}
 	return outcome{fmt.Sprint(p.Text()), s.Expects}, nil
 }

@@ -19,7 +19,7 @@ import (
 
 // targets reads to, port and protocol of an expectation. A plain name is resolved in
 // the namespaces of the dialers.
-func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc blocks.Scope) bool {
+func (l *loader) targets(e *expect.Reach, c *expectBody, from []dialer, sc blocks.Scope) bool {
 	protocol := topology.Protocol(l.Word(c.protocol, "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
 	e.HTTP = l.http(c, protocol, sc)
 	if e.HTTP != nil {
@@ -30,7 +30,7 @@ func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc
 	if !ok {
 		return false
 	}
-	r := l.targetReader(e, c, a, namespaces, sc)
+	r := l.targetReader(e, c, a, from, sc)
 	r.protocol = protocol
 	for _, o := range blocks.ObjectsIn(v) {
 		t, p, ok := r.read(o)
@@ -47,7 +47,7 @@ func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc
 		e.To = append(e.To, t)
 	}
 	if len(e.To) == 0 {
-		l.Errorf(a.Expr.Range(), "Nothing to dial", "to is an empty list, so nothing would be tried. Name a service, pod, node, client or \"address:port\".")
+		l.Errorf(a.Expr.Range(), "Nothing to dial", "to is an empty list, so nothing would be tried. Name a service, pod, node, client, router or \"address:port\".")
 		return false
 	}
 	if protocol != "" {
@@ -60,8 +60,8 @@ func (l *loader) targets(e *expect.Reach, c *expectBody, namespaces []string, sc
 }
 
 // targetReader prepares to read targets from an attribute.
-func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, namespaces []string, sc blocks.Scope) *targetReader {
-	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, namespaces: namespaces}
+func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, from []dialer, sc blocks.Scope) *targetReader {
+	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, from: from}
 	if p := c.port; p != nil {
 		r.port, r.portAt = l.TargetPort(p, sc).Value, p.Expr.Range()
 	}
@@ -75,7 +75,7 @@ type targetReader struct {
 	port       string // of the attribute: a number or a name
 	protocol   topology.Protocol
 	dns        bool // the expectation claims that the name does not resolve
-	namespaces []string
+	from       []dialer
 }
 
 // reject reports a target that cannot be dialed.
@@ -92,11 +92,11 @@ func (r *targetReader) read(v cty.Value) (t expect.Target, protocol topology.Pro
 	at, ok := r.places.Listener(r.object(v))
 	name, ports := at.Name, at.Ports
 	switch {
-	case !ok && blocks.IsKind(v, "node", "client", "pod", "service"):
+	case !ok && blocks.IsKind(v, targetKinds()...):
 		r.Silent = true // not resolved, and reported
 		return t, "", false
 	case !ok:
-		return r.reject(r.at, "Cannot dial that", "to must be a service, pod, node, client, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", blocks.QuoteOr(v))
+		return r.reject(r.at, "Cannot dial that", "to must be a service, pod, node, client, router, \"address:port\" or a list of them, not %s. Refer to one, such as service.web.", blocks.QuoteOr(v))
 	case len(at.Addrs) == 0 && r.dns:
 		return expect.Target{Name: name, NotFound: true}, "", true
 	case len(at.Addrs) == 0 && at.Alias != "":
@@ -168,18 +168,8 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 	at := names.Answer{Addrs: []netip.Addr{addr}}
 	if err != nil {
 		var known bool
-		at, known = r.places.Lookup(host, r.namespaces[0])
-		for _, ns := range r.namespaces[1:] {
-			if other, _ := r.places.Lookup(host, ns); !slices.Equal(other.Addrs, at.Addrs) {
-				home := ns
-				if len(other.Addrs) == 0 {
-					home = r.namespaces[0]
-				}
-				return r.reject(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, r.namespaces[0], ns, host+"."+home)
-			}
-		}
-		if !known && !r.dns {
-			return r.reject(r.at, "Name does not resolve", "There is no service, pod, node or client %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.DidYouMean(host))
+		if at, known, ok = r.lookUp(host, &t); !ok {
+			return t, "", false
 		}
 		if !known || len(at.Addrs) == 0 {
 			t.NotFound = true
@@ -202,6 +192,55 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 	return r.reject(r.at, "No such port", "%q is not a port of %s.%s Use a number from 1 to 65535.", port, host, topology.DidYouMean(port, portNames(at.Ports)))
 }
 
+// lookUp resolves a name for all dialers, for whom it must mean the same, and notes how each
+// looks it up. known says that there is such a name; if there is none, that is claimed.
+func (r *targetReader) lookUp(host string, t *expect.Target) (at names.Answer, known, ok bool) {
+	from := []any{nil} // outside all namespaces
+	if len(r.from) > 0 {
+		from = nil
+	}
+	for _, d := range r.from {
+		from = append(from, r.object(d.object))
+	}
+	for i, object := range from {
+		other, how, found := r.places.From(host, object)
+		if i == 0 {
+			at, known = other, found
+		} else if !slices.Equal(other.Addrs, at.Addrs) {
+			return r.dependsOn(host, at, from[0], other, object)
+		}
+		t.Lookups = append(t.Lookups, how)
+	}
+	if !known && !r.dns {
+		r.Errorf(r.at, "Name does not resolve", "There is no service, pod, node, client or router %q.%s Set outcome = \"dns\" if that is what you expect.", host, r.places.DidYouMean(host))
+		return at, false, false
+	}
+	return at, known, true
+}
+
+// dependsOn reports a name that is not the same for two dialers.
+func (r *targetReader) dependsOn(host string, at names.Answer, first any, other names.Answer, object any) (names.Answer, bool, bool) {
+	ns, home := namespaceOf(first), namespaceOf(object)
+	if ns == home {
+		r.Errorf(r.at, "Name depends on dialer", "%q is not the same for all dialers: not all of them ask the same name servers. Write an expectation for each.", host)
+		return at, false, false
+	}
+	write := home
+	if len(other.Addrs) == 0 {
+		write = ns
+	}
+	r.Errorf(r.at, "Name depends on namespace", "%q is not the same in the namespaces %s and %s of the dialers. Write %q.", host, ns, home, host+"."+write)
+	return at, false, false
+}
+
+// namespaceOf is that of a pod, and default for dialers outside all namespaces.
+func namespaceOf(object any) string {
+	if pod, ok := object.(*topology.Pod); ok {
+		return pod.Namespace
+	}
+	return topology.DefaultNamespace
+}
+
 // afterColon is what follows the last colon.
 func afterColon(s string) string { return s[strings.LastIndex(s, ":")+1:] }
 
@@ -210,29 +249,13 @@ func isIPv6(s string) bool {
 	return err == nil && a.Is6()
 }
 
-// namespacesOf are the namespaces in which dialers look up plain names, at least one:
-// that of a pod, and default for dialers outside all namespaces.
-func namespacesOf(from []dialer) []string {
-	var out []string
-	for _, d := range from {
-		ns := topology.DefaultNamespace
-		if blocks.IsKind(d.object, "pod") {
-			ns = blocks.TextOf(d.object, "namespace")
-		}
-		if !slices.Contains(out, ns) {
-			out = append(out, ns)
-		}
-	}
-	if len(out) == 0 {
-		return []string{topology.DefaultNamespace}
-	}
-	return out
-}
+// targetKinds are the objects that can be dialed.
+func targetKinds() []string { return append([]string{"service"}, blocks.HostKinds...) }
 
 // object is what an object of an expression stands for; nil if it is not one, or was not
 // resolved.
 func (l *loader) object(v cty.Value) any {
-	if !blocks.IsKind(v, "node", "client", "pod", "service") {
+	if !blocks.IsKind(v, targetKinds()...) {
 		return nil
 	}
 	return l.places.Object(blocks.TextOf(v, "kind"), blocks.TextOf(v, "namespace"), blocks.TextOf(v, "name"))

@@ -54,6 +54,7 @@ func (l *loader) evalVariable(b *blocks.Block, g *given) (cty.Value, bool) {
 	}
 	value := cty.NilVal
 	if a := c.def; a != nil {
+		l.Now(a.Expr.Range())
 		v, diags := a.Expr.Value(nil)
 		l.HCL(diags)
 		if diags.HasErrors() {
@@ -99,6 +100,7 @@ func (l *loader) fromOutside(b *blocks.Block, g given, want cty.Type, defaults *
 	if at.Filename == "" {
 		at = b.LabelRange
 	}
+	l.Now(at)
 	if g.raw && !text {
 		src := []byte(v.AsString())
 		tokens, _ := hclsyntax.LexExpression(src, g.from, hcl.InitialPos)
@@ -139,6 +141,7 @@ func (l *loader) validate(b *blocks.Block, c *variableBody, v cty.Value) bool {
 			continue
 		}
 		ctx := &hcl.EvalContext{Functions: l.Functions, Variables: map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{b.Label: v})}}
+		l.Now(cond.Expr.Range())
 		res, diags := cond.Expr.Value(ctx)
 		l.HCL(diags)
 		if diags.HasErrors() {
@@ -188,6 +191,10 @@ func (l *loader) givenValues(opts Options) map[string]*given {
 		if filepath.Base(path) == path {
 			name = "./" + path // a bare name would mean one in the scenario's folder
 		}
+		if !source.IsScenarioAt(path) {
+			l.unquoted(out, name, src, !opts.Shared)
+			continue
+		}
 		l.Sources[name] = src
 		l.varFile(out, name, src, !opts.Shared)
 	}
@@ -199,6 +206,18 @@ func (l *loader) givenValues(opts Options) map[string]*given {
 		out[name] = &given{value: cty.StringVal(opts.Vars[name]), raw: true, from: "--var " + name}
 	}
 	return out
+}
+
+// unquoted is varFile for a file that may be anything, such as one of passwords: what is wrong
+// with it is told without a word of it.
+func (l *loader) unquoted(out map[string]*given, name string, src []byte, strict bool) {
+	l.Sources[name] = nil
+	told := l.List
+	l.varFile(out, name, src, strict)
+	if len(l.List) > len(told) {
+		l.List = told
+		l.Errorf(hcl.Range{Filename: name}, "Cannot read variables", "%s sets something else than variables of this scenario. Write name = value, and end its name in .hcl to see the lines.", name)
+	}
 }
 
 // varFile reads the values of one file. Files that several scenarios share may set
@@ -219,6 +238,7 @@ func (l *loader) varFile(out map[string]*given, name string, src []byte, strict 
 			}
 			continue
 		}
+		l.Now(a.Expr.Range())
 		v, diags := a.Expr.Value(nil)
 		l.HCL(diags)
 		if !diags.HasErrors() {

@@ -95,3 +95,10 @@ expect "a port without a listener is refused" {
   to      = "${pod.b.ip}:9"
   outcome = "refused"
 }
+
+expect "packets are as large as the link between the nodes allows" {
+  from = pod.a
+  to   = pod.b
+  port = "http"
+  mtu  = 1500
+}

@@ -96,3 +96,10 @@ expect "a port without a listener is refused" {
   to      = "${pod.b.ip}:9"
   outcome = "refused"
 }
+
+expect "packets are as large as the tunnel allows" {
+  from = pod.a
+  to   = pod.b
+  port = "http"
+  mtu  = 1450
+}

@@ -13,6 +13,10 @@
 #
 # The proof: "through the pod's own node" and "through another node".
 
+network {
+  mode = "host-gw" # pods share a bridge, whose address is seen below
+}
+
 node "node1" {}
 node "node2" {}
 client "laptop" {}

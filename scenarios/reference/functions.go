@@ -7,6 +7,7 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/scenarios/language/functions"
 )
 
@@ -17,12 +18,13 @@ const References = "references"
 func references() [][2]string {
 	has := language.Attributes(datapath.Catalogue())
 	list := [][2]string{{"var.NAME", "the value of a variable"}, {"local.NAME", "a value of locals"}}
-	for _, kind := range []string{"network", "node", "client", "pod", "service"} {
-		name := kind + ".NAME"
-		if kind == "network" {
-			name = kind
+	for _, kind := range blocks.SettingKinds {
+		list = append(list, [2]string{kind, strings.Join(has[kind], ", ")})
+	}
+	for _, kind := range blocks.ObjectKinds {
+		if has[kind] != nil {
+			list = append(list, [2]string{kind + ".NAME", strings.Join(has[kind], ", ")})
 		}
-		list = append(list, [2]string{name, strings.Join(has[kind], ", ")})
 	}
 	return append(list, [2]string{"each.key, each.value", "in a block with for_each"}, [2]string{"count.index", "in a block with count"},
 		[2]string{"each.from", "in the source of an expect: the dialer"})

@@ -13,6 +13,7 @@
 # The proof: "replies from a third node bypass the node port".
 
 network {
+  mode                    = "vxlan" # wireguard drops what a peer sends from addresses other than its pods'
   masquerade_node_traffic = false
 }
 

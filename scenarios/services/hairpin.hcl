@@ -11,6 +11,10 @@
 #
 # The proof: "the pod reaches itself and sees its bridge".
 
+network {
+  mode = "host-gw" # pods share a bridge, whose address is seen below
+}
+
 node "node1" {}
 node "node2" {}
 

@@ -9,6 +9,10 @@
 #
 # The proof: "the address of the bridge refuses".
 
+network {
+  mode = "host-gw" # pods share a bridge, whose address is asked below
+}
+
 proxy {
   node_port_addresses = ["192.168.0.0/24"]
 }

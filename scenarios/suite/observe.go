@@ -4,6 +4,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/topology"
 )
 
 // between and longest are the pauses before connections are dialed again; each is twice
@@ -21,14 +23,51 @@ const (
 	longest = 500 * time.Millisecond
 )
 
-// observe judges all expectations of a lab concurrently, except those that measure:
-// they come last, one by one, and dial one flow at a time.
-func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
+// breakAndObserve stages the faults of a lab, one after the other, and judges the
+// expectations of each. Then the lab is as planned again.
+func (r *Runner) breakAndObserve(ctx context.Context, x *run, lab *engine.Client) error {
+	broken := false
+	for _, f := range x.lab.Scenario.Faults {
+		claims, w := x.lab.claimsDuring(f), x.paper[f]
+		err := w.err
+		if err == nil && ctx.Err() == nil && len(claims) > 0 {
+			broken = true
+			_, err = lab.Apply(ctx, w.plan, r.meta(x), false)
+		}
+		if err == nil && ctx.Err() == nil {
+			r.observe(ctx, x, lab, f)
+			continue
+		}
+		for _, i := range claims {
+			x.results[i] = x.lab.result(x.lab.Scenario.Expects[i])
+			switch {
+			case ctx.Err() != nil: // no status: it did not run
+			case w.err != nil:
+				x.results[i].Status, x.results[i].Reason = reports.Skipped, unstaged(x.lab.Scenario.Expects[i], err)
+			default:
+				notRun(&x.results[i], err, "the fault could not be staged: "+err.Error())
+			}
+			close(x.done[i])
+		}
+	}
+	if !broken || ctx.Err() != nil {
+		return nil
+	}
+	if _, err := lab.Apply(ctx, x.lab.Plan, r.meta(x), false); err != nil {
+		return fmt.Errorf("put right after the last fault: %w", err)
+	}
+	return unchanged(ctx, lab, x.lab.Plan, r.meta(x))
+}
+
+// observe judges all expectations of a lab concurrently that are tried during a fault, or
+// without one, except those that measure: they come last, one by one, and dial one flow at a
+// time.
+func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client, during *topology.Fault) {
 	var all sync.WaitGroup
 	// Each has a connection and a thread in the engine while it dials.
 	slots := make(chan struct{}, expectationsAtOnce())
 	for i, e := range x.lab.Scenario.Expects {
-		if e.Measured() {
+		if e.Measured() || e.During != during {
 			continue
 		}
 		slots <- struct{}{}
@@ -40,7 +79,7 @@ func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client) {
 	}
 	all.Wait()
 	for i, e := range x.lab.Scenario.Expects {
-		if e.Measured() {
+		if e.Measured() && e.During == during {
 			x.results[i] = r.prove(ctx, x, lab, e)
 			close(x.done[i])
 		}
@@ -68,7 +107,7 @@ func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow
 func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expect.Reach) reports.Result {
 	result := x.lab.result(e)
 	started := time.Now()
-	trial := e.Try(x.paper)
+	trial := e.Try(x.paper[e.During].World)
 	flows := trial.Flows()
 	dialed := time.Now()
 	observations, err := dial(ctx, lab, e, flows)
@@ -93,6 +132,9 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 		return result // no status: it did not run to its end
 	}
 	if err != nil {
+		if errors.Is(err, engine.ErrEnded) {
+			x.lost.CompareAndSwap(nil, &err)
+		}
 		result.Status, result.Failure = reports.Failed, fmt.Sprintf("the probe failed: %v", err)
 		return result
 	}
@@ -111,7 +153,7 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 		x.addPrograms(ctx, lab, trial, &result)
 	}
 	result.Table = e.Table(verdict, trial.Forecasts)
-	x.lab.explain(&result, trial.Forecasts)
+	x.lab.explain(&result, trial.Forecasts, e.During)
 	return result
 }
 

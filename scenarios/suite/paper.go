@@ -28,19 +28,23 @@ func Paper(ctx context.Context, labs []*Lab) reports.Report {
 			}
 		})
 	}
-	results := make([][]reports.Result, len(labs))
+	results, worlds := make([][]reports.Result, len(labs)), make([]*walk.World, len(labs))
 	for i, lab := range labs {
 		results[i] = make([]reports.Result, len(lab.Scenario.Expects))
-		world := walk.New(lab.Plan)
+		during := worldsOf(lab)
+		worlds[i] = during[nil].World
 		for k, e := range lab.Scenario.Expects {
 			if ctx.Err() == nil {
-				queue <- func() { results[i][k] = lab.predict(world, e) }
+				queue <- func() { results[i][k] = lab.predict(during[e.During], e) }
 			}
 		}
 	}
 	close(queue)
 	workers.Wait()
 	report := reports.Report{Paper: true, Duration: time.Since(started)}
+	for i, lab := range labs {
+		report.Wires = append(report.Wires, wireOnPaper(lab, worlds[i])...)
+	}
 	for _, r := range slices.Concat(results...) {
 		if r.Status == "" {
 			report.NotRun++
@@ -52,10 +56,14 @@ func Paper(ctx context.Context, labs []*Lab) reports.Report {
 }
 
 // predict judges one expectation on paper.
-func (l *Lab) predict(w *walk.World, e *expect.Reach) reports.Result {
+func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 	started := time.Now()
 	result := l.result(e)
-	forecasts := e.Predict(w)
+	if w.err != nil {
+		result.Status, result.Reason = reports.Skipped, unstaged(e, w.err)
+		return result
+	}
+	forecasts := e.Predict(w.World)
 	result.Status = reports.Passed
 	open := e.Unpredicted()
 	for _, f := range forecasts {
@@ -73,7 +81,7 @@ func (l *Lab) predict(w *walk.World, e *expect.Reach) reports.Result {
 		result.Rows = append(result.Rows, f.Row)
 	}
 	result.Table = e.Table(expect.Verdict{}, forecasts)
-	l.explain(&result, forecasts)
+	l.explain(&result, forecasts, e.During)
 	result.Duration = reports.Seconds(time.Since(started))
 	return result
 }

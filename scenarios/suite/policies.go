@@ -20,10 +20,10 @@ type enforced struct {
 	egress, ingress *topology.Pod
 }
 
-// enforcedOn follows a branch from node to node. In a lab without policies nothing is
-// decided.
+// enforcedOn follows a branch from node to node. Where no policies are
+// enforced nothing is decided.
 func enforcedOn(lab *topology.Lab, b *walk.Branch) []enforced {
-	if len(lab.Policies)+len(lab.ClusterPolicies) == 0 {
+	if !lab.Enforces() {
 		return nil
 	}
 	var out []enforced

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
@@ -16,7 +17,7 @@ func TestMistakesInRulesAreNoticed(t *testing.T) {
 	const enough = 110 // labs
 	var labs []*built
 	for seed := range uint64(enough) {
-		b, err := randomScript(seed + 1).build(t)
+		b, err := randomIn(seed+1, datapath.ClusterModes()).build(t)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +62,9 @@ func TestMistakesInRulesAreNoticed(t *testing.T) {
 		"no external services in INPUT":     in("INPUT", leadsTo("KUBE-EXTERNAL-SERVICES")),
 		"no external services in FORWARD":   in("FORWARD", leadsTo("KUBE-EXTERNAL-SERVICES")),
 		"no services in OUTPUT":             in("OUTPUT", leadsTo("KUBE-SERVICES")),
+		"no host ports":                     in("CNI-HOSTPORT-DNAT", every),
+		"no host ports in OUTPUT":           in("OUTPUT", leadsTo("CNI-HOSTPORT-DNAT")),
+		"no masquerade to host ports":       in("CNI-DN-", leadsTo("CNI-HOSTPORT-SETMARK")),
 
 		"ipvs: no masquerade of hairpins":                      in("KUBE-POSTROUTING", matchesSet("KUBE-LOOP-BACK")),
 		"ipvs: no masquerade to cluster IPs":                   in("KUBE-SERVICES", both(marks, matchesSet("KUBE-CLUSTER-IP"))),

@@ -82,7 +82,7 @@ type target struct {
 // wrongPort is a port on which nothing listens.
 const wrongPort = 79
 
-// targets are the addresses of services, also with a wrong port; node ports on all
+// targets are the addresses of services, also with a wrong port; node ports and host ports on all
 // addresses of nodes; pods, clients and all other listeners, also with a wrong port.
 func targets(lab *topology.Lab) []target {
 	known := map[target]bool{}
@@ -119,6 +119,13 @@ func targets(lab *topology.Lab) []target {
 		}
 	}
 	for _, p := range lab.Pods {
+		for _, port := range p.Ports {
+			for _, a := range hosts {
+				if port.HostPort != 0 {
+					add(a, port.HostPort, port.Protocol)
+				}
+			}
+		}
 		for _, a := range p.Addrs {
 			for _, port := range p.Ports {
 				add(a, port.Number, port.Protocol)
@@ -132,8 +139,16 @@ func targets(lab *topology.Lab) []target {
 			add(a, 8080, topology.TCP)
 		}
 	}
-	for _, a := range lab.Network.Gateways {
-		add(a, 80, topology.TCP)
+	for _, s := range lab.Subnets {
+		for _, a := range s.Gateways {
+			add(a, 80, topology.TCP)
+		}
+	}
+	for _, r := range lab.Routers {
+		for _, a := range r.Addrs() {
+			add(a, 80, topology.TCP)
+			add(a, 80, topology.UDP)
+		}
 	}
 	return out
 }

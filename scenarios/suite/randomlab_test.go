@@ -1,6 +1,7 @@
 package suite_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
@@ -36,7 +38,7 @@ func (s script) String() string {
 		}
 		b.WriteString("}\n")
 	}
-	out, _ := source.Format([]byte(b.String()))
+	out, _ := source.Format("lab.hcl", []byte(b.String()), nil)
 	return string(out)
 }
 
@@ -82,20 +84,38 @@ func (s script) build(t testing.TB) (*built, error) {
 // dice makes a random scenario.
 type dice struct {
 	*rand.Rand
-	dual    bool
-	ipvs    bool
-	nodes   int
-	clients int
-	pods    int
+	dual      bool
+	ipvs      bool
+	podRoutes bool
+	learns    bool       // nodes learn routes by BGP
+	bgp       bool       // and so do routers
+	host      *rand.Rand // for host ports, so that labs are the same otherwise
+	shared    bool       // every node has the same pod addresses
+	cidr      string     // of pods
+	nodes     int
+	places    []string // the subnet of each node
+	routers   []string // those on each link: the subnet, a space, and the router
+	clients   int
+	pods      int
 }
 
 // randomScript is a small lab, always the same for a seed. Consecutive seeds take the
 // pod-network modes in turn.
-func randomScript(seed uint64) script {
-	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0))}
+func randomScript(seed uint64) script { return randomIn(seed, datapath.Modes()) }
+
+// randomIn is such a lab in one of some pod-network modes.
+func randomIn(seed uint64, modes []podnet.Mode) script {
+	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0)), host: rand.New(rand.NewPCG(seed, 2))}
 	d.dual, d.nodes, d.clients, d.pods = d.one(4), 2+d.IntN(3), d.IntN(3), 1+d.IntN(8)
-	modes := datapath.Catalogue().Networks
-	s := script{d.network(modes[seed%uint64(len(modes))]), d.proxy()}
+	mode := modes[seed%uint64(len(modes))].NetworkMode
+	d.dual = d.dual && !mode.OnlyIPv4
+	d.podRoutes, d.shared = mode.PodRoutes, mode.SharedCIDR
+	d.cidr = cmp.Or(mode.DefaultCIDR, "10.244.0.0/16")
+	s := script{d.network(mode)}
+	if !d.shared {
+		s = append(s, d.proxy())
+	}
+	s = append(s, d.underlay()...)
 	for i := range d.nodes {
 		s = append(s, d.node(i+1))
 	}
@@ -104,6 +124,9 @@ func randomScript(seed uint64) script {
 	}
 	for i := range d.pods {
 		s = append(s, d.pod(i+1))
+	}
+	if d.shared {
+		return s
 	}
 	for i := range 1 + d.IntN(4) {
 		s = append(s, d.service(i+1))
@@ -128,8 +151,12 @@ func (d *dice) network(mode topology.NetworkMode) block {
 		// Removing this line makes the whole lab single-stack.
 		b.add(`pod_cidr = ["10.244.0.0/16", "fd00:10:244::/56"]`)
 	}
-	if d.one(3) {
+	if d.one(3) && !d.shared {
 		b.add("masquerade_node_traffic = false")
+	}
+	if mode.LearnsRoutes && d.one(2) {
+		d.learns, d.bgp = true, d.one(2)
+		b.add("%s", pick(d, "bgp {}", "bgp {\nroute_reflectors = [node.n1]\n}", "bgp {\nroute_reflectors = [node.n1, node.n2]\n}"))
 	}
 	if mode.Tunnel == topology.VXLANTunnel && d.one(3) {
 		b.add("%s { direct_routing = true }", mode.Name)
@@ -141,11 +168,19 @@ func (d *dice) proxy() block {
 	b := block{header: "proxy"}
 	// Most labs have a proxy that translates.
 	idle := d.one(15)
-	mode := pick(d, slices.DeleteFunc(datapath.Catalogue().Proxies, func(m topology.ProxyMode) bool { return m.Translates == idle })...)
+	// Where the link to a pod has no address, the source of a node's IPv6 packets may be any
+	// address of a service.
+	ambiguous := d.dual && d.podRoutes
+	mode := pick(d, slices.DeleteFunc(datapath.Catalogue().Proxies, func(m topology.ProxyMode) bool {
+		return m.Translates == idle || ambiguous && m.VirtualServers
+	})...)
 	b.add("mode = %q", mode.Name)
 	d.ipvs = mode.VirtualServers
 	if mode.VirtualServers && d.one(2) {
 		b.add("%s { %s }", mode.Name, pick(d, "strict_arp = true", `addresses = "local_routes"`, `scheduler = "wrr"`, `scheduler = "sh"`, `scheduler = "lblc"`, `scheduler = "fo"`))
+	}
+	if mode.UserSpace {
+		return b // it has no other options
 	}
 	if d.one(5) {
 		b.add("masquerade_all = true")
@@ -159,20 +194,108 @@ func (d *dice) proxy() block {
 	if d.one(5) {
 		b.add("node_port_addresses = %s", pick(d, `["192.168.0.0/24"]`, `["10.244.0.0/16"]`, `["127.0.0.0/8", "192.168.0.11/32"]`, `["0.0.0.0/0"]`, `["192.168.0.12/32"]`))
 	}
-	if mode.Layouts && d.one(4) {
-		b.add("%s { layout = %q }", mode.Name, topology.LayoutLegacy)
+	if len(mode.Layouts) > 1 && d.one(4) {
+		b.add("%s { layout = %q }", mode.Name, mode.Layouts[1].Name)
 	}
 	return b
 }
 
+// underlay is several subnets with the routers that join them, in every third lab. It also
+// decides where the nodes are.
+func (d *dice) underlay() (out script) {
+	subnets := []string{topology.DefaultSubnet}
+	if d.one(3) {
+		for i := range 1 + d.IntN(2) {
+			name := fmt.Sprintf("b%d", i+2)
+			out = append(out, block{header: fmt.Sprintf("subnet %q", name)})
+			subnets = append(subnets, name)
+		}
+	}
+	for range d.nodes {
+		d.places = append(d.places, pick(d, subnets...))
+	}
+	number := 0
+	join := func(a, b string) {
+		number++
+		r := block{header: fmt.Sprintf("router \"r%d\"", number)}
+		for _, s := range []string{a, b} {
+			r.add("link %q {\nsubnet = subnet.%s\n}", "to-"+s, s)
+			d.routers = append(d.routers, fmt.Sprintf("%s r%d", s, number))
+		}
+		if d.bgp {
+			r.add("bgp { as = %d }", 64512+number)
+		}
+		if d.one(3) && !d.learns { // which can end sessions of nodes by way of several routers
+			r.add("rp_filter = true")
+		}
+		if d.one(3) {
+			// Not what can drop an error on its way back: meaning does not know its source.
+			r.add("drop {\n%s\n}", pick(d, "protocol = \"tcp\"\nport = 8080", "protocol = \"udp\"\nport = 8472"))
+		}
+		var routes []string
+		for i, place := range d.places { // to the pods of a node on a link
+			switch {
+			case place != a && place != b || !d.one(3):
+			case !d.shared:
+				routes = append(routes, fmt.Sprintf(`{ to = "10.244.%d.0/24", via = node.n%d }`, i+1, i+1))
+			case routes == nil:
+				routes = append(routes, fmt.Sprintf(`{ to = %q, via = node.n%d }`, d.cidr, i+1))
+			}
+		}
+		if routes != nil {
+			r.add("routes = [%s]", strings.Join(routes, ", "))
+		}
+		out = append(out, r)
+	}
+	for i := range len(subnets) - 1 {
+		join(subnets[d.IntN(i+1)], subnets[i+1])
+		if d.one(3) {
+			join(subnets[d.IntN(i+1)], subnets[i+1])
+		}
+	}
+	return out
+}
+
+// neighbour is a node or a router in a subnet, as a next hop; "": there is none.
+func (d *dice) neighbour(subnet string) string {
+	var all []string
+	for i, place := range d.places {
+		if place == subnet {
+			all = append(all, fmt.Sprintf("node.n%d.ip", i+1))
+		}
+	}
+	for _, r := range d.routers {
+		if s, name, _ := strings.Cut(r, " "); s == subnet {
+			all = append(all, fmt.Sprintf("router.%s.link[%q].ip", name, "to-"+s))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return pick(d, all...)
+}
+
 func (d *dice) node(i int) block {
 	b := block{header: fmt.Sprintf("node \"n%d\"", i)}
+	if d.places[i-1] != topology.DefaultSubnet {
+		b.add("subnet = subnet.%s", d.places[i-1])
+	}
 	if !d.one(4) {
 		b.add("zone = %q", pick(d, "east", "west"))
 	}
-	if d.one(3) { // a static route to some other node's pods
-		if other := 1 + d.IntN(d.nodes); other != i {
-			b.add(`routes = [{ to = "10.244.%d.0/24", via = "192.168.0.%d" }]`, other, 10+other)
+	if d.one(3) && !d.shared { // a static route to some other node's pods
+		via := ""
+		for _, r := range d.routers {
+			if s, name, _ := strings.Cut(r, " "); s == d.places[i-1] && d.one(2) {
+				via = fmt.Sprintf("router.%s.link[%q].ip", name, "to-"+s)
+			}
+		}
+		other := 1 + d.IntN(d.nodes)
+		if d.places[other-1] == d.places[i-1] {
+			via = fmt.Sprintf(`"192.168.%s.%d"`, strings.TrimPrefix(strings.Replace(d.places[i-1], topology.DefaultSubnet, "0", 1), "b"), 10+other)
+		}
+		if via != "" && other != i {
+			b.add(`routes = [{ to = "10.244.%d.0/24", via = %s }]`, other, via)
 		}
 	}
 	return b
@@ -183,13 +306,20 @@ func (d *dice) client(i int) block {
 	if d.one(2) {
 		b.add(`port "http" { port = 8080 }`)
 	}
-	if d.one(6) {
-		b.add("gateway = node.%s.ip", d.anyNode())
+	subnet := pick(d, append([]string{topology.DefaultSubnet}, d.places...)...)
+	if subnet != topology.DefaultSubnet {
+		b.add("subnet = subnet.%s", subnet)
+	}
+	if via := d.neighbour(subnet); via != "" && d.one(6) {
+		b.add("gateway = %s", via)
 	}
 	var routes []string
-	for _, to := range []string{"10.96.0.0/16", "10.244.0.0/16", "203.0.113.0/24"} {
-		if d.one(2) {
-			routes = append(routes, fmt.Sprintf("{ to = %q, via = node.%s.ip }", to, d.anyNode()))
+	for _, to := range []string{"10.96.0.0/16", d.cidr, "203.0.113.0/24"} {
+		if to == d.cidr && d.podRoutes && d.routers != nil {
+			continue // replies that keep their address pass routers, not the node: meaning does not know which drop them
+		}
+		if via := d.neighbour(subnet); via != "" && d.one(2) {
+			routes = append(routes, fmt.Sprintf("{ to = %q, via = %s }", to, via))
 		}
 	}
 	if routes != nil {
@@ -210,14 +340,20 @@ func (d *dice) pod(i int) block {
 	if d.one(4) {
 		b.add("terminating = true")
 	}
-	http, dns := 8080, 5353
-	if d.one(4) {
+	http, dns, host := 8080, 5353, d.one(4)
+	if host {
 		b.add("host_network = true")
 		http, dns = 9000+i, 5300+i
 	}
-	b.add(`port "http" { port = %d }`, http)
+	publish := func(port int) string {
+		if !host && d.host.IntN(2) == 0 {
+			return fmt.Sprintf("\nhost_port = %d", port)
+		}
+		return ""
+	}
+	b.add("port \"http\" {\nport = %d%s\n}", http, publish(18000+i))
 	if d.one(2) {
-		b.add("port \"dns\" {\nport = %d\nprotocol = \"udp\"\n}", dns)
+		b.add("port \"dns\" {\nport = %d\nprotocol = \"udp\"%s\n}", dns, publish([]int{18000, 15300}[d.host.IntN(2)]+i))
 	}
 	return b
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/topology"
 )
 
 // Options say how labs are run.
@@ -57,10 +57,13 @@ type run struct {
 	upErr   error
 	done    []chan struct{} // per expectation
 	results []reports.Result
+	wire    []reports.Wire // of a variation, when its expectations are judged
 	down    chan struct{}
 	downErr error
-	setup   reports.Result
-	paper   *walk.World // the plan, to predict from
+	// lost is why the lab ended while it was observed: it failed, not its expectations.
+	lost  atomic.Pointer[error]
+	setup reports.Result
+	paper map[*topology.Fault]world // to predict from
 	// building is the lab while it comes up.
 	building atomic.Pointer[engine.Client]
 }
@@ -74,7 +77,7 @@ func New(labs []*Lab, o Options) *Runner {
 	scale := flow.TimeScale()
 	for _, lab := range labs {
 		lab = patient(lab, scale)
-		x := &run{lab: lab, up: make(chan struct{}), down: make(chan struct{}), paper: walk.New(lab.Plan)}
+		x := &run{lab: lab, up: make(chan struct{}), down: make(chan struct{}), paper: worldsOf(lab)}
 		for range lab.Scenario.Expects {
 			x.done = append(x.done, make(chan struct{}))
 		}
@@ -142,11 +145,22 @@ func (r *Runner) Report() reports.Report {
 				report.NotRun++
 			}
 		}
+		if closed(x.down) {
+			report.Wires = append(report.Wires, x.wire...)
+		}
 		if closed(x.down) && x.downErr != nil && !errors.Is(x.downErr, context.Canceled) {
-			report.Results = append(report.Results, x.failure("goes down", x.downErr))
+			report.Results = append(report.Results, x.failure(x.ending(), x.downErr))
 		}
 	}
 	return report
+}
+
+// ending names the end of a lab, which may come too early.
+func (x *run) ending() string {
+	if x.lost.Load() != nil {
+		return "stays up"
+	}
+	return "goes down"
 }
 
 func closed(event <-chan struct{}) bool {
@@ -171,17 +185,24 @@ func (r *Runner) run(ctx context.Context, x *run) {
 		x.abort(ctx, err)
 		return
 	}
-	r.observe(ctx, x, lab)
+	r.observe(ctx, x, lab, nil)
+	x.measureWire(ctx, lab)
+	x.downErr = r.breakAndObserve(ctx, x, lab)
+	if lost := x.lost.Load(); lost != nil && ctx.Err() == nil {
+		x.downErr = *lost
+		lab.Abandon()
+		return
+	}
 	failed := slices.ContainsFunc(x.results, func(r reports.Result) bool { return r.Status == reports.Failed || r.Status == reports.Disagreed })
 	if r.options.Finish != nil && ctx.Err() == nil {
-		x.downErr = r.options.Finish(ctx, x.lab, lab, failed)
+		x.downErr = errors.Join(x.downErr, r.options.Finish(ctx, x.lab, lab, failed))
 		return
 	}
 	if ctx.Err() != nil {
 		lab.Abandon()
 		return
 	}
-	x.downErr = lab.Down(ctx)
+	x.downErr = errors.Join(x.downErr, lab.Down(ctx))
 }
 
 // abort sets the result of every expectation of a lab that cannot be observed. What ctx
@@ -232,10 +253,7 @@ func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	var meta engine.Meta
-	if r.options.Meta != nil {
-		meta = r.options.Meta(x.lab)
-	}
+	meta := r.meta(x)
 	x.building.Store(lab)
 	_, err = lab.Apply(ctx, x.lab.Plan, meta, false)
 	x.building.Store(nil)
@@ -247,6 +265,14 @@ func (r *Runner) build(ctx context.Context, x *run) (*engine.Client, error) {
 		return nil, err
 	}
 	return lab, nil
+}
+
+// meta is what the lab reports about itself.
+func (r *Runner) meta(x *run) (meta engine.Meta) {
+	if r.options.Meta != nil {
+		meta = r.options.Meta(x.lab)
+	}
+	return meta
 }
 
 // unchanged applies a lab a second time: nothing may change, and the kernel must be as

@@ -4,9 +4,11 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/scenarios/language/names"
+	"github.com/netlab/netlab/topology"
 )
 
 // maxTold bounds the pairs of an expectation that are explained, since finding rules takes
@@ -16,7 +18,7 @@ const maxTold = 20
 // explain adds to the pairs of a result that are not as claimed what decided about them:
 // policies, or else the rules that the packet should have met; and the command that shows
 // its path.
-func (l *Lab) explain(result *reports.Result, forecasts []expect.Forecast) {
+func (l *Lab) explain(result *reports.Result, forecasts []expect.Forecast, during *topology.Fault) {
 	told := 0
 	for i := range result.Rows {
 		row, f := &result.Rows[i], forecasts[i]
@@ -28,7 +30,7 @@ func (l *Lab) explain(result *reports.Result, forecasts []expect.Forecast) {
 		if row.Policies, named = decidedBy(l.Scenario.Lab, f.Outside); !named {
 			row.Rules = RulesFor(l.Plan, f.Prediction.Flow)
 		}
-		row.Explain = l.explainCommand(row.Who, f.Prediction.Flow)
+		row.Explain = l.explainCommand(row.Who, f.Prediction.Flow, during)
 		if t := result.Table; t != nil {
 			t.Cells[i/len(t.To)][i%len(t.To)].Because = strings.Join(row.Policies, "; ")
 		}
@@ -36,12 +38,15 @@ func (l *Lab) explain(result *reports.Result, forecasts []expect.Forecast) {
 }
 
 // explainCommand is the netlab explain that follows a flow; "" where there is none.
-func (l *Lab) explainCommand(who string, f flow.Flow) string {
+func (l *Lab) explainCommand(who string, f flow.Flow, during *topology.Fault) string {
 	if l.Args == "" {
 		return ""
 	}
 	who = names.Unique(who, f.From, names.All(l.Scenario.Lab)) // a node and a pod can have one name
 	words := []string{"netlab explain", l.Args}
+	if during != nil {
+		words = append(words, "--fault "+plan.QuoteShell(during.Name))
+	}
 	if f.Protocol != "" && f.Protocol != flow.TCP {
 		words = append(words, "-p "+string(f.Protocol))
 	}

@@ -46,6 +46,7 @@ func (b *Block) Written() topology.Written { return topology.Written{Block: b.La
 // Read takes a block apart by its schema, with its dynamic blocks expanded. It stores what
 // is written where the schema says, and reports what is out of place.
 func (l *Reader) Read(b *Block, s Schema) *Content {
+	l.Now(b.LabelRange)
 	ctx := l.dynamicContext(b.Body, b.Scope)
 	body := dynblock.Expand(b.Body, ctx, dynblock.OptCheckForEach(l.checkDynamic))
 	raw, diags := body.Content(s.body())

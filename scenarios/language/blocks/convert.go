@@ -286,7 +286,7 @@ func (l *Reader) Address(a *hcl.Attribute, sc Scope) topology.Opt[netip.Addr] {
 }
 
 func addressOf(v cty.Value) (netip.Addr, bool) {
-	if IsKind(v, "node", "pod", "client") {
+	if IsKind(v, HostKinds...) {
 		v = v.GetAttr("ip")
 	}
 	s, ok := AsText(v)

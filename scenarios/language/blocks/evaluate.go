@@ -23,6 +23,7 @@ func (l *Reader) Eval(e hcl.Expression, sc Scope) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	ctx := l.contextFor(refs, sc)
+	l.Now(e.Range())
 	v, diags := e.Value(ctx)
 	for _, d := range diags {
 		l.improve(d, refs, ctx)
@@ -45,7 +46,7 @@ func (l *Reader) dynamicContext(body hcl.Body, sc Scope) *hcl.EvalContext {
 	var refs []hcl.Traversal
 	for _, t := range dynamicRefs(body, 0) {
 		root := t.RootName()
-		if _, scoped := sc[root]; scoped || root != "var" && root != "local" && root != "network" && !slices.Contains(ObjectKinds, root) {
+		if _, scoped := sc[root]; scoped || root != "var" && root != "local" && !isKind(root) {
 			continue // an iterator, or reported by the expansion
 		}
 		if !l.checkRef(t) {
@@ -120,12 +121,17 @@ func (l *Reader) contextFor(refs []hcl.Traversal, sc Scope) *hcl.EvalContext {
 	return child
 }
 
+// isKind reports whether a reference can begin with a name of what blocks declare.
+func isKind(name string) bool {
+	return slices.Contains(SettingKinds, name) || slices.Contains(ObjectKinds, name)
+}
+
 // root is the value behind the first word of a reference.
 func (l *Reader) root(name string) (cty.Value, bool) {
 	if v, ok := l.Roots[name]; ok {
 		return v, true
 	}
-	if name != "var" && (name != "network" && !slices.Contains(ObjectKinds, name) || l.stage <= stageOf(name)) {
+	if name != "var" && (!isKind(name) || l.stage <= stageOf(name)) {
 		return cty.NilVal, false
 	}
 	l.Roots[name] = l.valueOf(name)

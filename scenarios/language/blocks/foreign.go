@@ -33,7 +33,7 @@ var foreign = map[string]string{
 	"networkpolicy":        `Write policy "NAME" { … }.`,
 	"clusternetworkpolicy": `Write cluster_policy "NAME" { … }.`,
 	"adminnetworkpolicy":   `Write cluster_policy "NAME" { tier = "Admin" … }.`,
-	"image":                "A pod answers on its ports by itself, or runs a command of this machine.",
+	"image":                "Only pods run images; what else answers on ports does so by itself.",
 	"containerport":        `Write port "http" { port = 80 }.`,
 }
 

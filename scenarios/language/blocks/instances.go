@@ -37,6 +37,24 @@ func (in *Instances) Value(of func(key string) cty.Value) cty.Value {
 	return all[0]
 }
 
+// Adopt declares what was made without a block, so that expressions refer to it as if there were
+// one: one object, or those with the keys that count or for_each would give them.
+func (l *Reader) Adopt(kind, label string, keys []string, r hcl.Range) {
+	l.Declare(kind, label, r)
+	made := &Instances{attr: "count", keys: keys}
+	for i, key := range keys {
+		if key != strconv.Itoa(i) {
+			made.attr = "for_each"
+		}
+	}
+	if keys == nil {
+		made.attr, made.keys = "", []string{""}
+	}
+	if l.Made[kind][label] == nil {
+		l.Made[kind][label] = made
+	}
+}
+
 // Objects are the blocks of a kind, each with count or for_each once per instance, with
 // its count.index, or each.key and each.value.
 func (l *Reader) Objects(kind string) iter.Seq[*Block] {
@@ -74,6 +92,13 @@ func (l *Reader) Objects(kind string) iter.Seq[*Block] {
 			}
 		}
 	}
+}
+
+// InstancesOf are a nested block, with for_each once per instance. The table is that of the
+// block.
+func (l *Reader) InstancesOf(b *Block, table Schema) []*Block {
+	list, _, _ := l.instances(b, table)
+	return list
 }
 
 // instances are a block once per instance, and the attribute that makes them; false where it

@@ -29,7 +29,8 @@ type Reader struct {
 	calling  []string             // locals under evaluation
 	Roots    map[string]cty.Value // cached objects of a stage
 	Silent   bool                 // something was skipped because its cause was reported
-	spent    bool                 // the budget of the expressions; reported
+	// Incomplete says that not all objects could be read: one that is missing is no mistake.
+	Incomplete bool
 }
 
 // New makes a reader of files that may hold the blocks of top.
@@ -51,14 +52,7 @@ func (l *Reader) Enter(s Stage) {
 // HCL adds HCL's own diagnostics and those of functions, in our words.
 func (l *Reader) HCL(diags hcl.Diagnostics) {
 	for _, d := range diags {
-		switch {
-		case strings.Contains(d.Detail, functions.ErrBudget.Error()):
-			if l.spent {
-				continue // everything after the first fails too
-			}
-			l.spent = true
-			d.Summary, d.Detail = "Too much to evaluate", "The expressions of this scenario do too much. Loop over less, or build less text."
-		case strings.Contains(d.Detail, strings.TrimPrefix(functions.InstancesFunc, "\x00")):
+		if strings.Contains(d.Detail, strings.TrimPrefix(functions.InstancesFunc, "\x00")) {
 			d.Summary, d.Detail = "Splat of one value", "This value cannot be used with a splat. Use it without [*]."
 		}
 		l.Collector.HCL(hcl.Diagnostics{d})

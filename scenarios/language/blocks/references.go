@@ -17,13 +17,20 @@ import (
 
 // ObjectKinds are the blocks with a label that expressions can refer to, in the order of
 // their stages.
-var ObjectKinds = []string{"node", "client", "namespace", "pod", "service"}
+var ObjectKinds = []string{"subnet", "router", "node", "client", "namespace", "pod", "service"}
 
-// stageOf is the stage that declares a kind of object; that of the network for all else.
-func stageOf(kind string) Stage { return StageNodes + Stage(slices.Index(ObjectKinds, kind)) }
+// SettingKinds are the blocks without a label that expressions can refer to: their stage is that of
+// the network.
+var SettingKinds = []string{"network", "proxy", "policies"}
+
+// HostKinds are those with an address of their own, which can be an end of a connection.
+var HostKinds = []string{"node", "client", "router", "pod"}
+
+// stageOf is the stage that declares a kind of object; that of the network for settings.
+func stageOf(kind string) Stage { return StageSubnets + Stage(slices.Index(ObjectKinds, kind)) }
 
 func (s Stage) String() string {
-	return [...]string{"variables", "the network", "nodes", "clients", "namespaces", "pods", "services", "routes and commands", "expectations"}[s]
+	return [...]string{"variables", "the network", "subnets", "routers", "nodes", "clients", "namespaces", "pods", "services", "routes and commands", "expectations"}[s]
 }
 
 // checkRefs reports references that do not resolve. False means that the expression has
@@ -59,8 +66,8 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 			return l.EvalLocals()
 		}
 		return l.evalLocal(name, nameRange)
-	case root == "network":
-		return l.inTime(root, "network", rootRange)
+	case slices.Contains(SettingKinds, root):
+		return l.inTime(root, root, rootRange)
 	case slices.Contains(ObjectKinds, root):
 		if named && !l.known(root, name, nameRange, "Declare it with "+root+" %q {}.") {
 			return false
@@ -75,7 +82,7 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 	case slices.ContainsFunc(l.top.PlannedBlocks, func(n Nested) bool { return n.Name == root }):
 		l.notYet(rootRange, "block", root)
 	default:
-		known := append(slices.Clone(ObjectKinds), "var", "local", "network")
+		known := append(append(slices.Clone(ObjectKinds), "var", "local"), SettingKinds...)
 		if !named {
 			l.Errorf(rootRange, "Unknown reference", "There is no %q.%s", root, cmp.Or(topology.DidYouMean(root, known), fmt.Sprintf(" Put text into quotes: %q.", root)))
 			return false
@@ -87,7 +94,12 @@ func (l *Reader) checkRef(t hcl.Traversal) bool {
 
 // known reports a name that no block declares.
 func (l *Reader) known(kind, name string, r hcl.Range, declare string) bool {
-	if _, ok := l.Declared[kind][name]; !ok {
+	_, ok := l.Declared[kind][name]
+	switch {
+	case !ok && l.Incomplete && kind != "variable":
+		l.Silent = true
+		return false
+	case !ok:
 		names := slices.Collect(maps.Keys(l.Declared[kind]))
 		for label, made := range l.Made[kind] {
 			for _, key := range made.keys {
@@ -166,6 +178,8 @@ type Stage int
 const (
 	StageVariables Stage = iota
 	StageNetwork
+	StageSubnets
+	StageRouters
 	StageNodes
 	StageClients
 	StageNamespaces

@@ -119,6 +119,50 @@ func NamesOf(kind string, to *topology.Opt[[]string]) Value {
 	}}
 }
 
+// Networks is a list of CIDRs and of objects that have addresses, or one.
+func Networks(to *topology.Opt[[]netip.Prefix]) Value {
+	return Value{Type: "CIDR, object, or list of them", Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
+		v, ok := l.Value(a, sc)
+		if !ok {
+			return
+		}
+		var out []netip.Prefix
+		for _, o := range ObjectsIn(v) {
+			list, ok := networksOf(o)
+			if !ok {
+				l.Invalid(a, "network", "hold CIDRs or objects that have addresses", `["10.0.0.0/8"]`, o)
+				return
+			}
+			out = append(out, list...)
+		}
+		if len(out) == 0 {
+			l.Errorf(a.Expr.Range(), "Empty list", "%s is an empty list, so it means nothing. Name a CIDR, or remove it for all.", a.Name)
+			return
+		}
+		*to = Written(out, a)
+	}}
+}
+
+// networksOf are the addresses of an object, the prefixes of a subnet, or one that is written.
+func networksOf(v cty.Value) (out []netip.Prefix, ok bool) {
+	texts := []cty.Value{v}
+	switch {
+	case IsKind(v, HostKinds...):
+		texts = Elements(v.GetAttr("ips"))
+	case IsKind(v, "subnet"):
+		texts = Elements(v.GetAttr("cidrs"))
+	}
+	for _, t := range texts {
+		s, _ := AsText(t)
+		p, ok := PrefixOf(s)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, p)
+	}
+	return out, true
+}
+
 // As reads a value in a way of its own.
 func As[T any](to *T, kind string, read func(*Reader, *hcl.Attribute, Scope) T) Value {
 	return Value{Type: kind, Read: func(l *Reader, a *hcl.Attribute, sc Scope) { *to = read(l, a, sc) }}

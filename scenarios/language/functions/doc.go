@@ -1,3 +1,3 @@
-// Package functions has what expressions can call (functions.go), and limits what the
-// expressions of a scenario can cost (limits.go). It does not know labs.
+// Package functions has what expressions can call (functions.go), and the limits of those that
+// cannot be stopped in time (limits.go). It does not know labs.
 package functions

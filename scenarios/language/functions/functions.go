@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,13 +32,13 @@ func New(files Files) map[string]function.Function {
 		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,
 		"concat": stdlib.ConcatFunc, "contains": stdlib.ContainsFunc, "csvdecode": stdlib.CSVDecodeFunc,
 		"distinct": stdlib.DistinctFunc, "element": stdlib.ElementFunc, "flatten": stdlib.FlattenFunc, "floor": stdlib.FloorFunc,
-		"format": bounded(stdlib.FormatFunc), "formatlist": bounded(stdlib.FormatListFunc), "indent": boundedIndent(),
+		"format": stdlib.FormatFunc, "formatlist": stdlib.FormatListFunc, "indent": stdlib.IndentFunc,
 		"index": stdlib.IndexFunc, "int": stdlib.IntFunc, "join": stdlib.JoinFunc, "jsondecode": stdlib.JSONDecodeFunc,
 		"jsonencode": stdlib.JSONEncodeFunc, "keys": stdlib.KeysFunc, "length": lengthFunction(), "log": stdlib.LogFunc,
 		"lookup": stdlib.LookupFunc, "lower": stdlib.LowerFunc, "max": stdlib.MaxFunc, "merge": stdlib.MergeFunc,
 		"min": stdlib.MinFunc, "parseint": stdlib.ParseIntFunc, "pow": stdlib.PowFunc, "range": stdlib.RangeFunc,
 		"regex": stdlib.RegexFunc, "regexall": stdlib.RegexAllFunc, "replace": stdlib.ReplaceFunc,
-		"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": boundedProduct(),
+		"reverse": stdlib.ReverseListFunc, "setintersection": stdlib.SetIntersectionFunc, "setproduct": stdlib.SetProductFunc,
 		"setsubtract": stdlib.SetSubtractFunc, "setunion": stdlib.SetUnionFunc, "signum": stdlib.SignumFunc,
 		"slice": stdlib.SliceFunc, "sort": stdlib.SortFunc, "split": stdlib.SplitFunc, "strlen": stdlib.StrlenFunc,
 		"strrev": stdlib.ReverseFunc, "substr": stdlib.SubstrFunc, "title": stdlib.TitleFunc, "trim": stdlib.TrimFunc,
@@ -56,14 +55,11 @@ func New(files Files) map[string]function.Function {
 		"file": texts(func(args []cty.Value) (string, error) { return files.Text(args[0].AsString()) }, stringParam("path")),
 	}
 	maps.Copy(out, pure())
-	work := &budget{maxWork}
-	for name, f := range out {
-		out[name] = work.counted(f)
+	for name, check := range atOnce {
+		out[name] = checked(out[name], check)
 	}
 	// These two decide for themselves whether to evaluate their arguments.
 	out["try"], out["can"] = tryfunc.TryFunc, tryfunc.CanFunc
-	out[loopFunc] = work.counter(func(v cty.Value) int { return turnPrice * (1 + weight(v)/elementPrice) })
-	out[textFunc] = work.counter(weight)
 	out[InstancesFunc] = instancesFunction()
 	out["templatefile"] = templateFile(files, maps.Clone(out))
 	return out
@@ -93,71 +89,6 @@ func lengthFunction() function.Function {
 				return cty.NumberIntVal(int64(v.LengthInt())), nil
 			}
 			return cty.NilVal, function.NewArgErrorf(0, "not a collection, an object or a string")
-		},
-	})
-}
-
-var longWidth = regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{4,}`)
-
-// bounded rejects formats whose width would exhaust memory.
-func bounded(f function.Function) function.Function {
-	return wrapped(f, func(args []cty.Value) error {
-		if len(args) > 0 && args[0].Type() == cty.String && args[0].IsKnown() && !args[0].IsNull() && longWidth.MatchString(args[0].AsString()) {
-			return function.NewArgErrorf(0, "widths are limited to 999")
-		}
-		return nil
-	})
-}
-
-func boundedIndent() function.Function {
-	return wrapped(stdlib.IndentFunc, func(args []cty.Value) error {
-		if n, ok := Whole(args[0]); !ok || n > 999 {
-			return function.NewArgErrorf(0, "indents are limited to 999")
-		}
-		return nil
-	})
-}
-
-func boundedProduct() function.Function {
-	return wrapped(stdlib.SetProductFunc, func(args []cty.Value) error {
-		n := 1
-		for _, a := range args {
-			if a.IsNull() || !a.CanIterateElements() {
-				return nil
-			}
-			if n *= a.LengthInt(); n > MaxPairs {
-				return fmt.Errorf("more than %d elements", MaxPairs)
-			}
-		}
-		return nil
-	})
-}
-
-// wrapped is a function whose arguments are checked before the call, and whose result
-// is checked after it.
-func wrapped(f function.Function, check func([]cty.Value) error, after ...func(cty.Value) error) function.Function {
-	return function.New(&function.Spec{
-		Params:   f.Params(),
-		VarParam: f.VarParam(),
-		Type: func(args []cty.Value) (cty.Type, error) {
-			for _, a := range args {
-				if !a.IsKnown() || a.IsNull() {
-					return f.ReturnTypeForValues(args)
-				}
-			}
-			if err := check(args); err != nil {
-				return cty.NilType, err
-			}
-			return f.ReturnTypeForValues(args)
-		},
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			v, err := f.Call(args)
-			for _, check := range after {
-				if err == nil {
-					err = check(v)
-				}
-			}
-			return v, err
 		},
 	})
 }
@@ -268,25 +199,29 @@ func power(bits int) *big.Int { return new(big.Int).Lsh(big.NewInt(1), uint(bits
 // Files reads the files that expressions name; a relative path starts in the
 // scenario's folder.
 type Files struct {
-	Dir  string
-	Read map[string]bool // the paths of what was read
+	source.Folders
+	Opened map[string]bool // the paths of what was read
 }
 
 // Text is the text of a file.
 func (r Files) Text(path string) (string, error) {
-	full := path
-	if !filepath.IsAbs(path) {
-		full = filepath.Join(r.Dir, path)
-	}
-	src, err := source.ReadFile(full)
+	src, err := r.Read(path)
 	if err != nil {
 		return "", function.NewArgErrorf(0, "%s: %s", path, source.Reason(err))
 	}
-	r.Read[full] = true
+	r.Note(path)
 	if len(src) > MaxValue || !utf8.Valid(src) {
 		return "", function.NewArgErrorf(0, "%s is not UTF-8 text of at most %s bytes", path, strconv.Itoa(MaxValue))
 	}
 	return string(src), nil
+}
+
+// Note notes that a file was read.
+func (r Files) Note(path string) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.Dir, path)
+	}
+	r.Opened[path] = true
 }
 
 // inTemplate is what is wrong in the file of a template, with its place.
@@ -315,7 +250,7 @@ func templateFile(files Files, fs map[string]function.Function) function.Functio
 		if diags.HasErrors() {
 			return cty.NilVal, inTemplate(diags)
 		}
-		Instrument(expr)
+		SplatInstances(expr)
 		if t := args[1].Type(); args[1].IsNull() || !t.IsObjectType() && !t.IsMapType() {
 			return cty.NilVal, function.NewArgErrorf(1, "the variables of a template are a map")
 		}

@@ -1,10 +1,10 @@
 package functions
 
 import (
-	"errors"
+	"fmt"
+	"regexp"
+	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -17,116 +17,83 @@ const (
 	MaxValue     = 1 << 18 // bytes and elements of one local value
 )
 
-// The names of functions that instrument adds to expressions; no file can spell them.
-const (
-	loopFunc      = "\x00loop"
-	textFunc      = "\x00text"
-	InstancesFunc = "\x00instances"
-)
-
-// Instrument prepares the expressions of a native body: what loops and templates
-// cost is counted, and a splat over the instances of a for_each goes over its
-// values. HCL itself would take the object of the instances for one single value.
-func Instrument(root hclsyntax.Node) {
-	wrap := func(name string, e hclsyntax.Expression) hclsyntax.Expression {
-		r := e.Range()
-		return &hclsyntax.FunctionCallExpr{Name: name, Args: []hclsyntax.Expression{e}, NameRange: r, OpenParenRange: r, CloseParenRange: r}
-	}
-	_ = hclsyntax.VisitAll(root, func(n hclsyntax.Node) hcl.Diagnostics {
-		switch e := n.(type) {
-		case *hclsyntax.ForExpr:
-			e.CollExpr = wrap(loopFunc, e.CollExpr)
-		case *hclsyntax.SplatExpr:
-			e.Source = wrap(InstancesFunc, e.Source)
-		case *hclsyntax.TemplateExpr:
-			for i, p := range e.Parts {
-				if _, literal := p.(*hclsyntax.LiteralValueExpr); !literal && len(e.Parts) > 1 {
-					e.Parts[i] = wrap(textFunc, p)
-				}
+// atOnce checks the arguments of functions that allocate their whole result before they fill
+// it. What grows step by step is stopped by whoever watches the load; a single allocation
+// larger than the machine's memory ends the process before anyone could.
+var atOnce = map[string]func(args []cty.Value) error{
+	"format":     widths,
+	"formatlist": widths,
+	"indent": func(args []cty.Value) error {
+		if n, ok := Whole(args[0]); !ok || n > 999 {
+			return function.NewArgErrorf(0, "indents are limited to 999")
+		}
+		return nil
+	},
+	"setproduct": func(args []cty.Value) error {
+		n := 1
+		for _, a := range args {
+			if !a.CanIterateElements() {
+				return nil
+			}
+			if n *= a.LengthInt(); n > MaxPairs {
+				return fmt.Errorf("more than %d elements", MaxPairs)
 			}
 		}
 		return nil
-	})
+	},
+	"replace": func(args []cty.Value) error {
+		s, old, with := args[0].AsString(), args[1].AsString(), args[2].AsString()
+		return fits(len(s) + strings.Count(s, old)*len(with))
+	},
+	"join": func(args []cty.Value) error {
+		n := 0
+		for _, list := range args[1:] {
+			for it := list.ElementIterator(); it.Next(); {
+				if _, e := it.Element(); e.IsKnown() && !e.IsNull() {
+					n += len(args[0].AsString()) + len(e.AsString())
+				}
+			}
+		}
+		return fits(n)
+	},
 }
 
-// budget is the work that the expressions of one scenario may still do, in bytes and
-// elements handled. Loops can multiply anything, so everything is counted.
-type budget struct{ left int }
+// maxText bounds the text that a function makes at once, in bytes.
+const maxText = 64 * MaxValue
 
-// The prices of an iteration, a call and an element, about what they cost in bytes.
-const (
-	maxWork      = 32 << 20
-	turnPrice    = 256
-	callPrice    = 64
-	elementPrice = 16
-)
-
-var ErrBudget = errors.New("the expressions of this scenario do too much work")
-
-func (b *budget) spend(n int) error {
-	if b.left -= n; b.left < 0 {
-		b.left = -1
-		return ErrBudget
+func fits(size int) error {
+	if size > maxText {
+		return fmt.Errorf("the text would be larger than %d bytes", maxText)
 	}
 	return nil
 }
 
-// counted is a function whose calls are charged to the budget: arguments before,
-// the result after the call.
-func (b *budget) counted(f function.Function) function.Function {
-	return wrapped(f, func(args []cty.Value) error {
-		price := callPrice
-		for _, a := range args {
-			price += weight(a)
-		}
-		return b.spend(price)
-	}, func(result cty.Value) error { return b.spend(weight(result)) })
-}
+var longWidth = regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{4,}`)
 
-// weight is roughly the size of a value in bytes, without its elements.
-func weight(v cty.Value) int {
-	v, _ = v.Unmark()
-	switch {
-	case !v.IsKnown() || v.IsNull():
-		return 0
-	case v.Type() == cty.String:
-		return len(v.AsString())
-	case v.CanIterateElements():
-		return elementPrice * v.LengthInt()
+func widths(args []cty.Value) error {
+	if len(args) > 0 && args[0].Type() == cty.String && longWidth.MatchString(args[0].AsString()) {
+		return function.NewArgErrorf(0, "widths are limited to 999")
 	}
-	return 0
+	return nil
 }
 
-// counter is a function that returns its argument after charging the budget.
-func (b *budget) counter(price func(cty.Value) int) function.Function {
+// checked is a function whose arguments are checked before the call.
+func checked(f function.Function, check func([]cty.Value) error) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowNull: true, AllowUnknown: true, AllowMarked: true}},
-		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
-		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return args[0], b.spend(price(args[0])) },
-	})
-}
-
-// instancesFunction implements instancesFunc: the values of an object
-// of instances, anything else as it is.
-func instancesFunction() function.Function {
-	of := func(v cty.Value) cty.Value {
-		if !v.IsKnown() || v.IsNull() || !v.Type().IsObjectType() || v.Type().HasAttribute("kind") || v.LengthInt() == 0 {
-			return v
-		}
-		var out []cty.Value
-		for it := v.ElementIterator(); it.Next(); {
-			_, e := it.Element()
-			if !e.Type().IsObjectType() || !e.Type().HasAttribute("kind") {
-				return v
+		Params:   f.Params(),
+		VarParam: f.VarParam(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			for _, a := range args {
+				if !a.IsKnown() || a.IsNull() {
+					return f.ReturnTypeForValues(args)
+				}
 			}
-			out = append(out, e)
-		}
-		return cty.TupleVal(out)
-	}
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true, AllowNull: true, AllowUnknown: true}},
-		Type:   func(args []cty.Value) (cty.Type, error) { return of(args[0]).Type(), nil },
-		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return of(args[0]), nil },
+			if err := check(args); err != nil {
+				return cty.NilType, err
+			}
+			return f.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(args) },
 	})
 }
 

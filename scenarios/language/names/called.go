@@ -9,9 +9,9 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Called is a node, client or pod, with what it is called.
+// Called is a node, client, router or pod, with what it is called.
 type Called struct {
-	Kind      string       `json:"kind"` // node, client or pod
+	Kind      string       `json:"kind"` // node, client, router or pod
 	Name      string       `json:"name"`
 	Block     string       `json:"block,omitempty"` // with Key, how expressions refer to it: pod.web["0"]
 	Key       string       `json:"key,omitempty"`
@@ -19,10 +19,10 @@ type Called struct {
 	Node      string       `json:"node,omitempty"`
 	Netns     string       `json:"netns"` // in the plan
 	Addrs     []netip.Addr `json:"addresses"`
-	Ports     []string     `json:"ports,omitempty"` // such as tcp/80
+	Ports     []string     `json:"ports,omitempty"` // such as tcp/80, or tcp/80 (host port 8080)
 }
 
-// All are the nodes, clients and pods of a lab.
+// All are the nodes, clients, routers and pods of a lab.
 func All(lab *topology.Lab) []Called {
 	var all []Called
 	for _, n := range lab.Nodes {
@@ -30,6 +30,9 @@ func All(lab *topology.Lab) []Called {
 	}
 	for _, c := range lab.Clients {
 		all = append(all, Called{Kind: "client", Name: c.Name, Block: c.Written.Block, Key: c.Written.Key, Netns: c.Netns(), Addrs: c.Addrs, Ports: portList(c.Ports)})
+	}
+	for _, r := range lab.Routers {
+		all = append(all, Called{Kind: "router", Name: r.Name, Block: r.Written.Block, Key: r.Written.Key, Netns: r.Netns(), Addrs: r.Addrs()})
 	}
 	for _, p := range lab.Pods {
 		all = append(all, Called{Kind: "pod", Name: p.Name, Block: p.Block, Key: p.Key, Namespace: p.Namespace,
@@ -41,7 +44,11 @@ func All(lab *topology.Lab) []Called {
 func portList(ports []topology.Port) []string {
 	var list []string
 	for _, p := range ports {
-		list = append(list, fmt.Sprintf("%s/%d", p.Protocol, p.Number))
+		port := fmt.Sprintf("%s/%d", p.Protocol, p.Number)
+		if p.HostPort != 0 {
+			port += fmt.Sprintf(" (host port %d)", p.HostPort)
+		}
+		list = append(list, port)
 	}
 	return list
 }

@@ -10,8 +10,8 @@ import (
 
 // Hosts lists the names of a lab in the format of /etc/hosts, for the programs that
 // run in it. Names resolve as in expectations for a dialer outside all namespaces: of
-// several objects with one name, the service takes precedence over the pod, the node
-// and the client.
+// several objects with one name, the service takes precedence over the pod, the node,
+// the client and the router.
 func Hosts(lab *topology.Lab) []byte {
 	var b strings.Builder
 	b.WriteString("127.0.0.1 localhost\n")
@@ -30,9 +30,14 @@ func Hosts(lab *topology.Lab) []byte {
 		}
 	}
 	p := New(lab)
-	for _, s := range lab.Services {
+	// Where names are served, nodes and clients do not know them: they do not ask there.
+	services, pods := lab.Services, lab.Pods
+	if lab.DNS != nil {
+		services, pods = nil, nil
+	}
+	for _, s := range services {
 		qualified := s.Name + "." + s.Namespace
-		names := []string{qualified + ".svc." + ClusterDomain, qualified + ".svc", qualified}
+		names := []string{qualified + ".svc." + lab.Domain(), qualified + ".svc", qualified}
 		if s.Namespace == topology.DefaultNamespace {
 			names = append(names, s.Name)
 		}
@@ -43,14 +48,19 @@ func Hosts(lab *topology.Lab) []byte {
 		}
 		write(addrs, names...)
 	}
-	for _, pod := range lab.Pods {
-		write(pod.Addrs, hostOf(pod.Name, pod.Namespace))
+	for _, pod := range pods {
+		if pod.HostNetwork || !lab.Network.Mode.SharedCIDR { // else its address is another pod's on another node
+			write(pod.Addrs, hostOf(pod.Name, pod.Namespace))
+		}
 	}
 	for _, n := range lab.Nodes {
 		write(n.Addrs, n.Name)
 	}
 	for _, c := range lab.Clients {
 		write(c.Addrs, c.Name)
+	}
+	for _, r := range lab.Routers {
+		write(r.Addrs(), r.Name)
 	}
 	return []byte(b.String())
 }

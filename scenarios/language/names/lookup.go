@@ -12,14 +12,14 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Dialer finds the node, client or pod that a user means, as Lookup does.
+// Dialer finds the node, client, router or pod that a user means, as Lookup does.
 func Dialer(lab *topology.Lab, name string) (expect.Place, error) {
 	c, err := Lookup(name, All(lab))
 	return expect.Place{Name: c.Display(), Netns: c.Netns, Addrs: c.Addrs}, err
 }
 
 // Listener finds what a user wants to dial: "address:port", "name:port" or the name
-// of a service, pod, node or client that has one port. The protocol is the one
+// of a service, pod, node, client or router that has one port. The protocol is the one
 // given, else that of the port, else tcp.
 func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expect.Target, topology.Protocol, error) {
 	host, port, hasPort := CutPort(name)
@@ -59,7 +59,7 @@ func Listener(lab *topology.Lab, name string, protocol topology.Protocol) (expec
 // name may be that of a service or pod in any namespace, if only one has it.
 func (p *Places) called(name string, namespaces []*topology.Namespace) (Answer, error) {
 	host := name
-	for _, prefix := range []string{"service/", "service.", "svc/", "pod/", "pod.", "node/", "node.", "client/", "client."} {
+	for _, prefix := range []string{"service/", "service.", "svc/", "pod/", "pod.", "node/", "node.", "client/", "client.", "router/", "router."} {
 		host = strings.TrimPrefix(host, prefix)
 	}
 	if ns, rest, ok := strings.Cut(host, "/"); ok {
@@ -82,7 +82,7 @@ func (p *Places) called(name string, namespaces []*topology.Namespace) (Answer, 
 	case 0:
 		at, ok := p.Lookup(host, topology.DefaultNamespace)
 		if !ok {
-			return at, unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node or client")
+			return at, unknownName(host, p.hosts(), "write address:port, or the name of a service, pod, node, client or router")
 		}
 		return at, nil
 	case 1:

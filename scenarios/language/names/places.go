@@ -4,24 +4,30 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/netlab/netlab/datapath/plan/zone"
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/dns"
 )
 
 // Places finds the parts of a resolved lab by name.
 type Places struct {
-	objects   map[key]any    // *topology.Node, Client, Pod or Service
-	addressed map[string]any // by their addresses in expressions
-	Agents    []string       // who can answer
+	lab       *topology.Lab
+	index     func() *zone.Index // of the records of its name servers
+	objects   map[key]any        // *topology.Node, Client, Router, Pod or Service
+	addressed map[string]any     // by their addresses in expressions
+	Agents    []string           // who can answer
 }
 
-// key is the name of an object. Nodes and clients have no namespace.
+// key is the name of an object. Nodes, clients and routers have no namespace.
 type key struct{ kind, namespace, name string }
 
 // New prepares to find the parts of a lab.
 func New(lab *topology.Lab) *Places {
-	p := &Places{objects: map[key]any{}, addressed: map[string]any{}}
+	index := sync.OnceValue(func() *zone.Index { return zone.NewIndex(dns.Records(lab)) })
+	p := &Places{lab: lab, index: index, objects: map[key]any{}, addressed: map[string]any{}}
 	for _, n := range lab.Nodes {
 		p.add("node", "", n.Name, n, n.Written.Block, n.Written.Key)
 	}
@@ -30,6 +36,9 @@ func New(lab *topology.Lab) *Places {
 		if len(c.Ports) > 0 {
 			p.Agents = append(p.Agents, c.Name)
 		}
+	}
+	for _, r := range lab.Routers {
+		p.add("router", "", r.Name, r, r.Written.Block, r.Written.Key)
 	}
 	for _, pod := range lab.Pods {
 		p.add("pod", pod.Namespace, pod.Name, pod, pod.Block, pod.Key)
@@ -50,35 +59,39 @@ func (p *Places) add(kind, namespace, name string, object any, block, instance s
 	}
 }
 
-// Object finds a node, client, pod or service; nil if there is none.
+// Object finds a node, client, router, pod or service; nil if there is none.
 func (p *Places) Object(kind, namespace, name string) any {
-	if kind == "node" || kind == "client" {
+	if kind == "node" || kind == "client" || kind == "router" {
 		namespace = ""
 	}
 	return p.objects[key{kind, namespace, name}]
 }
 
-// Place is a node, client or pod as expectations name it.
+// Place is a node, client, router or pod as expectations name it.
 func (p *Places) Place(object any) (expect.Place, bool) {
 	switch o := object.(type) {
 	case *topology.Node:
 		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
 	case *topology.Client:
 		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs}, true
+	case *topology.Router:
+		return expect.Place{Name: o.Name, Netns: o.Netns(), Addrs: o.Addrs()}, true
 	case *topology.Pod:
 		return expect.Place{Name: o.AgentName(), Netns: o.Netns(), Addrs: o.Addrs}, true
 	}
 	return expect.Place{}, false
 }
 
-// AddressOf is how to refer to what a plain name probably means: a client, a node or a pod; "":
-// none of them.
+// AddressOf is how to refer to what a plain name probably means: a client, a node, a router or
+// a pod; "": none of them.
 func (p *Places) AddressOf(name string) string {
-	for _, kind := range []string{"client", "node", "pod"} {
+	for _, kind := range []string{"client", "node", "router", "pod"} {
 		switch o := p.Object(kind, topology.DefaultNamespace, name).(type) {
 		case *topology.Client:
 			return topology.Address(kind, o.Written.Block, o.Written.Key)
 		case *topology.Node:
+			return topology.Address(kind, o.Written.Block, o.Written.Key)
+		case *topology.Router:
 			return topology.Address(kind, o.Written.Block, o.Written.Key)
 		case *topology.Pod:
 			return topology.Address(kind, o.Block, o.Key)
@@ -99,7 +112,7 @@ type Answer struct {
 // maxAliases bounds a chain of aliases, as resolvers do.
 const maxAliases = 8
 
-// Listener is what answers for a node, client, pod or service.
+// Listener is what answers for a node, client, router, pod or service.
 func (p *Places) Listener(object any) (Answer, bool) { return p.listenerOf(object, 0) }
 
 func (p *Places) listenerOf(object any, aliases int) (out Answer, ok bool) {
@@ -108,6 +121,8 @@ func (p *Places) listenerOf(object any, aliases int) (out Answer, ok bool) {
 		out.Name, out.Addrs = "node "+o.Name, first(o.Addrs)
 	case *topology.Client:
 		out.Name, out.Addrs, out.Ports = "client "+o.Name, first(o.Addrs), o.Ports
+	case *topology.Router:
+		out.Name, out.Addrs = "router "+o.Name, first(o.Addrs())
 	case *topology.Pod:
 		out.Name, out.Addrs, out.Ports = "pod "+o.AgentName(), first(o.Addrs), o.Ports
 	case *topology.Service:
@@ -166,14 +181,14 @@ func headlessAddrs(o *topology.Service) []netip.Addr {
 
 // Lookup resolves a name as the lab's DNS would for a pod of the namespace: service
 // (of that namespace), service.namespace and the full name; and, beyond Kubernetes,
-// the names of pods (pod.namespace), nodes and clients.
+// the names of pods (pod.namespace), nodes, clients and routers.
 func (p *Places) Lookup(host, namespace string) (Answer, bool) {
 	return p.resolve(host, namespace, 0)
 }
 
 func (p *Places) resolve(host, namespace string, aliases int) (Answer, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	host = strings.TrimSuffix(host, "."+ClusterDomain)
+	host = strings.TrimSuffix(host, "."+p.lab.Domain())
 	host = strings.TrimSuffix(host, ".svc")
 	name, ns, dotted := strings.Cut(host, ".")
 	if !dotted {
@@ -181,7 +196,7 @@ func (p *Places) resolve(host, namespace string, aliases int) (Answer, bool) {
 	}
 	candidates := []key{{"service", ns, name}, {"pod", ns, name}}
 	if !dotted {
-		candidates = append(candidates, key{"pod", topology.DefaultNamespace, name}, key{"node", "", name}, key{"client", "", name})
+		candidates = append(candidates, key{"pod", topology.DefaultNamespace, name}, key{"node", "", name}, key{"client", "", name}, key{"router", "", name})
 	}
 	for _, k := range candidates {
 		if o := p.objects[k]; o != nil {
@@ -232,11 +247,10 @@ func AllAddrs(object any) (addrs []netip.Addr, ok bool) {
 		return addrs, true
 	case *topology.Client:
 		return o.Addrs, true
+	case *topology.Router:
+		return o.Addrs(), true
 	case *topology.Pod:
 		return o.Addrs, true
 	}
 	return nil, false
 }
-
-// ClusterDomain is the DNS domain of every lab, Kubernetes' default.
-const ClusterDomain = "cluster.local"

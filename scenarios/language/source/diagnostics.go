@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/netlab/netlab/reports/visible"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -74,9 +75,9 @@ func (d Diagnostics) WriteText(w io.Writer, color bool) error {
 			hue = "1;33"
 		}
 		if x.Range != nil {
-			fmt.Fprintf(&b, "%s: ", printable(fmt.Sprintf("%s:%d:%d", x.Range.File, x.Range.Line, x.Range.Column)))
+			fmt.Fprintf(&b, "%s: ", visible.Text(fmt.Sprintf("%s:%d:%d", x.Range.File, x.Range.Line, x.Range.Column)))
 		}
-		fmt.Fprintf(&b, "%s %s\n", paint(hue, string(x.Severity)+":"), paint("1", printable(x.Summary)))
+		fmt.Fprintf(&b, "%s %s\n", paint(hue, string(x.Severity)+":"), paint("1", visible.Text(x.Summary)))
 		if x.Range != nil && x.Snippet != "" {
 			line, caret := x.underline()
 			number := fmt.Sprint(x.Range.Line)
@@ -84,14 +85,14 @@ func (d Diagnostics) WriteText(w io.Writer, color bool) error {
 			fmt.Fprintf(&b, "  %s | %s\n", strings.Repeat(" ", len(number)), paint(hue, caret))
 		}
 		for line := range strings.Lines(x.Detail) {
-			fmt.Fprintf(&b, "  %s\n", printable(strings.TrimRight(line, "\n")))
+			fmt.Fprintf(&b, "  %s\n", visible.Text(strings.TrimRight(line, "\n")))
 		}
 		if len(x.Instances) > 0 {
 			are := "This is"
 			if len(x.Instances) > 1 {
 				are = "These are"
 			}
-			fmt.Fprintf(&b, "  %s %s.\n", are, printable(someOf(x.Instances)))
+			fmt.Fprintf(&b, "  %s %s.\n", are, visible.Text(SomeOf(x.Instances)))
 		}
 	}
 	_, err := w.Write(b.Bytes())
@@ -110,8 +111,8 @@ func (d Diagnostics) JSON() []byte {
 	return append(out, '\n')
 }
 
-// someOf lists a few addresses.
-func someOf(list []string) string {
+// SomeOf lists a few of many.
+func SomeOf(list []string) string {
 	const few = 3
 	if len(list) > few {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
@@ -135,25 +136,15 @@ func (x Diagnostic) underline() (line, caret string) {
 		from, to = from-start, min(to-start, len(chars))
 	}
 	var b strings.Builder
-	for _, c := range chars[:from] {
+	for _, c := range visible.Text(string(chars[:from])) {
 		if c == '\t' {
 			b.WriteRune('\t')
 		} else {
 			b.WriteByte(' ')
 		}
 	}
-	b.WriteString(strings.Repeat("^", max(1, to-from)))
-	return printable(string(chars)), b.String()
-}
-
-// printable replaces what could disturb a terminal.
-func printable(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == utf8.RuneError {
-			return '?'
-		}
-		return c
-	}, s)
+	b.WriteString(strings.Repeat("^", max(1, utf8.RuneCountInString(visible.Text(string(chars[from:to]))))))
+	return visible.Text(string(chars)), b.String()
 }
 
 // Collector gathers the diagnostics of one load.
@@ -161,6 +152,9 @@ type Collector struct {
 	List    Diagnostics
 	Sources map[string][]byte
 	Path    func(file string) string
+
+	// Progress follows what is evaluated; nil: nobody watches.
+	Progress *Progress
 
 	// Instance is the address of the object that is read, if its block makes several, and
 	// Siblings how many the block makes.
@@ -176,13 +170,18 @@ func (c *Collector) add(severity Severity, summary, detail string, r hcl.Range) 
 	if c.Instance != "" {
 		d.Instances = []string{c.Instance}
 	}
-	if r.Filename != "" && r.Start.Line > 0 {
-		d.Range = &Range{c.Path(r.Filename), r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
-		d.Snippet = SourceLine(c.Sources[r.Filename], r.Start.Line)
-	} else if r.Filename != "" {
-		d.Range = &Range{File: c.Path(r.Filename), Line: 1, Column: 1, EndLine: 1, EndColumn: 1}
-	}
+	d.locate(r, c.Sources[r.Filename], c.Path)
 	c.List = append(c.List, d)
+}
+
+// locate says where the problem is, and quotes the line.
+func (d *Diagnostic) locate(r hcl.Range, src []byte, path func(string) string) {
+	if r.Filename != "" && r.Start.Line > 0 {
+		d.Range = &Range{path(r.Filename), r.Start.Line, r.Start.Column, r.End.Line, r.End.Column}
+		d.Snippet = SourceLine(src, r.Start.Line)
+	} else if r.Filename != "" {
+		d.Range = &Range{File: path(r.Filename), Line: 1, Column: 1, EndLine: 1, EndColumn: 1}
+	}
 }
 
 func (c *Collector) Errorf(r hcl.Range, summary, format string, args ...any) {

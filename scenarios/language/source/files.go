@@ -2,7 +2,6 @@ package source
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -34,9 +33,10 @@ func NewCollector(dir string, sources map[string][]byte) *Collector {
 	return &Collector{Sources: sources, Siblings: map[string]int{}, Path: func(file string) string { return Path(dir, file) }}
 }
 
-// Path opens a file that is named as in ranges, by its base name if it is in the folder.
+// Path opens a file that is named as in ranges, by its base name if it is in the folder, or, a
+// manifest, by its path from there.
 func Path(dir, file string) string {
-	if dir == "" || file == Stdin || filepath.IsAbs(file) || filepath.Base(file) != file {
+	if dir == "" || file == Stdin || filepath.IsAbs(file) || filepath.Base(file) != file && !IsManifest(file) {
 		return file
 	}
 	return filepath.Join(dir, file)
@@ -51,33 +51,39 @@ type Input struct {
 	Files   []string // names as in ranges, sorted
 	Auto    []string // *.auto.vars.hcl
 	Sources map[string][]byte
+	Folders Folders // where files that it names may be
+	// Manifests are the files with the objects of the scenario, where there is no block to say so.
+	Manifests []string
 }
 
 // Read finds and reads the files of a path. The collector has the errors.
-func Read(path string, stdin io.Reader) (*Input, *Collector) {
+func Read(path string, stdin io.Reader, allow []string) (*Input, *Collector) {
 	in := &Input{Sources: map[string][]byte{}}
-	info, err := os.Stat(path)
+	_, err := os.Stat(path)
 	switch {
 	case path == "-":
 		in.Name, in.Dir, in.Files = "stdin", ".", []string{Stdin}
 	case err != nil: // reported below
-	case info.IsDir():
+	case IsFolder(path):
 		in.Dir, in.Name = path, ScenarioName(Absolute(path))
 	default:
 		in.Dir, in.Name, in.Single = filepath.Dir(path), ScenarioName(path), true
 	}
 	c := NewCollector(in.Dir, in.Sources)
+	in.Folders = Folders{in.Dir, allow}
 	switch {
 	case path == "-":
 		in.readStdin(c, stdin)
 	case err != nil:
 		c.Errorf(hcl.Range{}, "Cannot read scenario", "%s: %s.%s", path, Reason(err), nearFile(path))
-	case info.IsDir():
+	case IsFolder(path):
 		in.readFolder(c)
 	case isOtherTool(path):
 		otherTool(c, path)
-	case !IsScenario(path):
-		c.Errorf(hcl.Range{}, "Not a scenario file", "%s does not end in .hcl or .hcl.json. Rename it, or name a scenario.", path)
+	case IsManifest(path):
+		in.readManifest(c, filepath.Base(path))
+	case !IsScenario(path) || !IsScenarioAt(path):
+		c.Errorf(hcl.Range{}, "Not a scenario file", "%s does not end in .hcl or .hcl.json, or leads to a file that does not. Rename it, or name a scenario.", path)
 	default:
 		in.Files, in.Auto = []string{filepath.Base(path)}, autoFiles(in.Dir)
 		in.readAll(c)
@@ -90,7 +96,7 @@ func (in *Input) readStdin(c *Collector, stdin io.Reader) {
 		c.Errorf(hcl.Range{}, "No standard input", "Standard input is empty. Name a file.")
 		return
 	}
-	src, err := readLimited(stdin)
+	src, err := ReadLimited(stdin)
 	if err != nil {
 		c.Errorf(hcl.Range{Filename: Stdin}, "Cannot read scenario", "%s. Give a smaller one.", err)
 	}
@@ -104,10 +110,13 @@ func (in *Input) readFolder(c *Collector) {
 		return
 	}
 	other := ""
+	var manifests []string
 	for _, e := range entries {
 		name := e.Name()
 		switch {
 		case strings.HasPrefix(name, ".") || e.IsDir():
+		case IsManifest(name) && !isOtherTool(name):
+			manifests = append(manifests, name)
 		case isAuto(name):
 			in.Auto = append(in.Auto, name)
 		case IsScenario(name):
@@ -118,6 +127,10 @@ func (in *Input) readFolder(c *Collector) {
 	}
 	switch {
 	case len(in.Files) > 0:
+	case len(manifests) > 0:
+		for _, name := range manifests {
+			in.readManifest(c, name)
+		}
 	case other != "":
 		otherTool(c, filepath.Join(in.Dir, other))
 	default:
@@ -128,38 +141,13 @@ func (in *Input) readFolder(c *Collector) {
 
 func (in *Input) readAll(c *Collector) {
 	for _, name := range slices.Concat(in.Files, in.Auto) {
-		src, err := ReadFile(filepath.Join(in.Dir, name))
+		src, err := in.Folders.Read(name)
 		if err != nil {
 			c.Errorf(hcl.Range{Filename: name}, "Cannot read scenario", "%s. Name a regular file that you can read.", Reason(err))
 			continue
 		}
 		in.Sources[name] = src
 	}
-}
-
-// ReadFile reads a regular file of limited size: a device or a pipe would never end.
-func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readLimited(f)
-}
-
-func readLimited(r io.Reader) ([]byte, error) {
-	src, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
-	if err == nil && len(src) > MaxFile {
-		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
-	}
-	return src, err
 }
 
 // Reason is an error without the path, which the sentence names already.
@@ -206,6 +194,9 @@ func autoFiles(dir string) []string {
 // folder.
 func ScenarioName(path string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".json"), ".hcl")
+	if IsManifest(path) {
+		name = strings.TrimSuffix(name, filepath.Ext(name))
+	}
 	return strings.TrimSuffix(name, labSuffix)
 }
 
@@ -234,6 +225,7 @@ func nearFile(path string) string {
 
 // Parse parses one file, or reports why it cannot.
 func Parse(c *Collector, src []byte, name string) hcl.Body {
+	c.Now(hcl.Range{Filename: name})
 	if strings.HasSuffix(name, ".json") {
 		if !checkText(c, src, name) {
 			return nil

@@ -57,8 +57,7 @@ func TooDeep(tokens hclsyntax.Tokens) *hcl.Range {
 	return nil
 }
 
-// checkJSON bounds a JSON file, and the expressions inside its strings. Loops inside
-// them cannot be counted while they run, so they may not nest.
+// checkJSON bounds a JSON file, and the expressions inside its strings.
 func checkJSON(c *Collector, src []byte, name string) bool {
 	d := json.NewDecoder(bytes.NewReader(src))
 	depth := 0
@@ -90,16 +89,6 @@ func checkTemplate(c *Collector, text, name string) bool {
 	tokens, _ := hclsyntax.LexTemplate([]byte(text), name, hcl.InitialPos)
 	if TooDeep(tokens) != nil {
 		c.Errorf(hcl.Range{Filename: name}, "Nested too deeply", "An expression in a string nests too deeply. Use locals to split it.")
-		return false
-	}
-	loops := 0
-	for _, t := range tokens {
-		if t.Type == hclsyntax.TokenIdent && string(t.Bytes) == "for" {
-			loops++
-		}
-	}
-	if loops > 1 {
-		c.Errorf(hcl.Range{Filename: name}, "Nested loops in JSON", "A string holds %d for expressions. Put each into a local value of its own.", loops)
 		return false
 	}
 	return true

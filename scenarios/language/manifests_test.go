@@ -1,0 +1,231 @@
+package language
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios/language/source"
+)
+
+// folder writes files into a new folder.
+func folder(t *testing.T, files map[string]string) string {
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const webAndProbe = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  replicas: 3
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec: { containers: [{ name: c, image: nginx, ports: [{ name: http, containerPort: 8080 }] }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { selector: { app: web }, ports: [{ port: 80, targetPort: http }] }
+---
+apiVersion: v1
+kind: List
+items:
+- { apiVersion: v1, kind: Service, metadata: { name: web, namespace: prod }, spec: { ports: [{ port: 80 }], clusterIP: 10.96.7.7 } }
+- { apiVersion: apps/v1, kind: DaemonSet, metadata: { name: agent, namespace: prod }, spec: { selector: {}, template: { spec: { containers: [{ name: c }] } } } }
+`
+
+// Objects are referred to as if they were written, and take part in a scenario with others.
+func TestObjectsOfManifestsAreReferredTo(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"lab.hcl": `
+node "a" {}
+node "b" {}
+client "laptop" {}
+import "manifests/*.yaml" {}
+import "manifests" {}
+expect "as if written" {
+  from   = [pod.agent["a"], pod.web[*], client.laptop]
+  to     = [service.web, "${service.prod-web.cluster_ip}:80"]
+  answer = pod.web
+}
+locals { where = namespace.prod.name }
+`, "manifests/web.yaml": webAndProbe})
+	s, diags := Load(filepath.Join(dir, "lab.hcl"), Options{Catalogue: catalogue})
+	if diags.HasErrors() {
+		t.Fatal(diagnosticsText(diags))
+	}
+	if n := len(s.Lab.Pods); n != 5 {
+		t.Errorf("%d pods, want 3 of web and an agent on each node", n)
+	}
+	e := s.Expects[0]
+	if len(e.From) != 5 || len(e.To) != 2 || e.To[1].Addr.String() != "10.96.7.7:80" {
+		t.Errorf("from %v to %v", e.From, e.To)
+	}
+	if o := s.Lab.Services[0].Origin; o.File != "manifests/web.yaml" || o.Line == 0 || s.Path(o.File) != filepath.Join(dir, "manifests/web.yaml") {
+		t.Errorf("the service is from %v, at %s", o, s.Path(o.File))
+	}
+}
+
+// A file or a folder of manifests is a scenario, with nodes if it has none.
+func TestManifestsAreAScenario(t *testing.T) {
+	dir := folder(t, map[string]string{"web.yaml": webAndProbe, "notes.txt": "no manifest"})
+	found, err := source.Find([]string{dir})
+	if err != nil || len(found) != 1 || found[0] != dir {
+		t.Fatalf("found %v: %v", found, err)
+	}
+	for path, nodes := range map[string]int{dir: 0, filepath.Join(dir, "web.yaml"): 5} {
+		s, diags := Load(path, Options{Catalogue: catalogue, Nodes: nodes})
+		want := nodes
+		if want == 0 {
+			want = DefaultNodes
+		}
+		if diags.HasErrors() || len(s.Lab.Nodes) != want || len(s.Lab.Pods) != 3+want {
+			t.Errorf("%s: %d nodes and %d pods\n%s", path, len(s.Lab.Nodes), len(s.Lab.Pods), diagnosticsText(diags))
+		}
+	}
+}
+
+// Files outside of the scenario's folder are not read, whatever leads there.
+func TestManifestsStayInTheFolder(t *testing.T) {
+	secret := filepath.Join(folder(t, map[string]string{"secret.yaml": "password: hunter2"}), "secret.yaml")
+	dir := folder(t, map[string]string{"lab.hcl": "node \"n\" {}\nimport \"*.yaml\" {}\nimport \"" + secret + "\" {}\n"})
+	if err := os.Symlink(secret, filepath.Join(dir, "link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	_, diags := Load(filepath.Join(dir, "lab.hcl"), Options{Catalogue: catalogue})
+	text := diagnosticsText(diags)
+	if strings.Contains(text, "hunter2") || strings.Count(text, "outside of the scenario's folder") != 2 {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
+// Every import is a scenario with the same plan as the manifests themselves. The cases show how
+// it reads.
+func TestAnImportIsTheSameLab(t *testing.T) {
+	files, err := filepath.Glob("testdata/manifests/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("found %v: %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			s, diags := Import([]string{file}, Options{Catalogue: catalogue})
+			if diags.HasErrors() {
+				t.Fatal(diagnosticsText(diags))
+			}
+			got := s.HCL()
+			golden := strings.TrimSuffix(file, ".yaml") + ".hcl"
+			if *update {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil || string(want) != string(got) {
+				t.Errorf("make golden rewrites it (%v); got:\n%s", err, got)
+			}
+			again, diags := Load(golden, Options{Catalogue: catalogue})
+			if diags.HasErrors() {
+				t.Fatal(diagnosticsText(diags))
+			}
+			if !plan.Diff(compiled(t, s), compiled(t, again)).Empty() {
+				t.Error("the import makes another lab")
+			}
+			if formatted, _ := source.Format(golden, got, nil); string(formatted) != string(got) {
+				t.Error("netlab fmt would change it")
+			}
+		})
+	}
+}
+
+func compiled(t *testing.T, s *Scenario) *plan.Plan {
+	p, err := datapath.Compile(s.Lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A file of manifests is as bounded as one of a scenario: its size, what kind of file it is, and
+// how deep its values nest.
+func TestManifestsAreBounded(t *testing.T) {
+	dir := folder(t, map[string]string{"deep.yaml": strings.Repeat("[", 1<<20), "large.yaml": "", "binary.yaml": "a: \x00"})
+	if err := os.Truncate(filepath.Join(dir, "large.yaml"), source.MaxManifest+1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, "device.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"deep.yaml": "exceeded max depth", "large.yaml": "larger than 33554432 bytes", "device.yaml": "not a regular file", "binary.yaml": "not UTF-8 text",
+	} {
+		path := filepath.Join(dir, name)
+		for _, load := range []func() (*Scenario, source.Diagnostics){
+			func() (*Scenario, source.Diagnostics) { return Load(path, Options{Catalogue: catalogue}) },
+			func() (*Scenario, source.Diagnostics) { return Import([]string{path}, Options{Catalogue: catalogue}) },
+		} {
+			if _, diags := load(); !strings.Contains(diagnosticsText(diags), want) {
+				t.Errorf("%s: got %s", name, diagnosticsText(diags))
+			}
+		}
+	}
+}
+
+// BenchmarkImport is what netlab import costs for 5,000 objects: at most a second.
+func BenchmarkImport(b *testing.B) {
+	var text strings.Builder
+	for i := range 1667 {
+		fmt.Fprintf(&text, `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: app-%[1]d, namespace: team-%[2]d }
+spec:
+  selector: { matchLabels: { app: app-%[1]d } }
+  template:
+    metadata: { labels: { app: app-%[1]d } }
+    spec:
+      containers:
+        - name: server
+          image: registry.example/app-%[1]d:1.0
+          ports: [{ name: http, containerPort: 8080 }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: app-%[1]d, namespace: team-%[2]d }
+spec: { selector: { app: app-%[1]d }, ports: [{ port: 80, targetPort: http }] }
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: app-%[1]d, namespace: team-%[2]d }
+spec:
+  podSelector: { matchLabels: { app: app-%[1]d } }
+  ingress: [{ from: [{ podSelector: {} }], ports: [{ port: http }] }]
+---
+`, i, i%20)
+	}
+	file := filepath.Join(b.TempDir(), "many.yaml")
+	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s, diags := Import([]string{file}, Options{Catalogue: catalogue, Nodes: 10})
+		if diags.HasErrors() || len(s.Lab.Services) != 1667 {
+			b.Fatal(diagnosticsText(diags))
+		}
+		s.HCL()
+	}
+}

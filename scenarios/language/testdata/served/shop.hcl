@@ -1,0 +1,69 @@
+# A cluster with most of what the API has: two families, a headless service, one with a load
+# balancer, one without a selector, pods that are not ready or go away, a policy of each kind.
+network {
+  pod_cidr     = ["10.244.0.0/16", "fd00:10:244::/56"]
+  service_cidr = ["10.96.0.0/16", "fd00:10:96::/112"]
+  node_cidr    = ["192.168.0.0/24", "fd00:192:168::/64"]
+}
+node "node1" { zone = "a" }
+node "node2" {}
+namespace "shop" {
+  labels = { team = "shop" }
+}
+pod "web" {
+  namespace = "shop"
+  count     = 2
+  labels    = { app = "web" }
+  port "http" { port = 8080 }
+}
+pod "old" {
+  namespace   = "shop"
+  labels      = { app = "web" }
+  terminating = true
+  port "http" { port = 8080 }
+}
+pod "agent" {
+  host_network = true
+  ready        = false
+}
+service "web" {
+  namespace = "shop"
+  type      = "LoadBalancer"
+  selector  = { app = "web" }
+  port "http" {
+    port        = 80
+    target_port = "http"
+  }
+}
+service "peers" {
+  namespace  = "shop"
+  cluster_ip = "None"
+  selector   = { app = "web" }
+  port "http" {
+    port        = 80
+    target_port = "http"
+  }
+}
+service "outside" {
+  port "sql" {
+    port = 5432
+  }
+  endpoint { address = "192.168.0.250" }
+}
+policy "web" {
+  namespace    = "shop"
+  pod_selector = { app = "web" }
+  ingress {
+    from { pod_selector = {} }
+    port { port = "http" }
+  }
+}
+cluster_policy "guard" {
+  tier     = "Admin"
+  priority = 10
+  subject { namespace_selector = { team = "shop" } }
+  egress {
+    action = "Deny"
+    to { networks = ["192.168.0.250/32"] }
+  }
+}
