@@ -18,6 +18,7 @@ func HTML(r Report) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render HTML: %w", err)
 	}
+	r = r.visible()
 	var text bytes.Buffer
 	data := struct {
 		Summary   string

@@ -18,8 +18,9 @@ func JSON(r Report) ([]byte, error) {
 		Paper     bool     `json:"paper,omitempty"`
 		NotRun    int      `json:"not_run,omitempty"`
 		Results   []Result `json:"results"`
+		Wires     []Wire   `json:"wires,omitempty"`
 	}{
-		r.Count(Passed), r.Count(Failed), r.Count(Disagreed), r.Count(Skipped), r.total(), r.Paper, r.NotRun, []Result{},
+		r.Count(Passed), r.Count(Failed), r.Count(Disagreed), r.Count(Skipped), r.total(), r.Paper, r.NotRun, []Result{}, r.Wires,
 	}
 	for _, x := range r.Results {
 		rows := []Row{}

@@ -54,6 +54,7 @@ type (
 // JUnit renders a report as JUnit XML: a testsuite per scenario, a testcase per
 // expectation.
 func JUnit(r Report) ([]byte, error) {
+	r = r.visible()
 	all := junitSuites{junitCounts: countsOf(r)}
 	for _, results := range r.scenarios() {
 		suite := junitSuite{Name: results[0].Title(), File: results[0].File, junitCounts: countsOf(Report{Results: results})}

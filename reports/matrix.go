@@ -13,10 +13,11 @@ var columns = [...]string{"WHO", "TO", "OUTCOME", "SOURCE SEEN", "WHO ANSWERED"}
 // pair of dialer and target, and below a failed one the claim, the observation and the
 // rules that the packet should have met. The variations of a scenario stand side by side.
 func Matrix(r Report, colour bool) string {
+	r = r.visible()
 	m := newMatrix(colour)
 	for _, group := range r.files() {
 		if group[0][0].Variation != "" {
-			m.compare(group)
+			m.compare(r, group)
 			continue
 		}
 		for _, results := range group {
@@ -50,11 +51,15 @@ const (
 	odd
 	quiet
 	title
+	neutral
 )
 
 func plain(_ style, s string) string { return s }
 
 func ansi(k style, s string) string {
+	if k == neutral {
+		return s
+	}
 	code := map[style]string{good: "32", bad: "31", odd: "33", quiet: "2", title: "1"}[k]
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }

@@ -73,6 +73,7 @@ func (c Cell) text() string {
 // The cells that disagree are listed below; their number is returned.
 func ReachTables(tables []Reachability, colour bool) (text string, differences int) {
 	m := newMatrix(colour)
+	tables = visibleTables(tables)
 	for _, t := range tables {
 		m.reachability(t)
 	}

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
@@ -18,6 +17,7 @@ type Report struct {
 	Duration time.Duration // wall time of the run; 0: the sum over the results
 	Paper    bool          // nothing was built: the rules were judged on paper
 	NotRun   int           // expectations without a result, since the run was ended
+	Wires    []Wire        // of the variations of a matrix
 }
 
 func (r Report) total() Seconds {
@@ -261,17 +261,6 @@ func (r Row) answer() string {
 		cells = append(cells, cell)
 	}
 	return orDash(cells)
-}
-
-// printable replaces characters that control terminals or are invalid in XML: names
-// come from the agents that answered.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 func orDash(cells []string) string {

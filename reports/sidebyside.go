@@ -34,9 +34,9 @@ type comparison struct {
 
 // compare writes the variations of a scenario next to each other: a line for each expectation
 // and each pair of dialer and target, a column for each variation. Lines that differ between
-// columns end in ←. Columns that do not fit follow below. Failures are explained after the
+// columns end in ←. Below them is what differs on the wire. Columns that do not fit follow below. Failures are explained after the
 // table.
-func (m *matrix) compare(group [][]Result) {
+func (m *matrix) compare(r Report, group [][]Result) {
 	first := group[0][0]
 	m.line(m.paint(title, first.Scenario) + "  " + m.paint(quiet, first.File))
 	head := comparison{label: "EXPECTATION, WHO → TO", same: true}
@@ -49,6 +49,7 @@ func (m *matrix) compare(group [][]Result) {
 	for _, name := range namesOf(group) {
 		lines = append(lines, comparisons(name, group)...)
 	}
+	lines = append(lines, r.wires(group)...)
 	label, cells := 0, make([]int, len(group))
 	for _, l := range lines {
 		label = max(label, utf8.RuneCountInString(l.label))

@@ -66,7 +66,7 @@ goal is missed: on a busy machine, measure again.`,
 }
 
 func (u ui) benchTable(rows []bench.Row) error {
-	w := tabwriter.NewWriter(u.Out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(u.Text(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "WHAT\tNETLAB\tFLOOR\tMEDIAN\tGOAL\t")
 	missed := false
 	for _, r := range rows {

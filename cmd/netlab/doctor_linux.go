@@ -62,6 +62,9 @@ func examine(ctx context.Context) ([]check, error) {
 		c.Basic, c.Module = true, ""
 		return []check{c}, nil
 	}
+	if errors.As(err, new(*engine.LimitError)) {
+		return nil, command.Broken(err, "raise that limit, and try again")
+	}
 	if err != nil {
 		return nil, command.Broken(err, "try again; netlab could not start a scratch lab")
 	}
@@ -97,7 +100,7 @@ func usable(checks []check) bool {
 }
 
 func (u ui) printChecks(checks []check) error {
-	w := tabwriter.NewWriter(u.Out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(u.Text(), 0, 0, 2, ' ', 0)
 	lacking := 0
 	for _, c := range checks {
 		if c.OK {

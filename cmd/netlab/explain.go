@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,9 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
+	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/suite"
 	"github.com/netlab/netlab/topology"
@@ -28,23 +31,34 @@ which needs no kernel. Every rule that matters is shown with the object and the 
 serves, and every possible path with its probability.
 
   netlab explain -f scenarios/local-policy.hcl laptop 192.168.0.11:31380
-  netlab explain -f scenarios/services/cluster-ip.hcl shell web`,
+  netlab explain -f scenarios/services/cluster-ip.hcl shell web
+
+In several combinations of a matrix it shows where they part:
+
+  netlab explain -f scenarios/services/cluster-ip.hcl shell web --matrix proxy=iptables,ipvs`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.from, o.to = args[0], args[1]
-			if err := o.flags.Vary(o.matrix); err != nil {
-				return err
+			variations, err := command.Variations(o.matrix)
+			if err != nil {
+				return command.Usage(fmt.Errorf("--matrix: %w", err), "write, for example, --matrix proxy=iptables,ipvs")
 			}
+			if len(variations) > 1 {
+				return u.compare(c.Context(), o, variations)
+			}
+			o.flags.Variation = variations[0]
 			return u.explain(c.Context(), o)
 		},
 	}
 	o.flags.Register(c)
+	o.flags.RegisterFault(c)
 	f := c.Flags()
 	f.StringVarP(&o.file, "file", "f", "", "the `SCENARIO` (default: that of the running lab, else the one in this folder)")
 	f.StringVar(&o.lab, "lab", "", "the lab, if several are running")
 	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (default: that of the port)")
 	f.BoolVar(&o.udp, "udp", false, "the same as --protocol udp")
-	f.StringArrayVar(&o.matrix, "matrix", nil, "follow it in one combination of a matrix: `AXIS=VALUE` (repeatable)")
+	f.IntVar(&o.upload, "upload", 0, "send `BYTES` before the answer, over TCP: do they fit every link on the way?")
+	f.StringArrayVar(&o.matrix, "matrix", nil, "follow it in combinations of a matrix, and show where they part: `AXIS=VALUE,...` (repeatable)")
 	f.BoolVar(&o.all, "all", false, "show every step, including those that change nothing")
 	u.JSONFlag(c, "the prediction")
 	f.BoolVar(&o.mermaid, "mermaid", false, "print a Mermaid sequence diagram")
@@ -57,6 +71,7 @@ type explainOptions struct {
 	from, to  string
 	protocol  string
 	matrix    []string
+	upload    int
 	udp, all  bool
 	mermaid   bool
 }
@@ -73,28 +88,94 @@ func (u ui) explain(ctx context.Context, o explainOptions) error {
 	if err := u.sameAs(ctx, running, p, path); err != nil {
 		return err
 	}
-	protocol := topology.Protocol(o.protocol)
-	if o.udp {
-		protocol = topology.UDP
-	}
-	if !slices.Contains([]topology.Protocol{"", topology.TCP, topology.UDP, topology.SCTP}, protocol) {
-		return command.Usage(fmt.Errorf("--protocol %s is not a protocol of services", protocol), "write tcp, udp or sctp")
-	}
-	from, err := names.Dialer(s.Lab, o.from)
+	f, err := o.flow(s, path)
 	if err != nil {
-		return command.Misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
+		return err
 	}
-	to, protocol, err := names.Listener(s.Lab, o.to, protocol)
-	if err != nil {
-		return command.Misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
-	}
-	f := flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second}
 	prediction := walk.New(p).Walk(f)
 	if err := u.printPrediction(prediction, o); err != nil || u.AsJSON || o.mermaid {
 		return err
 	}
 	for _, text := range suite.Decisions(s.Lab, prediction) {
 		u.Print("\n%s", text)
+	}
+	return u.blame(s, o.flags, prediction)
+}
+
+// compare follows the flow in several variations of a scenario.
+func (u ui) compare(ctx context.Context, o explainOptions, variations []language.Variation) error {
+	if o.mermaid {
+		return command.Usage(errors.New("a diagram is of one variation"), "leave out --mermaid, or give --matrix one value")
+	}
+	path, _, err := u.explainable(ctx, &o)
+	if err != nil {
+		return err
+	}
+	var list []render.Compared
+	for _, v := range variations {
+		o.flags.Variation = v
+		s, p, err := u.Compile(path, o.flags)
+		if err != nil {
+			return err
+		}
+		f, err := o.flow(s, path)
+		if err != nil {
+			return err
+		}
+		list = append(list, render.Compared{Name: v.String(), Prediction: walk.New(p).Walk(f)})
+	}
+	if u.AsJSON {
+		return u.JSON(list)
+	}
+	detail := render.Brief
+	if o.all {
+		detail = render.Full
+	}
+	u.Print("%s", render.Compare(list, detail))
+	return nil
+}
+
+// flow is what is to be followed in a scenario.
+func (o *explainOptions) flow(s *language.Scenario, path string) (f flow.Flow, err error) {
+	protocol := topology.Protocol(o.protocol)
+	if o.udp {
+		protocol = topology.UDP
+	}
+	if !slices.Contains([]topology.Protocol{"", topology.TCP, topology.UDP, topology.SCTP}, protocol) {
+		return f, command.Usage(fmt.Errorf("--protocol %s is not a protocol of services", protocol), "write tcp, udp or sctp")
+	}
+	from, err := names.Dialer(s.Lab, o.from)
+	if err != nil {
+		return f, command.Misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
+	}
+	to, protocol, err := names.Listener(s.Lab, o.to, protocol)
+	if err != nil {
+		return f, command.Misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
+	}
+	f = flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second, Upload: o.upload}
+	if o.upload < 0 || o.upload > 0 && f.Protocol != flow.TCP {
+		return f, command.Usage(fmt.Errorf("--upload %d over %s", o.upload, protocol), "an upload is over TCP, and has at least one byte")
+	}
+	return f, nil
+}
+
+// blame says which fault is in the plan, and what would happen without it.
+func (u ui) blame(s *language.Scenario, flags command.ScenarioFlags, p walk.Prediction) error {
+	fault, err := flags.FaultOf(s)
+	if err != nil || fault == nil {
+		return err
+	}
+	sound, err := datapath.Compile(s.Lab)
+	if err != nil {
+		return err
+	}
+	o := fault.Origin
+	u.Print("\nfault %q is in this plan (%s:%d): %s.\n", fault.Name, s.Path(o.File), o.Line, fault.Kind.About)
+	without := walk.New(sound).Walk(p.Flow).Results()
+	if now := p.Results(); !slices.Equal(now, without) {
+		u.Print("Without it: %s.\n", without[0].Value)
+	} else {
+		u.Print("It changes nothing for this packet.\n")
 	}
 	return nil
 }

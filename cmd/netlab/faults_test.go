@@ -4,9 +4,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -107,6 +109,32 @@ func TestKilledEngineAndJanitorAreCleanedUpByTheNextCommand(t *testing.T) {
 		}
 		p.expectNothing()
 	}
+}
+
+// A lab without its janitor says so, and the next up starts another, which does its work.
+func TestJanitorThatIsGoneIsNamedAndStartedAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("a.hcl", small)
+	p.netlab("up", "a.hcl")
+	end(t, p.serving("janitor")...)
+	out, err := p.command("status", "a").CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != command.ExitFailed || !strings.Contains(string(out), "the janitor is gone") {
+		t.Errorf("netlab status: %v: %s", err, out)
+	}
+	p.netlab("up", "a.hcl")
+	if out := p.netlab("status", "a"); out != "a: as planned\n" {
+		t.Errorf("netlab status: %s", out)
+	}
+	kill(t, unix.SIGKILL, p.serving("engine")...)
+	eventually(t, "the janitor has removed the folder", func() string {
+		if _, err := os.Stat(filepath.Join(p.state(), "a")); err == nil {
+			return p.state()
+		}
+		return ""
+	})
+	p.expectNothing()
 }
 
 func kill(t testing.TB, signal unix.Signal, pids ...int) {

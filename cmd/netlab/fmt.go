@@ -2,9 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,9 +29,9 @@ Takes files and folders (default: this one); - formats standard input.
 			if len(args) == 1 && args[0] == "-" {
 				return u.formatStdin()
 			}
-			paths, err := source.Find(command.OrHere(args))
+			paths, err := u.Find(command.OrHere(args))
 			if err != nil {
-				return command.Usage(err, "name a scenario file")
+				return err
 			}
 			var files []string
 			for _, path := range paths {
@@ -49,28 +50,34 @@ Takes files and folders (default: this one); - formats standard input.
 }
 
 func (u ui) formatStdin() error {
-	src, err := io.ReadAll(u.In)
+	_, out, diags, err := u.formatted(source.Stdin, func() ([]byte, error) { return source.ReadLimited(u.In) })
 	if err != nil {
-		return command.Usage(err, "")
+		return err
 	}
-	out, diags := formatted("<stdin>", src)
 	if diags.HasErrors() {
 		_ = diags.WriteText(u.Errs, command.Colour(u.Errs))
 		return command.Told(command.ExitInvalid)
 	}
-	_, err = u.Out.Write(out)
+	_, err = u.Text().Write(out)
 	return err
 }
 
-// formatted is language.Format with diagnostics that name the file.
-func formatted(path string, src []byte) ([]byte, source.Diagnostics) {
-	out, diags := source.Format(src)
-	for i := range diags {
-		if r := diags[i].Range; r != nil {
-			r.File = path
+// formatted reads and formats one file. Its diagnostics name the path.
+func (u ui) formatted(path string, read func() ([]byte, error)) (src, out []byte, diags source.Diagnostics, err error) {
+	progress := &source.Progress{}
+	err = u.Bounded(progress, func() (err error) {
+		src, err = read()
+		var outside *source.OutsideError
+		switch {
+		case errors.As(err, &outside):
+			return command.Usage(fmt.Errorf("%s leads to %s", path, outside.Path), "name that file itself")
+		case err != nil:
+			return command.Usage(fmt.Errorf("%s: %s", path, source.Reason(err)), "name a scenario file")
 		}
-	}
-	return out, diags
+		out, diags = source.Format(path, src, progress)
+		return nil
+	})
+	return src, out, diags, err
 }
 
 func (u ui) format(paths []string, o fmtOptions) error {
@@ -79,11 +86,15 @@ func (u ui) format(paths []string, o fmtOptions) error {
 		if strings.HasSuffix(path, ".json") {
 			continue // JSON has no canonical form here
 		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return command.Usage(err, "name a scenario file")
+		if _, err := os.Stat(path); err == nil && !source.IsScenarioAt(path) {
+			return command.Usage(fmt.Errorf("%s does not end in .hcl", path), "name a scenario file")
 		}
-		out, diags := formatted(path, src)
+		src, out, diags, err := u.formatted(path, func() ([]byte, error) {
+			return source.Folders{Dir: filepath.Dir(path)}.Read(filepath.Base(path))
+		})
+		if err != nil {
+			return err
+		}
 		if diags.HasErrors() {
 			_ = diags.WriteText(u.Errs, command.Colour(u.Errs))
 			failed = true

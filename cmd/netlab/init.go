@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,7 +88,23 @@ func (u ui) writeScenario(name string) error {
 		}
 		return command.Usage(fmt.Errorf("no scenario %q ships with netlab", name), hint)
 	}
+	files := lab.Files()
+	names := slices.Sorted(maps.Keys(files)) // what the scenario imports after it
+	for i, name := range names {
+		if err := writeNew(name, files[name]); err != nil {
+			for _, written := range names[:i] {
+				err = errors.Join(err, os.Remove(written))
+			}
+			return err
+		}
+	}
 	file := lab.Name + ".hcl"
+	u.Print("wrote %s\n  prove its claims with packets: netlab test %s\n", strings.Join(names, " and "), file)
+	return nil
+}
+
+// writeNew writes a file that does not exist yet.
+func writeNew(file string, text []byte) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -93,10 +112,9 @@ func (u ui) writeScenario(name string) error {
 	case err != nil:
 		return command.Usage(err, "use a folder that you can write to")
 	}
-	_, err = f.Write(lab.Text)
+	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(command.Broken(err, "free some space, and try again"), os.Remove(file))
 	}
-	u.Print("wrote %s\n  prove its claims with packets: netlab test %s\n", file, file)
 	return nil
 }

@@ -10,6 +10,8 @@ var kernelVerbs = []struct{ name, short string }{
 	{"exec", "Run a command in a node, pod or client"},
 	{"shell", "Open your shell in a node, pod or client"},
 	{"logs", "Show what the programs of pods wrote"},
+	{"kubectl", "Run kubectl with a lab as its cluster"},
+	{"api", "Serve the Kubernetes API of a lab on loopback, read only"},
 	{"status", "Show what in the kernel has drifted from the plan"},
 	{"doctor", "Show what this kernel can do, and how to get the rest"},
 	{"bench", "Compare netlab with a bare loop that makes the same kernel objects"},

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/cmd/netlab/labs"
 	"github.com/netlab/netlab/cmd/netlab/machine"
 	"github.com/netlab/netlab/datapath/bench"
@@ -15,6 +16,14 @@ func child() {
 	vm.Main()
 	bench.Main()
 	engine.Main()
+}
+
+// limits are those of this process, if they are too low for anything.
+func limits() error {
+	if err := engine.Limits(); err != nil {
+		return &command.Error{Err: err, Code: command.ExitUnsupported}
+	}
+	return nil
 }
 
 // kernelCommands makes the commands of kernelVerbs.

@@ -12,6 +12,8 @@ import (
 
 func child() {}
 
+func limits() error { return nil }
+
 func kernelCommands(ui) []*cobra.Command {
 	var list []*cobra.Command
 	for _, v := range kernelVerbs {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -133,6 +134,18 @@ func (p *testPlace) netlab(args ...string) string {
 		p.t.Fatalf("netlab %s: exit status %d\n%s%s", strings.Join(args, " "), r.status, r.out, r.err)
 	}
 	return r.out
+}
+
+// upOrSkip builds a lab, or skips the test for the feature that this machine lacks.
+func (p *testPlace) upOrSkip(file string) {
+	p.t.Helper()
+	r := p.try("up", file)
+	if lacks := regexp.MustCompile(`this lab needs (.+?), which this machine lacks(.*)`).FindStringSubmatch(r.err); r.status == 3 && lacks != nil {
+		p.t.Skipf("this machine lacks %s%s", lacks[1], lacks[2])
+	}
+	if r.status != 0 {
+		p.t.Fatalf("netlab up %s: exit status %d\n%s%s", file, r.status, r.out, r.err)
+	}
 }
 
 // processes lists the processes that serve labs of this place, and those inside.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -20,25 +19,29 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-func main() {
-	child()                 // does not return if this process is part of a lab
+func main() { start(command.New(os.Stdin, os.Stdout, os.Stderr)) }
+
+// start is main with what reads and prints for it.
+func start(u *command.UI) {
+	child() // does not return if this process is part of a lab
+	if err := limits(); err != nil {
+		os.Exit(u.Finish(err))
+	}
 	debug.SetGCPercent(300) // a large plan is made at once, and soon the command ends
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second interrupt kills the command immediately; its lab goes with it.
 	context.AfterFunc(ctx, stop)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	// Signals are caught to the end: one that comes when all is done changes nothing.
+	os.Exit(run(ctx, u, os.Args[1:]))
 }
 
 // run is the whole command: it returns the exit code (see command/exit.go).
-func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	u := command.New(in, out, errs)
+func run(ctx context.Context, u *command.UI, args []string) int {
 	root := rootCommand(u)
 	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errs)
+	root.SetIn(u.In)
+	root.SetOut(u.Out)
+	root.SetErr(u.Errs)
 	if c, _, err := root.Find(args); err == nil && c.Flags().Lookup("json") != nil {
 		u.AsJSON = slices.Contains(args, "--json")
 	}
@@ -86,15 +89,21 @@ With --json an error is an object, too, in place of the answer:
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&u.Verbose, "verbose", "v", false, "show each kernel change as a command line")
 	flags.DurationVar(&u.Timeout, "timeout", 0, "give up after this long (0: never)")
-	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), initCommand(u), versionCommand(u))
+	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), importCommand(u), exportCommand(u), initCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
 	help := helpCommand(u)
 	root.AddCommand(help)
 	root.SetHelpCommand(help)
 	for _, c := range root.Commands() {
-		command.Guard(shared, c)
+		command.Guard(shared, c, changes[c.Name()])
 	}
 	return root
+}
+
+// changes are the verbs that change something, and so end by themselves after a signal, when
+// they have cleaned up. Any other can be given up at any moment.
+var changes = map[string]bool{
+	"up": true, "down": true, "test": true, "exec": true, "shell": true, "kubectl": true, "api": true, "vm": true, "bench": true, "doctor": true, "fmt": true, "init": true,
 }
 
 // ui is what the commands of this package print to.

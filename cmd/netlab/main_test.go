@@ -11,10 +11,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 )
 
@@ -33,7 +35,12 @@ func TestMain(m *testing.M) {
 	}
 	if filepath.Base(os.Args[0]) == "netlab" {
 		must(enterRun())
-		main()
+		u := command.New(os.Stdin, os.Stdout, os.Stderr)
+		if place, err := time.ParseDuration(os.Getenv(strictVariable)); err == nil {
+			u.Limits = strict
+			u.Limits.Place = place
+		}
+		start(u)
 	}
 	must(ownHost())
 	// Tests wait for the kernel most of the time. The command line still decides.
@@ -84,12 +91,18 @@ func repository(t testing.TB) string {
 
 // TestScripts runs the scripts of testdata/script: what users type, and what
 // they read.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script", "") }
+
+// runScripts runs the scripts of a folder, with another one before those of PATH.
+func runScripts(t *testing.T, dir, programs string) {
 	needsLabs(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
+			if programs != "" {
+				env.Setenv("PATH", programs+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			}
 			env.Setenv("SCENARIOS", filepath.Join(repository(t), "scenarios"))
 			env.Setenv("HOME", env.WorkDir)
 			run := filepath.Join(env.WorkDir, ".run")

@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/scenarios/language"
 )
 
 func planCommand(u ui) *cobra.Command {
@@ -15,7 +18,8 @@ func planCommand(u ui) *cobra.Command {
 		Use:   "plan [FILE]",
 		Short: "Print what up would do",
 		Long: `Print what up would do, as commands of ip and sysctl and input of iptables-restore. Needs
-no privileges and no kernel. The same file gives the same bytes on every machine.
+no privileges and no kernel. The same file gives the same bytes on every machine. A lab of
+several subnets begins with a drawing of them.
 
 ` + command.Folders,
 		Args: cobra.MaximumNArgs(1),
@@ -32,6 +36,7 @@ no privileges and no kernel. The same file gives the same bytes on every machine
 		},
 	}
 	flags.Register(c)
+	flags.RegisterFault(c)
 	o.register(c)
 	u.JSONFlag(c, "the plan")
 	return c
@@ -54,10 +59,11 @@ func (o *planOptions) register(c *cobra.Command) {
 }
 
 func (u ui) printPlan(o planOptions) error {
-	_, p, err := u.Compile(o.path, o.flags)
+	s, p, err := u.Compile(o.path, o.flags)
 	if err != nil {
 		return err
 	}
+	u.sayRead(s)
 	switch {
 	case o.digest:
 		u.Print("%s\n", p.Digest())
@@ -68,7 +74,28 @@ func (u ui) printPlan(o planOptions) error {
 		}
 		u.Print("%s\n", data)
 	default:
-		_, err = u.Out.Write(p.Text())
+		if subnets := command.Underlay(s.Lab); subnets != nil {
+			for line := range strings.Lines(command.Draw(subnets)) {
+				u.Print("# %s", line)
+			}
+			u.Print("\n")
+		}
+		_, err = u.Text().Write(p.Text())
 	}
 	return err
+}
+
+// sayRead lists the files that were read for a scenario, with -v.
+func (u ui) sayRead(s *language.Scenario) {
+	if !u.Verbose {
+		return
+	}
+	files := slices.Clone(s.Reads)
+	for file := range s.Sources {
+		files = append(files, s.Path(file))
+	}
+	slices.Sort(files)
+	for _, file := range slices.Compact(files) {
+		u.Say("read %s", file)
+	}
 }

@@ -15,6 +15,7 @@ func (u ui) planDiff(ctx context.Context, o planOptions) error {
 	if err != nil {
 		return planFailed(err, o)
 	}
+	u.sayRead(s)
 	name := o.name
 	if name == "" {
 		name = s.Name
@@ -28,6 +29,7 @@ func (u ui) planDiff(ctx context.Context, o planOptions) error {
 	if err != nil && !errors.Is(err, engine.ErrNotRunning) {
 		return planFailed(command.Broken(err, "remove it: netlab down "+name), o)
 	}
+	err = nil // a lab that does not run is an empty one
 	changes := plan.Diff(have, p)
 	if !o.diff {
 		o2 := o

@@ -97,9 +97,10 @@ func (u ui) printReach(tables []reports.Reachability) error {
 		if err != nil {
 			return err
 		}
-		text = string(data)
+		u.Print("%s", data)
+	} else {
+		fmt.Fprint(u.Out, text) // its own colours are meant
 	}
-	u.Print("%s", text)
 	if differences > 0 {
 		return command.Told(command.ExitFailed)
 	}
@@ -121,9 +122,11 @@ func planesOf(lab *topology.Lab) []plane {
 				if len(addrs) > 1 {
 					label += map[bool]string{false: "/4", true: "/6"}[a.Is6()]
 				}
-				if len(all[i].names) == 0 || !slices.Contains(all[i].addrs, a) {
-					all[i].names, all[i].addrs = append(all[i].names, label), append(all[i].addrs, a)
+				if k := slices.Index(all[i].addrs, a); k >= 0 { // of pods of different nodes
+					all[i].names[k] += "," + label
+					continue
 				}
+				all[i].names, all[i].addrs = append(all[i].names, label), append(all[i].addrs, a)
 			}
 		}
 	}
@@ -170,6 +173,8 @@ func dialerName(d topology.Dialer) string {
 		return d.Pod.AgentName()
 	case d.Node != nil:
 		return d.Node.Name
+	case d.Router != nil:
+		return d.Router.Name
 	}
 	return d.Client.Name
 }

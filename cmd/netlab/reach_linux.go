@@ -29,6 +29,6 @@ func (u ui) reachable(ctx context.Context, args []string, flags *command.Scenari
 	if err != nil {
 		return "", nil, err
 	}
-	flags.Default(info.Vars, info.VarFiles)
+	flags.Default(info.Vars, info.VarFiles, info.AllowPaths, info.Fault, info.Nodes)
 	return info.File, client, nil
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/netlab/netlab/cmd/netlab/command"
 )
 
 // A control socket that does not answer must neither hide the lab nor keep it.
@@ -35,9 +38,9 @@ func TestDeadControlSocket(t *testing.T) {
 		{"socket deleted", without("control"), "unreachable"},
 		{"all files deleted", without("control", "pids", "log", "plan"), "unreachable"},
 		{"only the file of its processes deleted", without("pids"), "running"},
-		{"engine stopped", stop, "unreachable"},
+		{"engine stopped", stop, "let it go on: kill -CONT "},
 		{"janitor stopped", func(t *testing.T, p *testPlace) { halt(t, p.serving("janitor")...) }, "running"},
-		{"engine stopped and file deleted", func(t *testing.T, p *testPlace) { stop(t, p); without("pids")(t, p) }, "unreachable"},
+		{"engine stopped and file deleted", func(t *testing.T, p *testPlace) { stop(t, p); without("pids")(t, p) }, "let it go on: kill -CONT "},
 		{"garbage", says("\x00\xff\x17garbage\n\n", true), "running"},
 		{"garbage in a request", says("r\x7f\xff\xff\xff\xff\xff garbage", true), "running"},
 		{"garbage in a program to run", says("x\x05\x01\x02", true), "running"},
@@ -63,6 +66,29 @@ func TestDeadControlSocket(t *testing.T) {
 			p.expectNothing()
 		})
 	}
+}
+
+// A stopped engine is found within three seconds, and named.
+func TestStoppedEngineIsNamed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("a.hcl", small)
+	p.netlab("up", "a.hcl")
+	engines := p.serving("engine")
+	halt(t, engines...)
+	for _, args := range [][]string{{"status", "a"}, {"up", "a.hcl"}, {"exec", "web-0", "true"}, {"inspect", "a"}, {"rules", "a"}, {"logs", "web-0"}} {
+		out, err := p.command(args...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != command.ExitBroken || !strings.Contains(string(out), "is stopped; let it go on: kill -CONT ") {
+			t.Errorf("netlab %s: %v: %s", strings.Join(args, " "), err, out)
+		}
+	}
+	kill(t, unix.SIGCONT, engines...)
+	if out := p.netlab("status", "a"); out != "a: as planned\n" {
+		t.Errorf("netlab status: %s", out)
+	}
+	p.netlab("down", "a")
+	p.expectNothing()
 }
 
 // halt stops processes, and waits until all of their threads have stopped.

@@ -147,7 +147,7 @@ func TestUpdatesSpareConnections(t *testing.T) {
 			p := newPlace(t)
 			header := "network { mode = \"" + mode + "\" }\n"
 			p.write("a.hcl", header+edited(t))
-			p.netlab("up", "a.hcl")
+			p.upOrSkip("a.hcl")
 			connections := []*conversation{
 				p.converse("shell", p.addr("service web")+":80"),
 				p.converse("shell", p.addr("web-0")+":8080"),

@@ -17,15 +17,8 @@ import (
 // nobodyElse is a user and group that no machine should have.
 const nobodyElse = 54321
 
-// TestAsAnOrdinaryUser runs the tests of this package again without privileges, in
-// user namespaces, as people without root do.
-func TestAsAnOrdinaryUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("not root: all other tests run as an ordinary user already")
-	}
-	t.Parallel()
-	needsLabs(t)
-	dir := t.TempDir()
+// openToAll lets every user into a folder.
+func openToAll(t *testing.T, dir string) {
 	for d := dir; d != "/"; d = filepath.Dir(d) {
 		info, err := os.Stat(d)
 		if err != nil || info.Mode()&0o005 == 0o005 {
@@ -35,6 +28,19 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestAsAnOrdinaryUser runs tests of this package again without privileges, in user
+// namespaces, as people without root do: those that are about processes and files. CI runs
+// all tests of the repository as an ordinary user, too.
+func TestAsAnOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("not root: all other tests run as an ordinary user already")
+	}
+	t.Parallel()
+	needsLabs(t)
+	dir := t.TempDir()
+	openToAll(t, dir)
 	program := filepath.Join(dir, "netlab.test")
 	copyProgram(t, program)
 	home := filepath.Join(dir, "home")
@@ -44,8 +50,8 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, nobodyElse, nobodyElse); err != nil {
 		t.Fatal(err)
 	}
-	const chosen = "TestScripts|TestKilledEngine|TestDeadControlSocket|TestFullStateFolder|TestUpdates|TestStatus|TestTwoUps|TestLastWords|TestWithoutARuntime"
-	cmd := exec.Command(program, "-test.run", "^("+chosen+")", "-test.timeout", "2m", "-test.v")
+	const chosen = "TestScripts|TestKilledEngine|TestDeadControlSocket|TestFullStateFolder|TestTwoUps|TestLastWords|TestCommandsSay|TestLimitsAreNamed|TestWithoutARuntime|TestPodsWithAnImage"
+	cmd := exec.Command(program, "-test.run", "^("+chosen+")", "-test.timeout", "10m", "-test.v")
 	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyElse, Gid: nobodyElse}}
 	out, err := cmd.CombinedOutput()

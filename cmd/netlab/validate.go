@@ -18,9 +18,9 @@ and no kernel.
 
 ` + command.Folders,
 		RunE: func(_ *cobra.Command, args []string) error {
-			paths, err := source.Find(command.OrHere(args))
+			paths, err := u.Find(command.OrHere(args))
 			if err != nil {
-				return command.Usage(err, "name a scenario file")
+				return err
 			}
 			if u.AsJSON {
 				return u.validateJSON(paths, flags)
@@ -65,7 +65,7 @@ func (u ui) validateJSON(paths []string, flags command.ScenarioFlags) error {
 		}
 		all = append(all, diags...)
 	}
-	if _, err := u.Out.Write(all.JSON()); err != nil {
+	if _, err := u.Text().Write(all.JSON()); err != nil {
 		return err
 	}
 	if all.HasErrors() {

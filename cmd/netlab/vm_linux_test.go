@@ -39,7 +39,7 @@ func TestMistakesAreReportedBeforeAMachineBoots(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var errs bytes.Buffer
-			code := run(t.Context(), row.args, strings.NewReader(""), &bytes.Buffer{}, &errs)
+			code := run(t.Context(), command.New(strings.NewReader(""), &bytes.Buffer{}, &errs), row.args)
 			if code != command.ExitInvalid || !strings.Contains(errs.String(), row.want) {
 				t.Errorf("exit %d, want %d; %q is not in:\n%s", code, command.ExitInvalid, row.want, errs.String())
 			}

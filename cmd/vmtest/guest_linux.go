@@ -71,7 +71,7 @@ func compile(ctx context.Context, work string, packages []string, cover bool) (m
 			return nil, err
 		}
 		b.dir = strings.TrimSpace(dir)
-		args := []string{"test", "-c", "-o", b.file}
+		args := []string{"test", "-c", "-ldflags=-s -w", "-o", b.file}
 		if cover {
 			args = append(args, "-cover", "-coverpkg=./...")
 		}
@@ -131,7 +131,7 @@ func boot(ctx context.Context, work string, binaries map[string]binary, selectio
 			Env: []string{"NO_COLOR=1", "GINKGO_NO_COLOR=TRUE", "CI=true"}, Log: fmt.Sprintf("/out/%d.log", i), Limit: limit,
 		})
 	}
-	m := vm.Machine{MemoryMiB: 1024, CPUs: 2, Kernel: kernel, KVM: kvm}
+	m := vm.Machine{MemoryMiB: 1536, CPUs: 2, Kernel: kernel, KVM: kvm}
 	result, err := vm.Run(ctx, m, b, vm.Streams{
 		Ready: func(after time.Duration) { fmt.Printf("the machine was ready after %.1f s\n", after.Seconds()) },
 		Progress: func(o vm.Outcome) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/netlab/netlab/scenarios/language/source"
 )
 
 // The exit codes of netlab.
@@ -13,6 +15,7 @@ const (
 	ExitInvalid     = 2   // usage or scenario invalid
 	ExitUnsupported = 3   // this machine lacks a feature or a permission
 	ExitBroken      = 4   // the lab could not be built, or broke
+	ExitTimeout     = 124 // --timeout is over; after cleaning up
 	ExitInterrupted = 130 // after cleaning up
 )
 
@@ -22,7 +25,9 @@ type Error struct {
 	Code  int
 	Hint  string   // empty: nothing to add
 	About []string // lines that come before it, such as what is missing
-	quiet bool     // the user has seen it already
+	// Diagnostics are of the scenario whose fault it is; they come first.
+	Diagnostics source.Diagnostics
+	quiet       bool // the user has seen it already
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

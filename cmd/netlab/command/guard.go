@@ -7,8 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Guard wraps a command: wrong arguments are usage errors, and --timeout applies.
-func Guard(u *UI, c *cobra.Command) {
+// Guard wraps a command: wrong arguments are usage errors, and --timeout applies. One that
+// changes nothing on the machine ends at the first signal, whatever it is doing.
+func Guard(u *UI, c *cobra.Command, changes bool) {
 	if args := c.Args; args != nil {
 		c.Args = func(c *cobra.Command, list []string) error {
 			if err := args(c, list); err != nil {
@@ -22,16 +23,28 @@ func Guard(u *UI, c *cobra.Command) {
 		return
 	}
 	c.RunE = func(c *cobra.Command, list []string) error {
-		if u.Timeout <= 0 {
-			return do(c, list)
-		}
-		ctx, cancel := context.WithTimeoutCause(c.Context(), u.Timeout, &TimeoutError{u.Timeout})
-		defer cancel()
+		ctx, end := u.Under(c.Context())
+		defer end()
 		c.SetContext(ctx)
-		err := do(c, list)
-		if err != nil && context.Cause(ctx) != nil && errors.As(context.Cause(ctx), new(*TimeoutError)) {
+		var err error
+		if changes {
+			err = do(c, list)
+		} else {
+			err = u.untilSignal(func() error { return do(c, list) })
+		}
+		if err != nil && errors.As(context.Cause(ctx), new(*TimeoutError)) {
 			return context.Cause(ctx)
 		}
 		return err
 	}
+}
+
+// Under is the context of what the user asked for: that of the command, with --timeout.
+func (u *UI) Under(ctx context.Context) (limited context.Context, end func()) {
+	end = func() {}
+	if u.Timeout > 0 {
+		ctx, end = context.WithTimeoutCause(ctx, u.Timeout, &TimeoutError{u.Timeout})
+	}
+	u.ctx = ctx
+	return ctx, end
 }

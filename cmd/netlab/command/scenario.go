@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/language/source"
+	"github.com/netlab/netlab/scenarios/suite"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -24,6 +27,15 @@ import (
 type ScenarioFlags struct {
 	vars     []string
 	VarFiles []string
+	// AllowPaths are folders with files that the scenario may read besides its own.
+	AllowPaths []string
+	nodes      int // for manifests that have none
+	// Strict refuses manifests of which not everything is carried over.
+	Strict bool
+	// HostPrograms lets the programs of the scenario have this machine's files and rights.
+	HostPrograms bool
+	// Fault is the name of a fault of the scenario to build into the plan; "": none.
+	Fault string
 	// Variation is the combination of a matrix to load.
 	Variation language.Variation
 	// declared are the variables of all scenarios of a run; nil: there is one scenario.
@@ -52,11 +64,10 @@ func (f ScenarioFlags) Undeclared() error {
 
 // LoadWith reads one scenario.
 func (f ScenarioFlags) LoadWith(u *UI, path string) (*language.Scenario, source.Diagnostics, error) {
-	options, err := f.Options(u)
+	s, diags, err := f.read(u, func(o language.Options) (*language.Scenario, source.Diagnostics) { return language.Load(path, o) })
 	if err != nil {
 		return nil, nil, err
 	}
-	s, diags := language.Load(path, options)
 	for _, name := range s.Variables {
 		if f.declared != nil {
 			f.declared[name] = true
@@ -65,14 +76,67 @@ func (f ScenarioFlags) LoadWith(u *UI, path string) (*language.Scenario, source.
 	return s, diags, nil
 }
 
+// read loads something within the limits of a command.
+func (f ScenarioFlags) read(u *UI, load func(language.Options) (*language.Scenario, source.Diagnostics)) (s *language.Scenario, diags source.Diagnostics, err error) {
+	options, err := f.Options(u)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Progress = &source.Progress{}
+	err = u.Bounded(options.Progress, func() error {
+		s, diags = load(options)
+		return nil
+	})
+	return s, diags, err
+}
+
+// RegisterNodes adds the flag of commands that read manifests.
+func (f *ScenarioFlags) RegisterNodes(c *cobra.Command) {
+	c.Flags().Var((*nodeCount)(&f.nodes), "nodes", fmt.Sprintf("the `NUMBER` of nodes for manifests that have none (default %d)", language.DefaultNodes))
+}
+
+// nodeCount is a flag from 1 to as many nodes as node_cidr has room for.
+type nodeCount int
+
+func (n *nodeCount) Set(text string) error {
+	const most = 200
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 1 || v > most {
+		return fmt.Errorf("use a number from 1 to %d", most)
+	}
+	*n = nodeCount(v)
+	return nil
+}
+
+func (n *nodeCount) Type() string { return "int" }
+
+func (n *nodeCount) String() string {
+	if *n == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*n))
+}
+
 func (f *ScenarioFlags) Register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.vars, "var", nil, "set a variable: `NAME=VALUE` (repeatable)")
 	c.Flags().StringArrayVar(&f.VarFiles, "var-file", nil, "read variables from a `FILE` (repeatable)")
+	c.Flags().StringArrayVar(&f.AllowPaths, "allow-path", nil, "let the scenario read files below a `DIR`, too, not only below its own folder (repeatable)")
+	f.RegisterNodes(c)
 }
 
-// Given are the variables of a scenario that the flags set, and the files with more, as
-// absolute paths.
-func (f ScenarioFlags) Given(s *language.Scenario) (vars, files []string) {
+// RegisterFault adds the flag of commands that can break a lab on purpose.
+func (f *ScenarioFlags) RegisterFault(c *cobra.Command) {
+	c.Flags().StringVar(&f.Fault, "fault", "", "with a fault of the scenario in it: its `NAME`")
+}
+
+// RegisterPrograms adds the flag of commands that run the programs of a scenario.
+func (f *ScenarioFlags) RegisterPrograms(c *cobra.Command) {
+	c.Flags().BoolVar(&f.HostPrograms, "allow-host-programs", false, "do not confine the programs of the scenario, but for those in an image: they get this machine's files, and all rights over it that you have")
+}
+
+// Given are the variables of a scenario that the flags set, the files with more, and the folders
+// that it may read, as absolute paths.
+func (f ScenarioFlags) Given(s *language.Scenario) (vars, files, allowed []string) {
 	for _, v := range f.vars {
 		if name, _, _ := strings.Cut(v, "="); slices.Contains(s.Variables, name) {
 			vars = append(vars, v)
@@ -81,14 +145,22 @@ func (f ScenarioFlags) Given(s *language.Scenario) (vars, files []string) {
 	for _, file := range f.VarFiles {
 		files = append(files, source.Absolute(file))
 	}
-	return vars, files
+	for _, dir := range f.AllowPaths {
+		allowed = append(allowed, source.Absolute(dir))
+	}
+	return vars, files, allowed
 }
 
-// Default sets variables unless flags do.
-func (f *ScenarioFlags) Default(vars, files []string) {
+// Default sets variables, folders, a fault and the number of nodes for manifests unless flags do.
+func (f *ScenarioFlags) Default(vars, files, allowed []string, fault string, nodes int) {
+	if f.nodes == 0 {
+		f.nodes = nodes
+	}
 	if len(f.vars)+len(f.VarFiles) == 0 {
 		f.vars, f.VarFiles = vars, files
 	}
+	f.AllowPaths = append(f.AllowPaths, allowed...)
+	f.Fault = cmp.Or(f.Fault, fault)
 }
 
 func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
@@ -100,7 +172,7 @@ func (f ScenarioFlags) Options(u *UI) (language.Options, error) {
 		}
 		vars[name] = value
 	}
-	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Environ: os.Environ(), Stdin: u.In, Variation: f.Variation, Shared: f.declared != nil}, nil
+	return language.Options{Catalogue: datapath.Catalogue(), Vars: vars, VarFiles: f.VarFiles, Allow: f.AllowPaths, Environ: os.Environ(), Nodes: f.nodes, Strict: f.Strict, Stdin: u.In, Variation: f.Variation, Stageable: datapath.Stageable, Shared: f.declared != nil}, nil
 }
 
 // Arguments name a scenario, with what the flags say, on the command line of another verb;
@@ -110,12 +182,18 @@ func (f ScenarioFlags) Arguments(path string, s *language.Scenario) string {
 		return ""
 	}
 	words := []string{"-f", plan.QuoteShell(path)}
-	vars, _ := f.Given(s)
+	vars, _, _ := f.Given(s)
 	for _, v := range vars {
 		words = append(words, "--var", plan.QuoteShell(v))
 	}
 	for _, file := range f.VarFiles {
 		words = append(words, "--var-file", plan.QuoteShell(file))
+	}
+	for _, dir := range f.AllowPaths {
+		words = append(words, "--allow-path", plan.QuoteShell(dir))
+	}
+	if f.nodes != 0 {
+		words = append(words, "--nodes", strconv.Itoa(f.nodes))
 	}
 	for _, s := range f.Variation {
 		words = append(words, "--matrix", s.Axis+"="+s.Value)
@@ -123,18 +201,41 @@ func (f ScenarioFlags) Arguments(path string, s *language.Scenario) string {
 	return strings.Join(words, " ")
 }
 
-// Vary loads the one combination of a matrix that texts such as proxy=ipvs name.
-func (f *ScenarioFlags) Vary(texts []string) error {
+// Variations are the combinations of a matrix that texts such as proxy=iptables,ipvs name.
+func Variations(texts []string) ([]language.Variation, error) {
 	catalogue := datapath.Catalogue()
+	var axes []language.Axis
 	for _, text := range texts {
 		axis, err := language.ParseAxis(text, &catalogue)
-		if err == nil && len(axis.Values) > 1 {
-			err = fmt.Errorf("%q has several values", text)
-		}
 		if err != nil {
-			return Usage(fmt.Errorf("--matrix: %w", err), "write one value, for example --matrix proxy=ipvs")
+			return nil, err
 		}
-		f.Variation = append(f.Variation, language.Setting{Axis: axis.Name, Value: axis.Values[0]})
+		if slices.ContainsFunc(axes, func(a language.Axis) bool { return a.Name == axis.Name }) {
+			return nil, fmt.Errorf("%s is there twice", axis.Name)
+		}
+		axes = append(axes, axis)
+	}
+	return language.Variations(axes), nil
+}
+
+// Import reads Kubernetes objects and prints their diagnostics, as Load does.
+func (u *UI) Import(paths []string, f ScenarioFlags) (*language.Scenario, error) {
+	s, diags, err := f.read(u, func(o language.Options) (*language.Scenario, source.Diagnostics) { return language.Import(paths, o) })
+	if err != nil {
+		return nil, err
+	}
+	return s, u.tell(diags)
+}
+
+// tell prints diagnostics. If any is an error, it returns an error that prints nothing more.
+func (u *UI) tell(diags source.Diagnostics) error {
+	if u.AsJSON && diags.HasErrors() {
+		*u.diags = append(*u.diags, diags...)
+	} else if len(diags) > 0 {
+		_ = diags.WriteText(u.Errs, Colour(u.Errs))
+	}
+	if diags.HasErrors() {
+		return &Invalid{diags}
 	}
 	return nil
 }
@@ -146,16 +247,11 @@ func (u *UI) Load(path string, f ScenarioFlags) (*language.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.AsJSON && diags.HasErrors() {
-		*u.diags = append(*u.diags, diags...)
-	} else if len(diags) > 0 {
-		_ = diags.WriteText(u.Errs, Colour(u.Errs))
-	}
-	if diags.HasErrors() {
-		if dir := filepath.Dir(path); !u.AsJSON && path != "-" && !isFolder(path) && source.IsLab(dir) {
+	if err := u.tell(diags); err != nil {
+		if dir := filepath.Dir(path); !u.AsJSON && path != "-" && !source.IsFolder(path) && source.IsLab(dir) {
 			u.Say("netlab: %s is a part of a lab\n  name its folder: %s", path, dir)
 		}
-		return nil, &Invalid{diags}
+		return nil, err
 	}
 	return s, nil
 }
@@ -193,11 +289,45 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := datapath.Compile(s.Lab)
+	fault, err := f.FaultOf(s)
 	if err != nil {
-		return nil, nil, Usage(err, "change "+path)
+		return nil, nil, err
+	}
+	var p *plan.Plan
+	err = u.Bounded(&source.Progress{}, func() error {
+		if p, err = datapath.Compile(s.Lab); err != nil {
+			return Usage(err, "change "+path)
+		}
+		if fault == nil {
+			return nil
+		}
+		if p, err = (&suite.Lab{Scenario: s, Plan: p}).During(fault); err != nil {
+			return Usage(fmt.Errorf("the fault %q cannot be staged: %w", fault.Name, err), "choose another one of "+path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	return s, p, nil
+}
+
+// FaultOf finds the fault that the flags name; nil: they name none.
+func (f ScenarioFlags) FaultOf(s *language.Scenario) (*topology.Fault, error) {
+	var names []string
+	for _, fault := range s.Faults {
+		if fault.Name == f.Fault {
+			return fault, nil
+		}
+		names = append(names, strconv.Quote(fault.Name))
+	}
+	switch {
+	case f.Fault == "":
+		return nil, nil
+	case names == nil:
+		return nil, Usage(fmt.Errorf("--fault %q: %s has no fault block", f.Fault, s.Name), "what can break: netlab help language fault")
+	}
+	return nil, Usage(fmt.Errorf("--fault %q: %s has no such fault", f.Fault, s.Name), "it has "+strings.Join(names, ", "))
 }
 
 // Misnamed is a usage error about a name in a lab, with what to write instead if that
@@ -222,12 +352,27 @@ func OrHere(args []string) []string {
 	return args
 }
 
+// Find is source.Find, which a signal ends: a folder may be a whole disk.
+func (u *UI) Find(args []string) ([]string, error) {
+	var paths []string
+	err := u.untilSignal(func() (err error) {
+		if paths, err = source.Find(args); err != nil {
+			return Usage(err, "name a scenario file")
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return paths, nil
+}
+
 // TheScenario is the scenario that the argument names, or the only one in the folder that it
 // names; without an argument, in the working directory.
 func TheScenario(args []string) (string, error) {
 	dir, called := ".", "this folder"
 	if len(args) > 0 {
-		if dir, called = args[0], args[0]; !isFolder(dir) {
+		if dir, called = args[0], args[0]; !source.IsFolder(dir) {
 			return dir, nil
 		}
 	}
@@ -261,15 +406,13 @@ func TheScenarios(args []string) ([]string, error) {
 	return paths, nil
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
 // Counts describes the size of a lab.
 func Counts(l *topology.Lab) string {
-	return strings.Join([]string{Plural(len(l.Nodes), "node"), Plural(len(l.Clients), "client"),
-		Plural(len(l.Pods), "pod"), Plural(len(l.Services), "service")}, ", ")
+	parts := []string{Plural(len(l.Nodes), "node"), Plural(len(l.Clients), "client"), Plural(len(l.Pods), "pod"), Plural(len(l.Services), "service")}
+	if len(l.Routers) > 0 {
+		parts = slices.Insert(parts, 1, Plural(len(l.Routers), "router"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func Plural(n int, noun string) string {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/netlab/netlab/reports/visible"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
 
@@ -27,7 +29,10 @@ type UI struct {
 	Timeout time.Duration
 	// AsJSON: the answer is asked for as JSON, and so is an error.
 	AsJSON bool
+	// Limits is what reading a scenario may cost.
+	Limits Limits
 	diags  *source.Diagnostics // that explain the error
+	ctx    context.Context     // of the verb
 }
 
 // JSONFlag adds --json to a command, which then prints what it has to say as JSON.
@@ -36,11 +41,14 @@ func (u *UI) JSONFlag(c *cobra.Command, what string) {
 }
 
 func New(in io.Reader, out, errs io.Writer) *UI {
-	return &UI{In: in, Out: out, Errs: errs, diags: &source.Diagnostics{}}
+	return &UI{In: in, Out: &answer{Writer: out}, Errs: errs, diags: &source.Diagnostics{}, ctx: context.Background(), Limits: usual()}
 }
 
 // IsTerminal reports whether a person reads or types there.
 func IsTerminal(stream any) bool {
+	if a, ok := stream.(*answer); ok {
+		stream = a.Writer
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -50,12 +58,37 @@ func Colour(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-func (u *UI) Print(format string, args ...any) { fmt.Fprintf(u.Out, format, args...) }
-func (u *UI) Say(format string, args ...any)   { fmt.Fprintf(u.Errs, format+"\n", args...) }
+// Print adds text to the answer, in which nothing controls a terminal.
+func (u *UI) Print(format string, args ...any) { fmt.Fprintf(u.Text(), format, args...) }
+
+// Text is where text of the answer goes: names and texts of scenarios, or what their programs
+// wrote, are in it. A terminal shows their control characters and does not obey them; a file
+// gets every byte as it is.
+func (u *UI) Text() io.Writer {
+	if IsTerminal(u.Out) {
+		return shown{u.Out}
+	}
+	return u.Out
+}
+
+// shown is a writer that shows control characters.
+type shown struct{ io.Writer }
+
+func (v shown) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(v.Writer, visible.Text(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Say adds a line to the conversation. Names and texts of scenarios cannot control the terminal.
+func (u *UI) Say(format string, args ...any) {
+	fmt.Fprintln(u.Errs, visible.Text(fmt.Sprintf(format, args...)))
+}
 
 // JSON prints the answer of a command that was asked for data.
 func (u *UI) JSON(v any) error {
-	e := json.NewEncoder(u.Out)
+	e := json.NewEncoder(u.Text())
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false) // rules and comments have > and & in them
 	return e.Encode(v)
@@ -63,6 +96,9 @@ func (u *UI) JSON(v any) error {
 
 // Finish prints how the command ended and returns the exit code.
 func (u *UI) Finish(err error) int {
+	if lost := u.unwritten(); lost != nil && !errors.Is(err, ErrInterrupted) && !errors.As(err, new(*TimeoutError)) {
+		err, u.AsJSON = lost, false
+	}
 	if err == nil {
 		return ExitOK
 	}
@@ -70,13 +106,15 @@ func (u *UI) Finish(err error) int {
 	var late *TimeoutError
 	switch {
 	case errors.As(err, &late):
-		e = &Error{Err: late, Code: ExitBroken}
+		e = &Error{Err: late, Code: ExitTimeout}
 	case !errors.As(err, &e):
 		e = &Error{Err: err, Code: ExitInvalid, Hint: "see: netlab --help"}
 	}
 	if u.AsJSON {
+		*u.diags = append(*u.diags, e.Diagnostics...)
 		u.fail(e, err)
 	} else if !e.quiet {
+		_ = e.Diagnostics.WriteText(u.Errs, Colour(u.Errs))
 		for _, line := range e.About {
 			u.Say("%s", line)
 		}

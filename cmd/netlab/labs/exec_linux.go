@@ -21,8 +21,10 @@ func execCommand(u ui) *cobra.Command {
 		Use: "exec TARGET -- CMD…",
 		Long: `Run a command inside a node, pod or client (web-0, node1, laptop; db/web-0 in another
 namespace), and exit with its status. The command sees the files of this machine and the
-network of the target; names of the lab resolve. In a pod that runs a program of the scenario
-it also sees the files of that pod.
+network of the target; names of the lab resolve, in a lab with name servers as in its pods: the
+target asks them, or does not. In a pod that runs a program of the scenario
+it also sees the files of that pod. With --confined it sees and may do no more than that
+program: what a scenario starts does not have your files and rights.
 
   netlab exec laptop -- curl node1:31380
   netlab exec -it node1 -- watch ip -s link`,
@@ -42,6 +44,7 @@ it also sees the files of that pod.
 	c.Flags().SetInterspersed(false)
 	o.register(c)
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "keep standard input open (always on)")
+	c.Flags().BoolVar(&o.confined, "confined", false, "run it as a program of the scenario would run there: without this machine's private files, and your environment and rights")
 	c.Flags().BoolVarP(&o.tty, "tty", "t", false, "give the command a terminal")
 	return c
 }
@@ -69,6 +72,7 @@ type execOptions struct {
 	argv             []string
 	interactive, tty bool
 	shell            bool
+	confined         bool
 }
 
 func (o *execOptions) register(c *cobra.Command) {
@@ -85,7 +89,7 @@ func (u ui) exec(ctx context.Context, o execOptions) error {
 		return err
 	}
 	dir, _ := os.Getwd()
-	cmd := engine.Command{Netns: target.Netns, Argv: o.argv, Env: os.Environ(), Dir: dir,
+	cmd := engine.Command{Netns: target.Netns, Confined: o.confined, Argv: o.argv, Env: os.Environ(), Dir: dir,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	if target.Kind == "pod" {
 		cmd.Program = target.Display()

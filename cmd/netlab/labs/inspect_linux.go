@@ -34,11 +34,12 @@ func inspectCommand(u ui) *cobra.Command {
 			if err != nil {
 				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
-			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining, Programs: info.Programs}
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining, Programs: info.Programs, Sessions: info.Sessions}
 			if u.AsJSON {
 				return u.JSON(v)
 			}
 			err = u.inspect(v)
+			u.inspectSessions(v.Sessions)
 			u.printPrograms(v.Programs, func(engine.Program) bool { return true })
 			u.printDraining(v.Draining)
 			return err
@@ -56,6 +57,7 @@ type view struct {
 	inventory
 	Interfaces map[string][]interfaceRecord `json:"interfaces"` // by network namespace
 	Programs   []engine.Program             `json:"programs,omitempty"`
+	Sessions   []engine.Session             `json:"sessions,omitempty"` // BGP
 	Draining   []engine.Draining            `json:"draining,omitempty"` // real servers that still have connections
 }
 
@@ -76,6 +78,9 @@ func interfaces(p *plan.Plan) map[string][]interfaceRecord {
 		for _, l := range n.Links {
 			r := interfaceRecord{Name: l.Name, Type: string(l.Type), MTU: l.MTU, Master: l.Master,
 				MAC: net.HardwareAddr(l.MAC[:]).String()}
+			if l.UserSpace {
+				r.Type += " in user space"
+			}
 			if l.Peer.Netns != "" {
 				r.Peer = l.Peer.Netns + "/" + l.Peer.Link
 			}
@@ -92,8 +97,11 @@ func interfaces(p *plan.Plan) map[string][]interfaceRecord {
 
 func (u ui) inspect(v view) error {
 	u.Print("%s  %s  %s\n", v.Name, v.State, relative(v.File))
-	w := tabwriter.NewWriter(u.Out, 0, 0, 2, ' ', 0)
-	for _, kind := range []string{"node", "client", "pod"} {
+	if len(v.Underlay) > 0 {
+		u.Print("\n%s", command.Draw(v.Underlay))
+	}
+	w := tabwriter.NewWriter(u.Text(), 0, 0, 2, ' ', 0)
+	for _, kind := range []string{"node", "router", "client", "pod"} {
 		u.inspectPlaces(w, v, kind)
 	}
 	if err := w.Flush(); err != nil {

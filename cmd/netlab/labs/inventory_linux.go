@@ -12,13 +12,16 @@ import (
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/kubernetes"
 )
 
 // inventory is what a running lab knows about itself, beyond its plan.
 type inventory struct {
-	Places   []names.Called  `json:"places"`
-	Services []serviceRecord `json:"services"`
-	Digest   string          `json:"digest,omitempty"`
+	Places []names.Called `json:"places"`
+	// Underlay is the subnets, if there are several.
+	Underlay []command.Subnet `json:"underlay,omitempty"`
+	Services []serviceRecord  `json:"services"`
+	Digest   string           `json:"digest,omitempty"`
 }
 
 type serviceRecord struct {
@@ -51,7 +54,7 @@ type endpointRecord struct {
 }
 
 func inventoryOf(l *topology.Lab) inventory {
-	inv := inventory{Places: names.All(l)}
+	inv := inventory{Places: names.All(l), Underlay: command.Underlay(l)}
 	for _, s := range l.Services {
 		inv.Services = append(inv.Services, serviceOf(s))
 	}
@@ -102,7 +105,15 @@ func MetaOf(s *language.Scenario, p *plan.Plan, name, path string) engine.Meta {
 		panic(err) // strings, numbers and addresses always marshal
 	}
 	return engine.Meta{Name: name, File: absolute(path), Nodes: len(s.Lab.Nodes), Pods: len(s.Lab.Pods),
-		Clients: len(s.Lab.Clients), Services: len(s.Lab.Services), Inventory: data, Hosts: names.Hosts(s.Lab)}
+		Clients: len(s.Lab.Clients), Routers: len(s.Lab.Routers), Services: len(s.Lab.Services), Inventory: data, Hosts: names.Hosts(s.Lab)}
+}
+
+// Serve makes the engine serve the lab as a server of the Kubernetes API.
+func Serve(meta *engine.Meta, s *language.Scenario) {
+	meta.API = engine.API{Version: kubernetes.Version, Born: kubernetes.Born, Objects: func() []byte { return kubernetes.Served(s.Spec, s.Lab) }}
+	for _, n := range s.Lab.Nodes {
+		meta.API.Netns = append(meta.API.Netns, n.Netns())
+	}
 }
 
 // find resolves the name of a node, client or pod.

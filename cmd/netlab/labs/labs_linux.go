@@ -21,6 +21,7 @@ func Commands(shared *command.UI) map[string]*cobra.Command {
 	return map[string]*cobra.Command{
 		"up": upCommand(u), "down": downCommand(u), "ps": psCommand(u), "inspect": inspectCommand(u),
 		"exec": execCommand(u), "shell": shellCommand(u), "status": statusCommand(u), "rules": rulesCommand(u), "logs": logsCommand(u),
+		"kubectl": kubectlCommand(u), "api": apiCommand(u),
 	}
 }
 

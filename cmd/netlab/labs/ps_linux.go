@@ -38,15 +38,18 @@ func psCommand(u ui) *cobra.Command {
 type labRow struct {
 	Name     string    `json:"name"`
 	File     string    `json:"file"`
-	State    string    `json:"state"` // running, changing or unreachable
+	State    string    `json:"state"` // running, changing, stopped or unreachable
 	Nodes    int       `json:"nodes"`
 	Clients  int       `json:"clients"`
+	Routers  int       `json:"routers,omitempty"`
 	Pods     int       `json:"pods"`
 	Services int       `json:"services"`
 	Started  time.Time `json:"started"`
 	Memory   int64     `json:"memory_bytes"` // of the engine
 	// Ended are the programs of pods that do not run, and why.
 	Ended []string `json:"ended,omitempty"`
+	// Remedy is what to do about a lab that does not answer.
+	Remedy string `json:"remedy,omitempty"`
 }
 
 func labRows(ctx context.Context) ([]labRow, error) {
@@ -73,13 +76,16 @@ func rowOf(ctx context.Context, name string) labRow {
 	if err == nil {
 		info, err = lab.Info(ctx)
 	}
+	var stopped *engine.StoppedError
 	switch {
 	case errors.Is(err, engine.ErrNotRunning):
 		return labRow{}
+	case errors.As(err, &stopped):
+		return labRow{Name: name, State: "stopped", Remedy: stopped.Remedy()}
 	case err != nil:
-		return labRow{Name: name, State: "unreachable"}
+		return labRow{Name: name, State: "unreachable", Remedy: "remove it: netlab down " + name}
 	default:
-		return labRow{Name: name, File: info.File, State: info.State, Nodes: info.Nodes, Clients: info.Clients,
+		return labRow{Name: name, File: info.File, State: info.State, Nodes: info.Nodes, Clients: info.Clients, Routers: info.Routers,
 			Pods: info.Pods, Services: info.Services, Started: info.Started, Memory: info.RSS, Ended: ended(info.Programs)}
 	}
 }
@@ -89,11 +95,11 @@ func (u ui) labTable(rows []labRow) error {
 		u.Say("no lab is running; start one: netlab up FILE")
 		return nil
 	}
-	w := tabwriter.NewWriter(u.Out, 0, 0, 3, ' ', 0)
+	w := tabwriter.NewWriter(u.Text(), 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tNODES\tCLIENTS\tPODS\tSERVICES\tAGE\tMEMORY\tFILE")
 	for _, r := range rows {
-		if r.State == "unreachable" {
-			fmt.Fprintf(w, "%s\t%s\t\t\t\t\t\t\tremove it: netlab down %s\n", r.Name, r.State, r.Name)
+		if r.Remedy != "" {
+			fmt.Fprintf(w, "%s\t%s\t\t\t\t\t\t\t%s\n", r.Name, r.State, r.Remedy)
 			continue
 		}
 		if len(r.Ended) > 0 {

@@ -12,8 +12,15 @@ func statusCommand(u ui) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status [LAB or FILE]",
 		Long: `Compare the kernel with the plan that was applied last. Exits 0 when they are equal,
-1 when something is missing, different or extra, or a program of a pod has ended. IPVS real
-servers that left the plan and are draining are listed, but are not drift.
+1 when something is missing, different or extra, a program of a pod or the janitor of the lab
+has ended, or BGP has not learned what the plan says. With -v it also prints the commands that put that right, as
+netlab up does. IPVS real servers that left the plan and are draining are listed, but are not
+drift.
+
+All that the kernel looks at when it forwards a packet is read: links and their settings, bridge
+ports, addresses, routes of all tables, routing rules, neighbours and what was learned about them,
+multicast groups and routes, qdiscs, rules of iptables, ip6tables, iptables-legacy, ebtables,
+arptables and nf_tables, sets, virtual servers and IPsec, in every namespace.
 
 In a large lab, up may return before it has checked the namespaces that its change does not
 touch. Status waits for that check and reports what it repaired; with -v, line by line.`,
@@ -35,6 +42,13 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 			}
 			info = now
 			drift := plan.Drift(have, want)
+			if !lab.Guarded() {
+				drift = append(drift, "the janitor is gone: nobody would remove the lab's folder if its engine were killed")
+			}
+			repair := []string{}
+			if len(drift) > 0 && (u.AsJSON || u.Verbose) {
+				repair = append(repair, plan.Diff(have, want).Lines()...)
+			}
 			if u.AsJSON {
 				if drift == nil {
 					drift = []string{}
@@ -43,10 +57,12 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				if draining == nil {
 					draining = []engine.Draining{}
 				}
-				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "draining": draining, "programs": append([]engine.Program{}, info.Programs...),
+				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "repair": repair, "fault": info.Fault, "draining": draining, "programs": append([]engine.Program{}, info.Programs...),
 					"repaired": info.Check.Summary, "check_error": info.Check.Err})
 			} else {
-				u.printDrift(info.Name, relative(info.File), drift)
+				u.printDrift(info, drift, repair)
+				u.printLost(info.Sessions)
+				u.sayUserSpace(have)
 				u.printPrograms(info.Programs, func(p engine.Program) bool { return p.Restarts > 0 })
 				u.printDraining(info.Draining)
 				u.sayCheck(info.Name, info.Check)
@@ -85,12 +101,40 @@ func (u ui) sayCheck(name string, check engine.Check) {
 	}
 }
 
-func (u ui) printDrift(name, file string, drift []string) {
+// sayUserSpace says how WireGuard is done, in a lab that has it.
+func (u ui) sayUserSpace(have *plan.Plan) {
+	for _, n := range have.Netns {
+		for _, l := range n.Links {
+			switch {
+			case l.UserSpace:
+				u.Say("%s", engine.WireGuardInUserSpace)
+				return
+			case l.Type == plan.WireGuard:
+				u.Say("WireGuard is the kernel's")
+				return
+			}
+		}
+	}
+}
+
+func (u ui) printDrift(info engine.Info, drift, repair []string) {
+	name, file := info.Name, relative(info.File)
+	if len(drift) == 0 && info.Fault != "" {
+		u.Print("%s: as planned, with the fault %q\n", name, info.Fault)
+		u.Say("put it right: netlab up %s", file)
+		return
+	}
 	if len(drift) == 0 {
 		u.Print("%s: as planned\n", name)
 		return
 	}
 	for _, line := range drift {
+		u.Print("%s\n", line)
+	}
+	for i, line := range repair {
+		if i == 0 {
+			u.Say("these commands put it right:")
+		}
 		u.Print("%s\n", line)
 	}
 	u.Say("%s has drifted in %s; repair it: netlab up %s", name, command.Plural(len(drift), "place"), file)

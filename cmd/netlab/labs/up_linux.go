@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,8 @@ it.
 		},
 	}
 	flags.Register(c)
+	flags.RegisterFault(c)
+	flags.RegisterPrograms(c)
 	c.Flags().StringVar(&name, "name", "", "name of the lab, if not the scenario's: to run two copies of one")
 	u.JSONFlag(c, "what was done")
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done: netlab plan")
@@ -88,7 +91,9 @@ func (u ui) prepare(paths []string, flags command.ScenarioFlags, name string) ([
 			return nil, err
 		}
 		w := wantedLab{s, p, MetaOf(s, p, p.Lab, path)}
-		w.meta.Vars, w.meta.VarFiles = flags.Given(s)
+		w.meta.Vars, w.meta.VarFiles, w.meta.AllowPaths = flags.Given(s)
+		w.meta.Fault, w.meta.HostPrograms = flags.Fault, flags.HostPrograms
+		Serve(&w.meta, s)
 		list = append(list, w)
 	}
 	if len(invalid) > 0 {
@@ -105,7 +110,7 @@ func (u ui) dryRun(list []wantedLab) error {
 		if u.AsJSON {
 			err = u.JSON(w.plan)
 		} else {
-			_, err = u.Out.Write(w.plan.Text())
+			_, err = u.Text().Write(w.plan.Text())
 		}
 		if err != nil {
 			return err
@@ -168,6 +173,12 @@ func (u ui) bringUp(ctx context.Context, p *plan.Plan, meta engine.Meta) (a engi
 	a, err = u.apply(ctx, lab, p, meta)
 	if isNew && err == nil {
 		err = lab.Detach()
+	}
+	if !isNew && err == nil {
+		var again bool
+		if again, err = lab.Guard(); again {
+			u.Say("%s: started the janitor again, which was gone", meta.Name)
+		}
 	}
 	if isNew && err != nil {
 		lab.Abandon()
@@ -242,9 +253,12 @@ func startOrConnect(ctx context.Context, name string) (lab *engine.Client, isNew
 // cannotStart adds to an error of the engine what the user can do.
 func cannotStart(err error) error {
 	var isolation *engine.IsolationError
+	var limit *engine.LimitError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &limit):
+		return command.Broken(err, "raise that limit, and try again")
 	case errors.As(err, &isolation):
 		return &command.Error{Err: err, Code: command.ExitUnsupported, Hint: "see what this machine lacks, and how to get it: netlab doctor; or use a virtual one: netlab vm up FILE"}
 	case errors.Is(err, engine.ErrState):
@@ -260,15 +274,20 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 	var clash *engine.ClashError
 	var program *engine.ProgramError
 	var told *command.Error
+	var stopped *engine.StoppedError
 	switch {
 	case command.Interrupted(ctx):
 		return command.ErrInterrupted
 	case errors.As(err, &told):
 		return err
+	case errors.As(err, &stopped):
+		return command.Broken(err, "or remove it: netlab down "+meta.Name)
 	case errors.As(err, &clash):
 		return command.Usage(fmt.Errorf("a lab named %s is already running, made from %s", meta.Name, clash.File),
 			fmt.Sprintf("give this one another name: netlab up --name %s-2 %s; or remove that one: netlab down %s",
 				meta.Name, relative(meta.File), meta.Name))
+	case err == engine.ErrEnded: // with a cause, it is another matter
+		return command.Broken(fmt.Errorf("%s: %w", meta.Name, err), "another command removed it, or its engine was killed; bring it up again: netlab up "+relative(meta.File))
 	case errors.Is(err, engine.ErrBusy):
 		return command.Broken(fmt.Errorf("%s: %w", meta.Name, err), "end that command, or choose another name: netlab up --name "+meta.Name+"-2")
 	case errors.As(err, &program) && program.Missing != "":
@@ -294,7 +313,7 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 // for tunnels, the proxy for rules.
 func needer(s *language.Scenario, f plan.Feature) string {
 	o := s.Lab.Proxy.Origin
-	if f == plan.FeatureVXLAN {
+	if slices.Contains([]plan.Feature{plan.FeatureVXLAN, plan.FeatureIPIP, plan.FeatureWireGuardOrTun, plan.FeatureESP}, f) {
 		o = s.Lab.Network.Origin
 	}
 	if o.File == "" {

@@ -48,7 +48,7 @@ privileges, and leaves nothing behind but a kernel in the cache.`,
 	f.register(c)
 	c.AddCommand(vmTestCommand(u, f), vmUpCommand(u, f), vmExecCommand(u, f), vmShellCommand(u, f), vmGoTestCommand(u, f), vmCleanCommand(u))
 	for _, sub := range c.Commands() {
-		command.Guard(&command.UI{}, sub) // without --timeout, which is the limit of the command inside
+		command.Guard(&command.UI{}, sub, true) // without --timeout, which is the limit of the command inside
 	}
 	return c
 }

@@ -58,7 +58,7 @@ func TestScenariosGoIntoTheMachineWithWhatTheyRead(t *testing.T) {
 		"parts":   {"parts/a.hcl", "parts/b.hcl.json", "parts/deep/c.hcl", "parts/x.auto.vars.hcl"},
 		"one.lab": {"one.lab/a.hcl", "one.lab/b.hcl.json", "one.lab/x.auto.vars.hcl"},
 	} {
-		w, err := ui{command.New(nil, nil, nil)}.bring([]string{filepath.Join(dir, path)}, command.ScenarioFlags{}, func(*command.UI) error { return nil })
+		w, err := ui{command.New(nil, nil, nil)}.bring(t.Context(), []string{filepath.Join(dir, path)}, command.ScenarioFlags{}, func(*command.UI) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,8 +90,9 @@ func TestFilesThatAScenarioReadsGoAlong(t *testing.T) {
 	var errs bytes.Buffer
 	u := command.New(strings.NewReader(""), &bytes.Buffer{}, &errs)
 	lab := filepath.Join(dir, "labs/lab.hcl")
-	w, err := ui{u}.bring([]string{lab}, command.ScenarioFlags{}, func(quiet *command.UI) error {
-		_, err := quiet.Load(lab, command.ScenarioFlags{})
+	flags := command.ScenarioFlags{AllowPaths: []string{dir}}
+	w, err := ui{u}.bring(t.Context(), []string{lab}, flags, func(quiet *command.UI) error {
+		_, err := quiet.Load(lab, flags)
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -33,7 +34,7 @@ reported before it boots. Reports are written to the files that the flags name.`
 			if o.Keep || o.Pause {
 				return command.Usage(errors.New("the labs of a machine end with it, so none can be kept"), "look around in one: netlab vm up FILE")
 			}
-			w, err := u.bring(command.OrHere(files), o.Flags, func(quiet *command.UI) error {
+			w, err := u.bring(c.Context(), command.OrHere(files), o.Flags, func(quiet *command.UI) error {
 				_, _, err := proof.Labs(quiet, command.OrHere(files), o)
 				return err
 			})
@@ -72,7 +73,7 @@ script: netlab vm up FILE <script.`,
 			if err != nil {
 				return err
 			}
-			w, err := u.bring([]string{path}, flags, func(quiet *command.UI) error {
+			w, err := u.bring(c.Context(), []string{path}, flags, func(quiet *command.UI) error {
 				_, _, err := quiet.Compile(path, flags)
 				return err
 			})
@@ -136,8 +137,10 @@ type bundle struct {
 
 // bring checks scenarios here, where a mistake costs no boot, and collects their
 // files for the machine.
-func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*command.UI) error) (bundle, error) {
+func (u ui) bring(ctx context.Context, paths []string, flags command.ScenarioFlags, check func(*command.UI) error) (bundle, error) {
 	var w bundle
+	_, end := u.Under(ctx)
+	defer end()
 	if slices.Contains(paths, "-") {
 		text, err := io.ReadAll(u.In)
 		if err != nil {
@@ -159,8 +162,8 @@ func (u ui) bring(paths []string, flags command.ScenarioFlags, check func(*comma
 	}
 	flags = flags.ForMany(found)
 	for _, path := range found {
-		quiet := command.New(bytes.NewReader(w.job.Stdin), io.Discard, io.Discard)
-		s, _, err := flags.LoadWith(quiet, path) // mistakes have been reported
+		quiet.In = bytes.NewReader(w.job.Stdin)
+		s, _, err := flags.LoadWith(&quiet, path) // mistakes have been reported
 		if err != nil {
 			return w, err
 		}

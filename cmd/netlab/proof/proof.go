@@ -80,6 +80,7 @@ type Options struct {
 
 func (o *Options) Register(u *command.UI, c *cobra.Command) {
 	o.Flags.Register(c)
+	o.Flags.RegisterPrograms(c)
 	f := c.Flags()
 	f.BoolVar(&o.Keep, "keep", false, "leave the labs running")
 	f.StringArrayVar(&o.focus, "focus", nil, "only expectations that match the `REGEXP` (repeatable)")
@@ -167,9 +168,9 @@ func skippedFiles(report reports.Report) string {
 // Labs loads all scenarios before anything is built, so that mistakes in some of them are
 // reported first. Each invalid one is a result; where all are, there is an error.
 func Labs(u *command.UI, args []string, o Options) (labs []*suite.Lab, invalid []reports.Result, err error) {
-	paths, err := source.Find(args)
+	paths, err := u.Find(args)
 	if err != nil {
-		return nil, nil, command.Usage(err, "name a scenario file")
+		return nil, nil, err
 	}
 	if paths, err = part(paths, o.partition); err != nil {
 		return nil, nil, err
@@ -302,7 +303,7 @@ func (u ui) printReport(report reports.Report, o Options) error {
 		data, err := form.render(report)
 		if err == nil && form.path == Stdout {
 			printed = form.flag
-			_, err = u.Out.Write(data)
+			_, err = u.Text().Write(data)
 		} else if err == nil {
 			err = os.WriteFile(form.path, data, 0o666)
 		}
@@ -314,7 +315,7 @@ func (u ui) printReport(report reports.Report, o Options) error {
 	if printed != "" {
 		return nil
 	}
-	u.Print("%s", reports.Matrix(report, command.Colour(u.Out)))
+	fmt.Fprint(u.Out, reports.Matrix(report, command.Colour(u.Out))) // its own colours are meant
 	return nil
 }
 

@@ -21,7 +21,11 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	}
 	options := suite.Options{Parallel: o.parallel, Strict: o.strict, Meta: func(lab *suite.Lab) engine.Meta {
 		meta := labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
-		meta.Vars, meta.VarFiles = o.Flags.Given(lab.Scenario)
+		meta.Vars, meta.VarFiles, meta.AllowPaths = o.Flags.Given(lab.Scenario)
+		meta.HostPrograms = o.Flags.HostPrograms
+		if o.Keep || o.Pause {
+			labs.Serve(&meta, lab.Scenario)
+		}
 		return meta
 	}}
 	if o.Keep || o.Pause {
