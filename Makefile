@@ -2,19 +2,23 @@
 # root, those in NEST need a user namespace around them; those in KERNEL make their
 # own. RECORD notes how each of them ended; make test-vm reads from it which of them
 # this kernel could not run.
-NEST    = ./datapath/netns ./datapath/kernel ./datapath/engine
+NEST    = ./datapath/agents/udptunnel ./datapath/netns ./datapath/kernel ./datapath/engine
 KERNEL  = $(filter ./datapath/probe% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./datapath/policy/policytest ./scenarios ./scenarios/suite ./cmd/netlab,$(ALL))
 PURE    = $(filter-out $(NEST) $(KERNEL),$(ALL))
 ALL     = $(shell PATH="$(PATH)"; go list ./... | sed "s,^$$(go list -m),.,")
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
-# Without a C compiler there is no race detector.
+# The race detector watches the packages that start goroutines; without a C compiler there is none.
 RACE    = $(if $(shell command -v $${CC:-gcc}),-race)
+RACY    = $(filter $(shell grep -rlw --include='*.go' -e 'go func' -e 'go [a-z]*\.[a-zA-Z]*' -e errgroup -e sync.WaitGroup . | xargs -n1 dirname | sort -u),$(PURE))
 GOLDEN  = $(shell grep -rl --include='*_test.go' 'flag.Bool."update"' . | xargs -n1 dirname | sort -u)
 ROOT    = $(filter 0,$(shell id -u))
 FUZZ    = 30s
 RECORD  = .test/host.json
 # The slow tests of the packages in KERNEL that make pure runs.
-PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakesAreNoticed)$$
+PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakes.*AreNoticed|TestRulesDoWhat.*Mean|TestContradictingClaimsNeverBothPass)$$
+# The programs of Kubernetes for make test-real, and the module that builds them.
+REALSRC = datapath/service/servicetest/real
+REAL    = $(CURDIR)/.test/bin
 VMTEST  = go run ./cmd/vmtest
 
 STATICCHECK = v0.8.2
@@ -23,7 +27,7 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-vm machine guest provision pure kernel golden lint vet staticcheck vuln bench fuzz cross vagrant clean
+.PHONY: help demo build test test-vm test-real machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +38,7 @@ demo: provision build ## bring up a lab from one file, prove it, and suggest wha
 build: ## build ./netlab
 	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o netlab ./cmd/netlab
 
-test: ## everything: pure packages with the race detector, then the kernel
+test: ## everything: pure packages, with the race detector where there are goroutines, then the kernel
 	@.ci/provision test
 	@$(MAKE) --no-print-directory pure kernel
 
@@ -42,9 +46,11 @@ provision: ## install the system packages that are missing
 	@.ci/provision
 
 pure: ## tests that need neither kernel nor privileges
-	go test $(RACE) $(PURE)
-	go test $(RACE) -skip 'TestKernel|InNamespaces' ./datapath/walk ./datapath/service/servicetest
+	go test $(filter-out $(RACY),$(PURE))
+	go test $(RACE) $(RACY)
+	go test -skip 'TestKernel|InNamespaces' ./datapath/walk ./datapath/service/servicetest
 	go test -short ./datapath/policy/policytest
+	go test -run '$(PAPER)' ./scenarios/suite
 
 kernel: ## tests with real namespaces and packets, as root or rootless
 	@rm -f $(RECORD)
@@ -61,6 +67,15 @@ machine:
 
 guest:
 	$(VMTEST) vm $(RECORD)
+
+test-real: ## kubectl and kube-proxy as they are, against labs; builds them from the Go module proxy, which takes minutes once
+	@mkdir -p $(REAL)
+	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $(REAL)/ ./kubectl ./kube-proxy
+	NLAB_TEST_REAL=$(REAL) go test ./cmd/netlab -count=1 -run '^TestReal$$'
+
+modes: ## every scenario on every pod network and every case of policies in every style, of which the tests take a sample
+	go test ./scenarios -count=1 -run '^TestScenarios$$' -modes-sample 0
+	go test ./datapath/policy/policytest -count=1 -run '^TestStylesInNamespaces$$' -every-style
 
 golden: ## rewrite the golden files; read the diff
 	go test -skip '^TestScenarios$$' $(GOLDEN) -update
