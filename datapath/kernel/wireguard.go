@@ -68,8 +68,7 @@ func (r *runner) wireGuards(s *plan.Step, list []plan.Tunnel) (programs []plan.T
 	return programs, nil
 }
 
-// greeting is a WireGuard tunnel that is new or changed, and the peers with which it begins
-// a session.
+// greeting is a WireGuard tunnel, and the peers with which it begins a session.
 type greeting struct {
 	netns  string
 	space  *space
@@ -84,7 +83,8 @@ const (
 	greetingPatience = 3 * time.Second
 )
 
-// greet begins the sessions of new and changed WireGuard tunnels, now that all links are up.
+// greet begins the sessions of new and changed WireGuard tunnels, now that all links are up,
+// and waits until both ends use them.
 // Of two such tunnels one begins: with a session that both begin at a time, packets wait
 // for five seconds. Others may believe in a session from before, for which they would use
 // 15 seconds to give it up.
@@ -111,12 +111,8 @@ func (r *runner) greet() error {
 			return err
 		}
 	}
-	known := r.tunnels()
-	for _, g := range r.greetings {
-		g.peers = slices.DeleteFunc(g.peers, func(p plan.WireGuardPeer) bool { return !known[p.Key][g.tunnel.Key.Public()] })
-	}
-	for _, g := range r.greetings {
-		for len(g.peers) > 0 && time.Since(began) < greetingPatience && r.ctx.Err() == nil {
+	for _, g := range r.sessions() {
+		for time.Since(began) < greetingPatience && r.ctx.Err() == nil {
 			if all, err := r.k.met(g, began); all || err != nil {
 				break // what is missing is found by whoever sends packets
 			}
@@ -126,27 +122,50 @@ func (r *runner) greet() error {
 	return r.ctx.Err()
 }
 
-// tunnels are the keys that each WireGuard tunnel knows, by its own: with another there is
-// no session to wait for.
-func (r *runner) tunnels() map[plan.Key]map[plan.Key]bool {
-	all := map[plan.Key]map[plan.Key]bool{}
-	changed := map[string]bool{}
-	add := func(t *plan.Tunnel) {
-		keys := map[plan.Key]bool{}
-		for _, p := range t.Peers {
-			keys[p.Key] = true
+// sessions are the tunnels at both ends of the sessions that were begun, with the peers of
+// each: who answers goes on with the session from before, which the other end may have
+// forgotten, until the first packet of the new one has arrived
+// (wg_noise_received_with_keypair in drivers/net/wireguard/noise.c). Where one end does not
+// know the key of the other there is no session to wait for.
+func (r *runner) sessions() (list []*greeting) {
+	tunnels := r.tunnels()
+	ends := map[*greeting][]plan.WireGuardPeer{}
+	wait := func(g *greeting, key plan.Key) {
+		if ends[g] == nil {
+			list = append(list, g)
 		}
-		all[t.Key.Public()] = keys
+		ends[g] = append(ends[g], plan.WireGuardPeer{Key: key})
 	}
 	for _, g := range r.greetings {
+		own := g.tunnel.Key.Public()
+		for _, p := range g.peers {
+			other := tunnels[p.Key]
+			if other != nil && slices.ContainsFunc(other.tunnel.Peers, func(p plan.TunnelPeer) bool { return p.Key == own }) {
+				wait(g, p.Key)
+				wait(other, own)
+			}
+		}
+	}
+	for g, peers := range ends {
+		g.peers = peers
+	}
+	return list
+}
+
+// tunnels are the WireGuard tunnels by their own public keys: new, changed, and those that
+// stay as they are.
+func (r *runner) tunnels() map[plan.Key]*greeting {
+	all := map[plan.Key]*greeting{}
+	changed := map[string]bool{}
+	for _, g := range r.greetings {
 		changed[g.netns] = true
-		add(g.tunnel)
+		all[g.tunnel.Key.Public()] = g
 	}
 	for i := range r.k.applied.Netns {
 		n := &r.k.applied.Netns[i]
 		for j := range n.Tunnels {
-			if !changed[n.Name] && n.Tunnels[j].WireGuard() {
-				add(&n.Tunnels[j])
+			if t := &n.Tunnels[j]; !changed[n.Name] && t.WireGuard() && r.k.spaces[n.Name] != nil {
+				all[t.Key.Public()] = &greeting{netns: n.Name, space: r.k.spaces[n.Name], tunnel: t}
 			}
 		}
 	}
