@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"net"
 	"net/netip"
 	"os/exec"
@@ -144,6 +145,9 @@ func (w *wires) capture(node, link string, while func()) (frames [][]byte) {
 	while()
 	for b := make([]byte, 1<<17); ; {
 		n, _, err := unix.Recvfrom(fd, b, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue // a wait with a timeout is not restarted after a signal (signal(7))
+		}
 		if err != nil {
 			return frames
 		}

@@ -3,6 +3,7 @@ package walk_test
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -181,6 +182,9 @@ func printCaptured() error {
 	fmt.Println("ready")
 	for b := make([]byte, 65536); ; {
 		n, from, err := unix.Recvfrom(fd, b, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue // a wait with a timeout is not restarted after a signal (signal(7))
+		}
 		if err != nil {
 			return nil // idle
 		}

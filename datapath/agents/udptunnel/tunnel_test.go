@@ -145,6 +145,9 @@ func (e *end) capture(while func()) [][]byte {
 	var frames [][]byte
 	for b := make([]byte, 1<<17); ; {
 		n, _, err := unix.Recvfrom(fd, b, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue // a wait with a timeout is not restarted after a signal (signal(7))
+		}
 		if err != nil {
 			return frames
 		}
