@@ -84,6 +84,21 @@ func twoNodes(b *testing.B) (one, two *end) {
 	return ends[0], ends[1]
 }
 
+// bindInside opens the sockets of wireguard-go in a namespace, on whichever thread: the device
+// opens them itself, too, when it sees that the link is up.
+type bindInside struct {
+	conn.Bind
+	ns *netns.NS
+}
+
+func (b bindInside) Open(port uint16) (receive []conn.ReceiveFunc, actual uint16, err error) {
+	err = b.ns.Do(func() (err error) {
+		receive, actual, err = b.Bind.Open(port)
+		return err
+	})
+	return receive, actual, err
+}
+
 // start starts the device of a node: as this package does it, or as the program
 // wireguard-go does.
 func (e *end) start(to *end, plain bool) {
@@ -104,7 +119,7 @@ func (e *end) start(to *end, plain bool) {
 		if err != nil {
 			return err
 		}
-		d := device.NewDevice(dev, conn.NewDefaultBind(), device.NewLogger(device.LogLevelSilent, ""))
+		d := device.NewDevice(dev, bindInside{conn.NewDefaultBind(), e.ns}, device.NewLogger(device.LogLevelSilent, ""))
 		e.Cleanup(d.Close)
 		err = d.IpcSet(fmt.Sprintf("private_key=%x\nlisten_port=51820\npublic_key=%x\nendpoint=%s\nallowed_ip=%s\n", e.key, peer.Key, peer.Node, to.pods()))
 		return errors.Join(err, d.Up())
