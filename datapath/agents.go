@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/zone"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/dns"
@@ -18,13 +19,13 @@ func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 		n := netns[pod.Netns()]
 		o := plan.Origin{Object: "pod " + pod.AgentName(), File: pod.Origin.File, Line: pod.Origin.Line}
 		if len(pod.Ports) > 0 && len(pod.Command) == 0 {
-			n.Agents = append(n.Agents, plan.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), DNS: pod.NameServer, Origin: o})
+			n.Agents = append(n.Agents, occupant.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), DNS: pod.NameServer, Origin: o})
 		}
 		if pod.NameServer {
 			n.Records = slices.Clone(records())
 		}
 		if r, ok := dns.Of(lab, pod); ok {
-			n.Resolvers = append(n.Resolvers, plan.Resolver{Pod: pod.AgentName(), Conf: r.Text(), Hosts: dns.Hosts(pod), Origin: o})
+			n.Resolvers = append(n.Resolvers, occupant.Resolver{Pod: pod.AgentName(), Conf: r.Text(), Hosts: dns.Hosts(pod), Origin: o})
 		}
 		if len(pod.Command) > 0 {
 			n.Execs = append(n.Execs, program(pod, o))
@@ -36,28 +37,28 @@ func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 		}
 		n := netns[c.Netns()]
 		o := plan.Origin{Object: "client " + c.Name, File: c.Origin.File, Line: c.Origin.Line}
-		n.Agents = append(n.Agents, plan.Agent{Name: c.Name, Listen: listen(c.Ports), Origin: o})
+		n.Agents = append(n.Agents, occupant.Agent{Name: c.Name, Listen: listen(c.Ports), Origin: o})
 	}
 }
 
 // program is the command of a pod.
-func program(pod *topology.Pod, o plan.Origin) plan.Exec {
+func program(pod *topology.Pod, o plan.Origin) occupant.Exec {
 	p := pod.Program
-	x := plan.Exec{Name: pod.AgentName(), Node: pod.Node.Name, Argv: pod.Command, Env: environment(pod.Env), Dir: p.WorkDir, Stdin: p.Stdin,
-		Addrs: pod.Addrs, Listen: listen(pod.Ports), Ready: plan.Ready(p.Ready), Restart: p.Restart, NetAdmin: p.NetAdmin, Origin: o}
+	x := occupant.Exec{Name: pod.AgentName(), Node: pod.Node.Name, Argv: pod.Command, Env: environment(pod.Env), Dir: p.WorkDir, Stdin: p.Stdin,
+		Addrs: pod.Addrs, Listen: listen(pod.Ports), Ready: occupant.Ready(p.Ready), Restart: p.Restart, NetAdmin: p.NetAdmin, Origin: o}
 	if p.Image != nil {
-		x.Image = plan.Image{Name: p.Image.Name, Path: p.Image.Path, Digest: p.Image.Digest}
+		x.Image = occupant.Image{Name: p.Image.Name, Path: p.Image.Path, Digest: p.Image.Digest}
 	}
 	for _, f := range p.Files {
-		x.Files = append(x.Files, plan.File(f))
+		x.Files = append(x.Files, occupant.File(f))
 	}
 	return x
 }
 
-func listen(ports []topology.Port) []plan.Listen {
-	list := make([]plan.Listen, 0, len(ports))
+func listen(ports []topology.Port) []occupant.Listen {
+	list := make([]occupant.Listen, 0, len(ports))
 	for _, p := range ports {
-		list = append(list, plan.Listen{Protocol: string(p.Protocol), Port: p.Number})
+		list = append(list, occupant.Listen{Protocol: string(p.Protocol), Port: p.Number})
 	}
 	return list
 }

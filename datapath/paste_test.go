@@ -10,14 +10,15 @@ import (
 
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 // pasteTries are what ip(8) can do where a user namespace has a feature.
-var pasteTries = map[plan.Feature]string{
-	plan.FeatureIPIP:           "link add try0 type ipip local 192.0.2.1 remote 192.0.2.2",
-	plan.FeatureTun:            "tuntap add dev try0 mode tun",
-	plan.FeatureWireGuardOrTun: "link add try0 type wireguard", // the text is that of the kernel's
-	plan.FeatureESP: "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1 mode tunnel aead rfc4106(gcm(aes)) " +
+var pasteTries = map[feature.Feature]string{
+	feature.IPIP:           "link add try0 type ipip local 192.0.2.1 remote 192.0.2.2",
+	feature.Tun:            "tuntap add dev try0 mode tun",
+	feature.WireGuardOrTun: "link add try0 type wireguard", // the text is that of the kernel's
+	feature.ESP: "xfrm state add src 192.0.2.1 dst 192.0.2.2 proto esp spi 1 mode tunnel aead rfc4106(gcm(aes)) " +
 		plan.ESPKey{}.String() + " 128",
 }
 
@@ -29,7 +30,7 @@ func TestThePlansTextBuildsTheLab(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			p := compile(t, l.spec)
-			if slices.Contains(plan.Requires(p), plan.FeatureIPVS) {
+			if slices.Contains(plan.Requires(p), feature.IPVS) {
 				t.Skip("ip_vs is not available in a user namespace; the suite reads such labs back as root")
 			}
 			for feature, try := range pasteTries {

@@ -12,7 +12,7 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/kernel"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 func doctorCommand(u ui) *cobra.Command {
@@ -58,7 +58,7 @@ func examine(ctx context.Context) ([]check, error) {
 	lab, err := engine.Start(ctx, "")
 	var isolation *engine.IsolationError
 	if errors.As(err, &isolation) {
-		c := lacking(plan.FeatureUserNS, err)
+		c := lacking(feature.UserNS, err)
 		c.Basic, c.Module = true, ""
 		return []check{c}, nil
 	}
@@ -74,7 +74,7 @@ func examine(ctx context.Context) ([]check, error) {
 		return nil, command.Broken(err, "try again; netlab could not start a scratch lab")
 	}
 	var list []check
-	for _, f := range plan.AllFeatures() {
+	for _, f := range feature.All() {
 		if why := missing[f]; why != nil {
 			list = append(list, lacking(f, why))
 		} else {
@@ -84,15 +84,15 @@ func examine(ctx context.Context) ([]check, error) {
 	return list, nil
 }
 
-func lacking(f plan.Feature, why error) check {
+func lacking(f feature.Feature, why error) check {
 	about := f.About()
 	return check{Feature: string(f), Basic: basic(f), Why: why.Error(), Costs: about.Costs, Module: about.Module, Config: about.Config, WayOut: about.RemedyWhere(kernel.Loadable)}
 }
 
 // basic reports whether every lab needs the feature. User namespaces are not
 // basic: root does not need them, and without root the engine does not even start.
-func basic(f plan.Feature) bool {
-	return f == plan.FeatureNetNS || f == plan.FeatureVeth || f == plan.FeatureBridge
+func basic(f feature.Feature) bool {
+	return f == feature.NetNS || f == feature.Veth || f == feature.Bridge
 }
 
 func usable(checks []check) bool {
@@ -125,9 +125,9 @@ func verdict(checks []check, lacking int) (string, error) {
 	if !usable(checks) {
 		return "no lab can run on this machine; in a virtual machine it can: netlab vm test FILE\n", nil
 	}
-	missing := map[plan.Feature]bool{}
+	missing := map[feature.Feature]bool{}
 	for _, c := range checks {
-		missing[plan.Feature(c.Feature)] = !c.OK
+		missing[feature.Feature(c.Feature)] = !c.OK
 	}
 	all, err := choices()
 	if err != nil {
@@ -136,7 +136,7 @@ func verdict(checks []check, lacking int) (string, error) {
 	text := ""
 	for _, c := range all {
 		answer := "yes"
-		if i := slices.IndexFunc(c.needs, func(f plan.Feature) bool { return missing[f] }); i >= 0 {
+		if i := slices.IndexFunc(c.needs, func(f feature.Feature) bool { return missing[f] }); i >= 0 {
 			answer = fmt.Sprintf("no: %s is missing", c.needs[i])
 		}
 		text += fmt.Sprintf("%-28s %s\n", c.name, answer)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/resolve"
 )
@@ -14,7 +15,7 @@ import (
 // choice is a mode, proxy or style of the catalogue, and what it needs of a kernel.
 type choice struct {
 	name  string // such as: proxy ipvs
-	needs []plan.Feature
+	needs []feature.Feature
 }
 
 // choices are all modes, proxies and styles of the catalogue. What each needs follows

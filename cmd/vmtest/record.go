@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 // Test is how one test ended.
@@ -50,7 +50,7 @@ func (t Test) features() []string {
 		return nil
 	}
 	var names []string
-	for _, f := range plan.AllFeatures() {
+	for _, f := range feature.All() {
 		begins := strings.HasPrefix(m[1], " "+string(f)+":")
 		if begins || strings.Contains(m[1], ": "+string(f)+" (") || strings.Contains(m[1], "), "+string(f)+" (") {
 			names = append(names, string(f))

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"golang.org/x/sys/unix"
-
-	"github.com/netlab/netlab/datapath/plan"
 )
 
 // Files gives the calling thread, which has its own mount namespace, an empty /run, and a
@@ -21,7 +20,7 @@ import (
 // of a file; what else they hold on the machine is bound into them. What is new belongs to
 // the owner. It returns the paths of what the machine does not have: folders, and files in
 // folders that it has.
-func Files(files []plan.File, owner int) (own []string, err error) {
+func Files(files []occupant.File, owner int) (own []string, err error) {
 	const root = "/run" // where the new root directory is mounted until it is that
 	if err := tmpfs(root, owner); err != nil || len(files) == 0 {
 		return nil, err
@@ -74,7 +73,7 @@ func turnTo(root string) error {
 
 // place writes a file below a root, and returns the first part of its path that was not
 // there.
-func place(root, path string, f plan.File, owner int) (first string, err error) {
+func place(root, path string, f occupant.File, owner int) (first string, err error) {
 	first = path
 	for dir := filepath.Dir(path); !isDir(root + dir); dir = filepath.Dir(dir) {
 		first = dir

@@ -8,14 +8,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"golang.org/x/sys/unix"
-
-	"github.com/netlab/netlab/datapath/plan"
 )
 
 // Image says what is written over an image in a cell: what the lab gives to all programs,
 // which do without it, too, and the files of the pod.
-type Image struct{ Given, Files []plan.File }
+type Image struct{ Given, Files []occupant.File }
 
 // Tree is a folder with all that is mounted in it, to be mounted elsewhere: also where its
 // path leads no longer there.

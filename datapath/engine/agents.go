@@ -18,6 +18,7 @@ import (
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/probe"
 )
 
@@ -39,13 +40,13 @@ type inside struct {
 
 // occupants are what runs in one namespace.
 type occupants struct {
-	agents    []plan.Agent
+	agents    []occupant.Agent
 	programs  map[string]*program // by name
 	tunnels   map[string]*tunnel  // by link
 	speaker   *speaker            // nil: none
 	names     names
 	proxy     *proxy // in user space; nil: none
-	resolvers []plan.Resolver
+	resolvers []occupant.Resolver
 	door      io.Closer // to the API; nil: none
 	visited   bool      // users have run programs here, which may have left others behind
 }
@@ -69,7 +70,7 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 			o.names.end()
 		}
 		// A clone: running hands out the list.
-		o.agents = slices.DeleteFunc(slices.Clone(o.agents), func(b plan.Agent) bool { return b.Name == a.Name })
+		o.agents = slices.DeleteFunc(slices.Clone(o.agents), func(b occupant.Agent) bool { return b.Name == a.Name })
 	}
 	for _, x := range remove.Execs {
 		in.server.Unlisten(name, x.Name)
@@ -113,15 +114,15 @@ func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) er
 	return nil
 }
 
-func agent(a plan.Agent, ipv6 bool) probe.Agent {
+func agent(a occupant.Agent, ipv6 bool) probe.Agent {
 	p := probe.Agent{Name: a.Name, Node: a.Node, IPv6: ipv6, Listen: sockets(a.Listen)}
-	if a.Health != (plan.Health{}) {
+	if a.Health != (occupant.Health{}) {
 		p.Health = &probe.Health{Namespace: a.Health.Namespace, Service: a.Health.Service, LocalEndpoints: a.Health.LocalEndpoints}
 	}
 	return p
 }
 
-func sockets(listen []plan.Listen) (list []probe.Socket) {
+func sockets(listen []occupant.Listen) (list []probe.Socket) {
 	for _, l := range listen {
 		list = append(list, probe.Socket{Protocol: flow.Protocol(l.Protocol), Port: l.Port})
 	}
@@ -201,7 +202,7 @@ func (in *inside) running(name string, n *plan.Netns) {
 		if o.proxy != nil {
 			n.ProxyPorts = o.proxy.planned
 		}
-		slices.SortFunc(n.Execs, func(a, b plan.Exec) int { return cmp.Compare(a.Name, b.Name) })
+		slices.SortFunc(n.Execs, func(a, b occupant.Exec) int { return cmp.Compare(a.Name, b.Name) })
 	}
 }
 

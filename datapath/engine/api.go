@@ -21,6 +21,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // API is what a lab serves as a server of the Kubernetes API, read only. It is no part of the
@@ -197,7 +198,7 @@ func (o *occupants) makeWay(add *plan.Netns) {
 	if o.door == nil {
 		return
 	}
-	wanted := func(listen []plan.Listen) bool {
+	wanted := func(listen []occupant.Listen) bool {
 		for _, l := range listen {
 			if l.Port == APIAddress.Port() && flow.Protocol(l.Protocol) == flow.TCP {
 				return true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 // How often, and how long, a command that wants to change a lab checks whether the
@@ -195,8 +196,8 @@ func (e *engine) check(ctx context.Context, c plan.Changes) error {
 }
 
 // require probes the features that a plan needs and that no earlier plan has proven.
-func (e *engine) require(ctx context.Context, needs []plan.Feature) error {
-	var unproven []plan.Feature
+func (e *engine) require(ctx context.Context, needs []feature.Feature) error {
+	var unproven []feature.Feature
 	for _, f := range needs {
 		if !e.proven[f] {
 			unproven = append(unproven, f)

@@ -17,6 +17,7 @@ import (
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // place is where a program that was started runs: the network namespace of its pod, and the
@@ -29,7 +30,7 @@ type place struct {
 }
 
 // launch starts a program in a new place. It writes to out. With open it is not confined.
-func launch(ns *netns.NS, x *plan.Exec, of etc, out *os.File, open bool) (cmd *exec.Cmd, p *place, err error) {
+func launch(ns *netns.NS, x *occupant.Exec, of etc, out *os.File, open bool) (cmd *exec.Cmd, p *place, err error) {
 	open = open && x.Image.Digest == "" // what somebody else has made of an image is not the user's
 	owner := 0
 	if !open {
@@ -69,7 +70,7 @@ func launch(ns *netns.NS, x *plan.Exec, of etc, out *os.File, open bool) (cmd *e
 }
 
 // keep makes a cell in a network namespace that has none, and a process that keeps it.
-func keep(ns *netns.NS, x *plan.Exec, of etc) (keeper *exec.Cmd, err error) {
+func keep(ns *netns.NS, x *occupant.Exec, of etc) (keeper *exec.Cmd, err error) {
 	err = ns.Do(func() error {
 		mounts, _, err := wall(x, of, cell.Owner())
 		if err != nil {
@@ -100,7 +101,7 @@ func opener(ns *netns.NS) cell.Opener {
 
 // wall prepares the calling thread for a cell. It returns the mounts of the pod outside of it,
 // and what there is to say about it.
-func wall(x *plan.Exec, of etc, owner int) (mounts *os.File, remark string, err error) {
+func wall(x *occupant.Exec, of etc, owner int) (mounts *os.File, remark string, err error) {
 	unlock(owner)
 	var tree *cell.Tree
 	if x.Image.Digest != "" {
@@ -139,7 +140,7 @@ func unlock(owner int) {
 }
 
 // settle gives the calling thread the mounts of a pod. It returns what is new in them.
-func settle(files []plan.File, of etc, owner int) (own []string, mounts *os.File, err error) {
+func settle(files []occupant.File, of etc, owner int) (own []string, mounts *os.File, err error) {
 	err = decorate(of)
 	if err == nil {
 		own, err = cell.Files(files, owner)
@@ -152,7 +153,7 @@ func settle(files []plan.File, of etc, owner int) (own []string, mounts *os.File
 }
 
 // confined is a command as it runs in the cell of a program.
-func confined(x *plan.Exec, argv []string) cell.Program {
+func confined(x *occupant.Exec, argv []string) cell.Program {
 	return cell.Program{Argv: argv, Env: environment(x), Dir: orRoot(x.Dir), Image: x.Image.Digest != "", Host: hostname(x.Name), NetAdmin: x.NetAdmin}
 }
 
@@ -160,7 +161,7 @@ func confined(x *plan.Exec, argv []string) cell.Program {
 func hostname(pod string) string { return pod[strings.LastIndexByte(pod, '/')+1:] }
 
 // startOpen starts a program with all the rights of the engine, from a thread in its place.
-func startOpen(x *plan.Exec, in, out *os.File) (*exec.Cmd, error) {
+func startOpen(x *occupant.Exec, in, out *os.File) (*exec.Cmd, error) {
 	cmd := &exec.Cmd{Args: x.Argv, Env: environment(x), Dir: orRoot(x.Dir), Stdin: in, Stdout: out, Stderr: out,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if !isDir(cmd.Dir) {
@@ -182,7 +183,7 @@ func installed(want *plan.Plan) error {
 				continue // it has its own
 			}
 			env := environment(&x)
-			named := func(f plan.File) bool { return filepath.Base(f.Path) == filepath.Base(x.Argv[0]) }
+			named := func(f occupant.File) bool { return filepath.Base(f.Path) == filepath.Base(x.Argv[0]) }
 			path, err := lookPath(x.Argv[0], env)
 			if err == nil && strings.Contains(path, "/") {
 				if !filepath.IsAbs(path) {
@@ -205,7 +206,7 @@ const imagePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // environment is that of a program: where programs are on this machine, and what its pod
 // says. What else whoever started the lab has in theirs does not reach it.
-func environment(x *plan.Exec) (env []string) {
+func environment(x *occupant.Exec) (env []string) {
 	path := os.Getenv("PATH")
 	if x.Image.Digest != "" {
 		path = imagePath

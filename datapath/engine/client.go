@@ -16,6 +16,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 // Client talks to one engine. Its methods may be called concurrently.
@@ -186,7 +187,7 @@ func (c *Client) Probe(ctx context.Context, flows []flow.Flow) ([]flow.Observati
 
 // Missing probes every feature inside the sandbox and returns those that are missing,
 // with the reason.
-func (c *Client) Missing(ctx context.Context) (map[plan.Feature]error, error) {
+func (c *Client) Missing(ctx context.Context) (map[feature.Feature]error, error) {
 	r, err := c.call(ctx, request{Verb: verbTry})
 	return r.missing(), err
 }

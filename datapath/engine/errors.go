@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 // UnsupportedError lists the kernel features that a plan needs and this machine lacks,
 // and why.
 type UnsupportedError struct {
-	Missing map[plan.Feature]error
+	Missing map[feature.Feature]error
 }
 
 func (e *UnsupportedError) Error() string {

@@ -19,6 +19,7 @@ import (
 	"github.com/netlab/netlab/datapath/image"
 	"github.com/netlab/netlab/datapath/image/imagetest"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // escape is something that a program in a cell must not get done. Its script exits with
@@ -231,7 +232,7 @@ func mayAll() bool {
 
 // examImage is an image with what the exam runs, and with links in it that would lead to the
 // machine if something followed them.
-func examImage(t *testing.T) plan.Image {
+func examImage(t *testing.T) occupant.Image {
 	t.Helper()
 	modules, err := exec.Command("perl", "-MSocket", "-MErrno", "-e", `print "$_\n" for values %INC, @DynaLoader::dl_shared_objects`).Output()
 	if err != nil {
@@ -250,7 +251,7 @@ func examImage(t *testing.T) plan.Image {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	return plan.Image{Name: "exam.tar", Path: at, Digest: opened.Digest}
+	return occupant.Image{Name: "exam.tar", Path: at, Digest: opened.Digest}
 }
 
 // examined runs the exam in all ways, in a lab.
@@ -258,10 +259,10 @@ func examined(t *testing.T, script string, open bool) map[string]string {
 	t.Helper()
 	run := "sh " + escapesPerRun
 	pod := func(name, ready string, argv ...string) plan.Netns {
-		return plan.Netns{Name: "pod." + name, Kind: plan.Pod, Execs: []plan.Exec{{Name: name, Argv: argv, NetAdmin: name == "admin",
-			Files: []plan.File{{Path: escapesPerRun, Content: script, Mode: 0o755}}, Ready: plan.Ready{Exec: []string{"sh", "-c", ready}, Within: time.Minute}}}}
+		return plan.Netns{Name: "pod." + name, Kind: plan.Pod, Execs: []occupant.Exec{{Name: name, Argv: argv, NetAdmin: name == "admin",
+			Files: []occupant.File{{Path: escapesPerRun, Content: script, Mode: 0o755}}, Ready: occupant.Ready{Exec: []string{"sh", "-c", ready}, Within: time.Minute}}}}
 	}
-	inImage := func(n plan.Netns, img plan.Image) plan.Netns {
+	inImage := func(n plan.Netns, img occupant.Image) plan.Netns {
 		n.Execs[0].Image = img
 		return n
 	}

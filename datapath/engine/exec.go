@@ -20,7 +20,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // Command is a program that a user runs inside a lab.
@@ -207,7 +207,7 @@ func (e *engine) startGuest(c command, files []*os.File) (cmd *exec.Cmd, leave f
 
 // confine starts it in the cell of the program of its pod, or else in one of its own.
 func (in *inside) confine(ns *netns.NS, c command, files []*os.File) (cmd *exec.Cmd, leave func(), err error) {
-	x, pid := plan.Exec{Name: c.Netns[strings.LastIndexByte(c.Netns, '.')+1:]}, 0
+	x, pid := occupant.Exec{Name: c.Netns[strings.LastIndexByte(c.Netns, '.')+1:]}, 0
 	for _, p := range in.programs() {
 		if p.Name == c.Program {
 			x, pid = p.Exec, p.confinedPID()

@@ -18,6 +18,7 @@ import (
 	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/image"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // imageStore is where the engine unpacks images, each once for all pods that use it: in
@@ -47,7 +48,7 @@ func unpackImages(ctx context.Context, want *plan.Plan) error {
 	return nil
 }
 
-func unpackImage(ctx context.Context, x plan.Image) error {
+func unpackImage(ctx context.Context, x occupant.Image) error {
 	folder := imageFolder(x.Digest)
 	if isDir(folder) {
 		return nil
@@ -99,7 +100,7 @@ func forgetImages(has *plan.Plan) {
 	for _, e := range entries {
 		folder := filepath.Join(imageStore, e.Name())
 		used := has != nil && slices.ContainsFunc(has.Netns, func(n plan.Netns) bool {
-			return slices.ContainsFunc(n.Execs, func(x plan.Exec) bool { return imageFolder(x.Image.Digest) == folder })
+			return slices.ContainsFunc(n.Execs, func(x occupant.Exec) bool { return imageFolder(x.Image.Digest) == folder })
 		})
 		if !used {
 			_ = os.RemoveAll(folder)
@@ -109,8 +110,8 @@ func forgetImages(has *plan.Plan) {
 
 // wallImage prepares the calling thread for a cell in an image. It returns what there is to
 // say about it.
-func wallImage(tree *cell.Tree, x *plan.Exec, of etc, owner int) (remark string, err error) {
-	given := []plan.File{{Path: "/etc/hosts", Content: string(of.hosts), Mode: 0o644}, {Path: resolvConf, Content: cmp.Or(of.resolver.Conf, resolver), Mode: 0o644}}
+func wallImage(tree *cell.Tree, x *occupant.Exec, of etc, owner int) (remark string, err error) {
+	given := []occupant.File{{Path: "/etc/hosts", Content: string(of.hosts), Mode: 0o644}, {Path: resolvConf, Content: cmp.Or(of.resolver.Conf, resolver), Mode: 0o644}}
 	readOnly, err := cell.WallImage(tree, cell.Image{Given: given, Files: x.Files}, owner)
 	switch {
 	case err != nil:

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/agents/nameserver"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
@@ -24,13 +24,13 @@ type names struct {
 }
 
 // begin starts the server in the namespace of the thread, on its sockets.
-func (n *names) begin(ipv6 bool, listen []plan.Listen) error {
+func (n *names) begin(ipv6 bool, listen []occupant.Listen) error {
 	n.end()
 	family := "4"
 	if ipv6 {
 		family = "" // one socket for both
 	}
-	i := slices.IndexFunc(listen, func(l plan.Listen) bool { return l.Protocol == "udp" })
+	i := slices.IndexFunc(listen, func(l occupant.Listen) bool { return l.Protocol == "udp" })
 	if i < 0 {
 		return fmt.Errorf("no udp port")
 	}
@@ -74,22 +74,22 @@ func (n *names) end() {
 }
 
 // resolve notes the resolvers of pods.
-func (o *occupants) resolve(add, remove []plan.Resolver) {
+func (o *occupants) resolve(add, remove []occupant.Resolver) {
 	if len(add)+len(remove) == 0 {
 		return
 	}
-	o.resolvers = slices.DeleteFunc(slices.Clone(o.resolvers), func(r plan.Resolver) bool {
-		same := func(x plan.Resolver) bool { return x.Pod == r.Pod }
+	o.resolvers = slices.DeleteFunc(slices.Clone(o.resolvers), func(r occupant.Resolver) bool {
+		same := func(x occupant.Resolver) bool { return x.Pod == r.Pod }
 		return slices.ContainsFunc(remove, same) || slices.ContainsFunc(add, same)
 	})
 	o.resolvers = append(o.resolvers, add...)
-	slices.SortFunc(o.resolvers, func(a, b plan.Resolver) int { return strings.Compare(a.Pod, b.Pod) })
+	slices.SortFunc(o.resolvers, func(a, b occupant.Resolver) int { return strings.Compare(a.Pod, b.Pod) })
 }
 
 // etc is what programs in a lab find in /etc that the machine has otherwise.
 type etc struct {
 	hosts    []byte
-	resolver plan.Resolver // zero: that of all programs of the lab
+	resolver occupant.Resolver // zero: that of all programs of the lab
 }
 
 // etcOf is that of a pod in a namespace, or of the node or client itself.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // Pauses before a program that ended is started again; each is twice the one before, until
@@ -30,7 +30,7 @@ const (
 // program is a program of the scenario. It is made when its namespace is ready, and begins
 // once the whole lab is. One goroutine, run, starts it and waits for it, until it is over.
 type program struct {
-	plan.Exec
+	occupant.Exec
 	netns  string
 	ns     *netns.NS
 	etc    func() etc
@@ -54,7 +54,7 @@ type program struct {
 	over chan struct{} // closed when it does not run and will not be started again
 }
 
-func newProgram(netns string, x plan.Exec, etc func() etc, open func() bool, tell func()) *program {
+func newProgram(netns string, x occupant.Exec, etc func() etc, open func() bool, tell func()) *program {
 	return &program{Exec: x, netns: netns, etc: etc, open: open, output: output{tell: tell}, once: make(chan struct{}), stop: make(chan struct{}), over: make(chan struct{})}
 }
 
@@ -237,7 +237,7 @@ func (p *program) confinedPID() int {
 }
 
 // asPlanned is the program as it is read back: with its state, if it is over.
-func (p *program) asPlanned() plan.Exec {
+func (p *program) asPlanned() occupant.Exec {
 	x := p.Exec
 	select {
 	case <-p.over:

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // However much a program writes, the end of it is kept, from the beginning of a line.
@@ -68,7 +69,7 @@ func TestListeningSocketsAreFound(t *testing.T) {
 	}
 	taken := func(protocol string, port int, addr string) bool {
 		return slices.ContainsFunc(open, func(s socketRecord) bool {
-			return s.Listen == plan.Listen{Protocol: protocol, Port: uint16(port)} && s.takes(netip.MustParseAddr(addr))
+			return s.Listen == occupant.Listen{Protocol: protocol, Port: uint16(port)} && s.takes(netip.MustParseAddr(addr))
 		})
 	}
 	loopback, wildcard, datagrams := tcp.Addr().(*net.TCPAddr).Port, all.Addr().(*net.TCPAddr).Port, udp.LocalAddr().(*net.UDPAddr).Port
@@ -95,19 +96,19 @@ func TestListeningSocketsAreFound(t *testing.T) {
 // What is not installed is found before anything is built, unless the scenario brings it.
 func TestMissingProgramsAreFound(t *testing.T) {
 	for _, row := range []struct {
-		x       plan.Exec
+		x       occupant.Exec
 		missing string
 	}{
-		{plan.Exec{Argv: []string{"sh"}}, ""},
-		{plan.Exec{Argv: []string{"/bin/sh"}}, ""},
-		{plan.Exec{Argv: []string{"bin/sh"}}, ""}, // in the root directory
-		{plan.Exec{Argv: []string{"no-such"}}, "no-such"},
-		{plan.Exec{Argv: []string{"/bin/no-such"}}, "/bin/no-such"},
-		{plan.Exec{Argv: []string{"sh"}, Env: []string{"PATH=/no-such"}}, "sh"},
-		{plan.Exec{Argv: []string{"no-such"}, Files: []plan.File{{Path: "/usr/bin/no-such"}}}, ""},
+		{occupant.Exec{Argv: []string{"sh"}}, ""},
+		{occupant.Exec{Argv: []string{"/bin/sh"}}, ""},
+		{occupant.Exec{Argv: []string{"bin/sh"}}, ""}, // in the root directory
+		{occupant.Exec{Argv: []string{"no-such"}}, "no-such"},
+		{occupant.Exec{Argv: []string{"/bin/no-such"}}, "/bin/no-such"},
+		{occupant.Exec{Argv: []string{"sh"}, Env: []string{"PATH=/no-such"}}, "sh"},
+		{occupant.Exec{Argv: []string{"no-such"}, Files: []occupant.File{{Path: "/usr/bin/no-such"}}}, ""},
 	} {
 		row.x.Name, row.x.Origin = "web", plan.Origin{File: "web.hcl", Line: 7}
-		err := installed(&plan.Plan{Netns: []plan.Netns{{Execs: []plan.Exec{row.x}}}})
+		err := installed(&plan.Plan{Netns: []plan.Netns{{Execs: []occupant.Exec{row.x}}}})
 		switch {
 		case row.missing == "" && err != nil:
 			t.Errorf("%v: %v", row.x.Argv, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/netlab/netlab/datapath/agents/userspace"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // forgetful is how long a proxy remembers a silent client of UDP (udpIdleTimeout of
@@ -27,11 +27,11 @@ const forgetful = 250 * time.Millisecond
 type proxy struct {
 	*userspace.Proxy
 	ns      *netns.NS
-	planned []plan.ProxyPort
+	planned []occupant.ProxyPort
 }
 
 // proxyPorts opens, changes and closes proxy ports in the namespace of the thread.
-func (o *occupants) proxyPorts(add, remove []plan.ProxyPort) error {
+func (o *occupants) proxyPorts(add, remove []occupant.ProxyPort) error {
 	if len(add)+len(remove) == 0 {
 		return nil
 	}
@@ -51,9 +51,9 @@ func (o *occupants) proxyPorts(add, remove []plan.ProxyPort) error {
 	return o.proxy.set(add, remove)
 }
 
-func (p *proxy) set(add, remove []plan.ProxyPort) error {
-	same := func(a *plan.ProxyPort) func(plan.ProxyPort) bool {
-		return func(b plan.ProxyPort) bool { return a.Protocol == b.Protocol && a.At == b.At }
+func (p *proxy) set(add, remove []occupant.ProxyPort) error {
+	same := func(a *occupant.ProxyPort) func(occupant.ProxyPort) bool {
+		return func(b occupant.ProxyPort) bool { return a.Protocol == b.Protocol && a.At == b.At }
 	}
 	// A clone: running hands out the list.
 	p.planned = slices.Clone(p.planned)

@@ -25,7 +25,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 const (
@@ -259,7 +259,7 @@ func (p *program) listens() error {
 
 // socketRecord is a socket that waits for clients.
 type socketRecord struct {
-	plan.Listen
+	occupant.Listen
 	addr netip.Addr // unspecified: any
 }
 
@@ -287,7 +287,7 @@ func openSockets() ([]socketRecord, error) {
 			if table.protocol == "sctp" {
 				if len(words) > 5 {
 					if port, err := strconv.ParseUint(words[5], 10, 16); err == nil {
-						all = append(all, socketRecord{plan.Listen{Protocol: "sctp", Port: uint16(port)}, netip.IPv6Unspecified()})
+						all = append(all, socketRecord{occupant.Listen{Protocol: "sctp", Port: uint16(port)}, netip.IPv6Unspecified()})
 					}
 				}
 				continue
@@ -296,7 +296,7 @@ func openSockets() ([]socketRecord, error) {
 				address, port, _ := strings.Cut(words[1], ":")
 				number, err := strconv.ParseUint(port, 16, 16)
 				if addr, ok := procAddr(address); ok && err == nil {
-					all = append(all, socketRecord{plan.Listen{Protocol: table.protocol, Port: uint16(number)}, addr})
+					all = append(all, socketRecord{occupant.Listen{Protocol: table.protocol, Port: uint16(number)}, addr})
 				}
 			}
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/probe"
 )
 
@@ -50,7 +51,7 @@ type engine struct {
 
 	mu     sync.RWMutex // held to change the lab, shared to use it
 	kernel *kernel.Kernel
-	proven map[plan.Feature]bool
+	proven map[feature.Feature]bool
 	// accounting says whether the kernel has accounting objects of netfilter.
 	accounting func() bool
 	digest     uint64 // of the encoded plan that was applied last
@@ -62,7 +63,7 @@ type engine struct {
 }
 
 func newEngine(f *folder) (*engine, error) {
-	e := &engine{folder: f, started: time.Now(), proven: map[plan.Feature]bool{}, reapEvery: reapInterval}
+	e := &engine{folder: f, started: time.Now(), proven: map[feature.Feature]bool{}, reapEvery: reapInterval}
 	e.working, e.giveUp = context.WithCancelCause(context.Background())
 	e.accounting = sync.OnceValue(func() bool { return kernel.Accounting(e.working) })
 	e.meta.Store(&Meta{})
@@ -193,7 +194,7 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 	case verbLogs:
 		return e.logs(ctx, req)
 	case verbTry:
-		return reply{Missing: texts(kernel.Missing(ctx, plan.AllFeatures()))}, nil
+		return reply{Missing: texts(kernel.Missing(ctx, feature.All()))}, nil
 	case verbDown:
 		e.giveUp(errClosed)
 		e.dismantle()
@@ -321,7 +322,7 @@ func encodeError(err error) (text, code string, missing map[string]string) {
 	}
 }
 
-func texts(missing map[plan.Feature]error) map[string]string {
+func texts(missing map[feature.Feature]error) map[string]string {
 	m := make(map[string]string, len(missing))
 	for f, err := range missing {
 		m[string(f)] = err.Error()
@@ -356,10 +357,10 @@ func (r reply) error() error {
 	}
 }
 
-func (r reply) missing() map[plan.Feature]error {
-	m := make(map[plan.Feature]error, len(r.Missing))
+func (r reply) missing() map[feature.Feature]error {
+	m := make(map[feature.Feature]error, len(r.Missing))
 	for f, why := range r.Missing {
-		m[plan.Feature(f)] = errors.New(why)
+		m[feature.Feature(f)] = errors.New(why)
 	}
 	return m
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/netlab/netlab/datapath/agents/udptunnel"
 	"github.com/netlab/netlab/datapath/agents/wireguard"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // tunnel is a user-space tunnel that runs, or has ended.
 type tunnel struct {
 	carrier
-	planned plan.Tunnel
+	planned occupant.Tunnel
 }
 
 // carrier is the program of a tunnel.
@@ -26,11 +26,11 @@ type carrier interface {
 
 // dig starts and stops tunnels in the namespace of the thread. One of which only the peers
 // change goes on.
-func (o *occupants) dig(add, remove []plan.Tunnel) error {
+func (o *occupants) dig(add, remove []occupant.Tunnel) error {
 	for i := range remove {
 		link := remove[i].Link
 		t := o.tunnels[link]
-		if t == nil || slices.ContainsFunc(add, func(a plan.Tunnel) bool { p := t.asPlanned(); return a.Same(&p) }) {
+		if t == nil || slices.ContainsFunc(add, func(a occupant.Tunnel) bool { p := t.asPlanned(); return a.Same(&p) }) {
 			continue
 		}
 		t.Close()
@@ -44,7 +44,7 @@ func (o *occupants) dig(add, remove []plan.Tunnel) error {
 	return nil
 }
 
-func (o *occupants) digOne(want *plan.Tunnel) error {
+func (o *occupants) digOne(want *occupant.Tunnel) error {
 	t := o.tunnels[want.Link]
 	if t != nil {
 		t.planned = *want
@@ -74,14 +74,14 @@ func (t *tunnel) setPeers() error {
 	return nil
 }
 
-func peers(t *plan.Tunnel) (list []udptunnel.Peer) {
+func peers(t *occupant.Tunnel) (list []udptunnel.Peer) {
 	for _, p := range t.Peers {
 		list = append(list, udptunnel.Peer{Pods: p.Pods, Node: p.Node})
 	}
 	return list
 }
 
-func wireGuardPeers(peers []plan.WireGuardPeer) (list []wireguard.Peer) {
+func wireGuardPeers(peers []occupant.WireGuardPeer) (list []wireguard.Peer) {
 	for _, p := range peers {
 		list = append(list, wireguard.Peer{Key: p.Key, Node: p.Node, Pods: p.Pods, Keepalive: p.Keepalive})
 	}
@@ -90,14 +90,14 @@ func wireGuardPeers(peers []plan.WireGuardPeer) (list []wireguard.Peer) {
 
 // greet and met are hooks of the kernel package: they begin sessions of a tunnel, and report
 // whether all were begun.
-func (in *inside) greet(name, link string, peers []plan.WireGuardPeer) error {
+func (in *inside) greet(name, link string, peers []occupant.WireGuardPeer) error {
 	if w := in.wireGuard(name, link); w != nil {
 		return w.Greet(wireGuardPeers(peers))
 	}
 	return nil
 }
 
-func (in *inside) met(name, link string, peers []plan.WireGuardPeer, since time.Time) bool {
+func (in *inside) met(name, link string, peers []occupant.WireGuardPeer, since time.Time) bool {
 	w := in.wireGuard(name, link)
 	return w == nil || w.Met(wireGuardPeers(peers), since)
 }
@@ -112,7 +112,7 @@ func (in *inside) wireGuard(name, link string) *wireguard.Tunnel {
 	return nil
 }
 
-func (t *tunnel) asPlanned() plan.Tunnel {
+func (t *tunnel) asPlanned() occupant.Tunnel {
 	p := t.planned
 	if err := t.Err(); err != nil {
 		p.State = err.Error()

@@ -9,21 +9,23 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // tunnelled is a node with a TUN device and the tunnel that it is for.
-func tunnelled(peers ...plan.TunnelPeer) *plan.Plan {
+func tunnelled(peers ...occupant.TunnelPeer) *plan.Plan {
 	return &plan.Plan{Lab: "tunnelled", Netns: []plan.Netns{{Name: "node.a", Kind: plan.Node,
 		Links: []plan.Link{{Name: "flannel0", Type: plan.TUN, MTU: 1472}},
 		Addrs: []plan.Addr{{Link: "flannel0", Prefix: netip.MustParsePrefix("10.244.1.0/32")}},
-		Tunnels: []plan.Tunnel{{Link: "flannel0", At: netip.MustParseAddrPort("127.0.0.1:8285"),
+		Tunnels: []occupant.Tunnel{{Link: "flannel0", At: netip.MustParseAddrPort("127.0.0.1:8285"),
 			Pods: []netip.Prefix{netip.MustParsePrefix("10.244.1.0/24")}, Peers: peers}}}}}
 }
 
 // A tunnel goes on when its peers change, is started again when it has ended, which is
 // drift, and ends with its part of the plan.
 func TestLifeOfATunnel(t *testing.T) {
-	for f, err := range kernel.Missing(t.Context(), []plan.Feature{plan.FeatureTun}) {
+	for f, err := range kernel.Missing(t.Context(), []feature.Feature{feature.Tun}) {
 		t.Skipf("this machine lacks %s: %v", f, err)
 	}
 	e, err := newEngine(nil)
@@ -50,7 +52,7 @@ func TestLifeOfATunnel(t *testing.T) {
 		return nil
 	}
 	first := apply(tunnelled())
-	peer := plan.TunnelPeer{Pods: netip.MustParsePrefix("10.244.2.0/24"), Node: netip.MustParseAddrPort("127.0.0.1:9999")}
+	peer := occupant.TunnelPeer{Pods: netip.MustParsePrefix("10.244.2.0/24"), Node: netip.MustParseAddrPort("127.0.0.1:9999")}
 	if second := apply(tunnelled(peer)); second != first || first.Err() != nil {
 		t.Errorf("a change of peers starts another tunnel, or ends it: %v", first.Err())
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // wireGuards are two nodes, joined by a veth, and their WireGuard devices:
@@ -26,7 +28,7 @@ import (
 // 10.9.9.9 is an address of node.a that node.b does not allow it.
 func wireGuards() *plan.Plan {
 	p := &plan.Plan{Lab: "wireguards"}
-	keys := []plan.Key{{8, 1, 31: 64}, {8, 2, 31: 64}}
+	keys := []occupant.Key{{8, 1, 31: 64}, {8, 2, 31: 64}}
 	for i, name := range []string{"a", "b"} {
 		one, other := byte(i+1), byte(2-i)
 		addr := func(n byte) netip.Addr { return netip.AddrFrom4([4]byte{192, 168, 0, n}) }
@@ -38,8 +40,8 @@ func wireGuards() *plan.Plan {
 				{Name: "wg", Type: plan.WireGuard, MTU: 1440}},
 			Addrs:  []plan.Addr{{Link: "eth0", Prefix: netip.PrefixFrom(addr(one), 24)}, {Link: "wg", Prefix: pods(one, 32)}},
 			Routes: []plan.Route{{To: pods(other, 24), Dev: "wg"}},
-			Tunnels: []plan.Tunnel{{Link: "wg", At: netip.MustParseAddrPort("[::]:51820"), Key: keys[i],
-				Peers: []plan.TunnelPeer{{Pods: pods(other, 24), Node: netip.AddrPortFrom(addr(other), 51820), Key: keys[1-i].Public()}}}},
+			Tunnels: []occupant.Tunnel{{Link: "wg", At: netip.MustParseAddrPort("[::]:51820"), Key: keys[i],
+				Peers: []occupant.TunnelPeer{{Pods: pods(other, 24), Node: netip.AddrPortFrom(addr(other), 51820), Key: keys[1-i].Public()}}}},
 		})
 	}
 	p.Netns[0].Addrs = append(p.Netns[0].Addrs, plan.Addr{Link: "wg", Prefix: netip.MustParsePrefix("10.9.9.9/32")})
@@ -50,9 +52,9 @@ func wireGuards() *plan.Plan {
 
 // forms calls a test for WireGuard in user space, and the kernel's where it has one.
 func forms(t *testing.T, test func(t *testing.T, w *wires)) {
-	for _, form := range []plan.Feature{plan.FeatureTun, plan.FeatureWireGuard} {
+	for _, form := range []feature.Feature{feature.Tun, feature.WireGuard} {
 		t.Run(string(form), func(t *testing.T) {
-			for f, err := range kernel.Missing(t.Context(), []plan.Feature{form}) {
+			for f, err := range kernel.Missing(t.Context(), []feature.Feature{form}) {
 				t.Skipf("this machine lacks %s: %v", f, err)
 			}
 			e, err := newEngine(nil)
@@ -60,10 +62,10 @@ func forms(t *testing.T, test func(t *testing.T, w *wires)) {
 				t.Fatal(err)
 			}
 			t.Cleanup(e.dismantle)
-			if form == plan.FeatureTun {
+			if form == feature.Tun {
 				e.kernel.UserSpace()
 			}
-			w := &wires{crowd: &crowd{engine: e, t: t}, userSpace: form == plan.FeatureTun}
+			w := &wires{crowd: &crowd{engine: e, t: t}, userSpace: form == feature.Tun}
 			w.apply(wireGuards())
 			test(t, w)
 		})
@@ -201,7 +203,7 @@ func TestWireGuardTakesNoForeignSource(t *testing.T) {
 		}
 		p := wireGuards()
 		b := &p.Netns[1].Tunnels[0]
-		b.Peers = append(b.Peers, plan.TunnelPeer{Pods: netip.MustParsePrefix("10.9.9.9/32"), Node: b.Peers[0].Node, Key: b.Peers[0].Key})
+		b.Peers = append(b.Peers, occupant.TunnelPeer{Pods: netip.MustParsePrefix("10.9.9.9/32"), Node: b.Peers[0].Node, Key: b.Peers[0].Key})
 		p.Sort()
 		w.apply(p)
 		if !w.say("a", "10.9.9.9", "b", "its own now", patience) {

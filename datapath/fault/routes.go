@@ -8,6 +8,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/topology"
 )
@@ -135,10 +136,10 @@ func duplicate(d *damage) error {
 }
 
 // steal gives the pods of one peer of a tunnel to another, which has own.
-func steal(peers []plan.TunnelPeer, stolen, own netip.Prefix, o plan.Origin) []plan.TunnelPeer {
+func steal(peers []occupant.TunnelPeer, stolen, own netip.Prefix, o plan.Origin) []occupant.TunnelPeer {
 	peers = slices.Clone(peers)
 	has := func(pods netip.Prefix) int {
-		return slices.IndexFunc(peers, func(p plan.TunnelPeer) bool { return p.Pods == pods })
+		return slices.IndexFunc(peers, func(p occupant.TunnelPeer) bool { return p.Pods == pods })
 	}
 	if from, to := has(stolen), has(own); from >= 0 && to >= 0 {
 		peers[from] = peers[to]

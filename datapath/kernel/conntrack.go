@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel/sets"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 )
 
 // cutConnections deletes the stale connection tracking entries of UDP services (see
-// plan.UDPService), and those that policies now deny (see plan.Cut), in the calling
+// conntrack.UDPService), and those that policies now deny (see conntrack.Cut), in the calling
 // thread's namespace. It runs after the new rules are loaded, so that the next packet
 // of a flow meets them.
-func cutConnections(services []plan.UDPService, cuts []plan.Cut) error {
+func cutConnections(services []conntrack.UDPService, cuts []conntrack.Cut) error {
 	if len(services)+len(cuts) == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ type staleUDP struct {
 type endpoints map[netip.AddrPort]bool
 
 // newStaleUDP returns nil if there is no service of the family.
-func newStaleUDP(services []plan.UDPService, ipv6 bool) *staleUDP {
+func newStaleUDP(services []conntrack.UDPService, ipv6 bool) *staleUDP {
 	f := &staleUDP{byAddr: map[netip.AddrPort]endpoints{}, byPort: map[uint16]endpoints{}}
 	for _, s := range services {
 		if s.IPv6 != ipv6 {
@@ -100,12 +100,12 @@ func addrPort(ip net.IP, port uint16) netip.AddrPort { return netip.AddrPortFrom
 
 // cutFilter selects connection tracking entries that a cut does not allow.
 type cutFilter struct {
-	to, from map[netip.Addr][]*plan.Cut // by the pod
+	to, from map[netip.Addr][]*conntrack.Cut // by the pod
 }
 
 // newCutFilter returns nil if there is no cut of the family.
-func newCutFilter(cuts []plan.Cut, ipv6 bool) *cutFilter {
-	f := &cutFilter{to: map[netip.Addr][]*plan.Cut{}, from: map[netip.Addr][]*plan.Cut{}}
+func newCutFilter(cuts []conntrack.Cut, ipv6 bool) *cutFilter {
+	f := &cutFilter{to: map[netip.Addr][]*conntrack.Cut{}, from: map[netip.Addr][]*conntrack.Cut{}}
 	for i := range cuts {
 		c := &cuts[i]
 		switch {

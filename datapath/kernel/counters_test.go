@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
 // Rules of both kinds count the same three datagrams of 32 bytes.
 func TestCountersOfRules(t *testing.T) {
-	requires(t, plan.FeatureNFT)
+	requires(t, feature.NFT)
 	p := small()
 	n := &p.Netns[1]
 	n.Tables = append(n.Tables, iptables.Table{Name: "filter", Chains: []iptables.Chain{{Name: "OUTPUT", Policy: "ACCEPT", Rules: []iptables.Rule{

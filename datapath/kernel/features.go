@@ -26,6 +26,7 @@ import (
 	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
@@ -34,8 +35,8 @@ import (
 // tried in a network namespace of its own: versions and configuration files can
 // mislead, the kernel's answer does not. The caller needs the same privileges as when
 // using them.
-func Missing(ctx context.Context, features []plan.Feature) map[plan.Feature]error {
-	missing := map[plan.Feature]error{}
+func Missing(ctx context.Context, features []feature.Feature) map[feature.Feature]error {
+	missing := map[feature.Feature]error{}
 	tries := attempts()
 	for _, f := range features {
 		try, ok := tries[f]
@@ -68,44 +69,44 @@ func inScratch(ctx context.Context, try attempt) error {
 	})
 }
 
-func attempts() map[plan.Feature]attempt {
-	return map[plan.Feature]attempt{
-		plan.FeatureNetNS:     func(context.Context, *netns.NS) error { return nil }, // inScratch created one
-		plan.FeatureUserNS:    func(context.Context, *netns.NS) error { return tryUserNamespace() },
-		plan.FeatureVeth:      device(&netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}),
-		plan.FeatureBridge:    device(&netlink.Bridge{LinkAttrs: named("try0")}),
-		plan.FeatureVXLAN:     device(&netlink.Vxlan{LinkAttrs: named("try0"), VxlanId: 1, Port: 8472}),
-		plan.FeatureDummy:     device(&netlink.Dummy{LinkAttrs: named("try0")}),
-		plan.FeatureWireGuard: wireGuard,
-		plan.FeatureWireGuardOrTun: func(ctx context.Context, ns *netns.NS) error {
+func attempts() map[feature.Feature]attempt {
+	return map[feature.Feature]attempt{
+		feature.NetNS:     func(context.Context, *netns.NS) error { return nil }, // inScratch created one
+		feature.UserNS:    func(context.Context, *netns.NS) error { return tryUserNamespace() },
+		feature.Veth:      device(&netlink.Veth{LinkAttrs: named("try0"), PeerName: "try1"}),
+		feature.Bridge:    device(&netlink.Bridge{LinkAttrs: named("try0")}),
+		feature.VXLAN:     device(&netlink.Vxlan{LinkAttrs: named("try0"), VxlanId: 1, Port: 8472}),
+		feature.Dummy:     device(&netlink.Dummy{LinkAttrs: named("try0")}),
+		feature.WireGuard: wireGuard,
+		feature.WireGuardOrTun: func(ctx context.Context, ns *netns.NS) error {
 			if wireGuard(ctx, ns) == nil {
 				return nil
 			}
 			return tun(ctx, ns)
 		},
 		// With an address: the module itself creates a tunnel without one.
-		plan.FeatureIPIP:           device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
-		plan.FeatureTun:            tun,
-		plan.FeatureESP:            esp,
-		plan.FeatureNetem:          shaped(plan.Qdisc{Delay: time.Millisecond}),
-		plan.FeatureTBF:            shaped(plan.Qdisc{Rate: 1_000_000}),
-		plan.FeatureBrNetfilter:    setting("net.bridge.bridge-nf-call-iptables"),
-		plan.FeatureConntrack:      conntrack,
-		plan.FeatureSCTP:           sctp,
-		plan.FeatureIPSet:          trySet,
-		plan.FeatureIPVS:           virtualServer,
-		plan.FeatureNFT:            nftTried("inet"),
-		plan.FeatureNFTRanges:      nftTried("ranges"),
-		plan.FeatureNFTCT:          nftTried("ct"),
-		plan.FeatureNFTFib:         nftTried("fib"),
-		plan.FeatureNFTNumgen:      nftTried("numgen"),
-		plan.FeatureNFTNAT:         nftTried("nat"),
-		plan.FeatureNFTReject:      nftTried("reject"),
-		plan.FeatureIPTables:       iptablesProgram,
-		plan.FeatureIP6Tables:      restores(true, "filter", "-A INPUT -j ACCEPT"),
-		plan.FeatureIPTablesLegacy: iptablesLegacy,
-		plan.FeatureMatchSet:       matchSet,
-		plan.FeatureMatchNFAcct:    accounting,
+		feature.IPIP:           device(&netlink.Iptun{LinkAttrs: named("try0"), Local: net.IPv4(192, 0, 2, 1), Remote: net.IPv4(192, 0, 2, 2)}),
+		feature.Tun:            tun,
+		feature.ESP:            esp,
+		feature.Netem:          shaped(plan.Qdisc{Delay: time.Millisecond}),
+		feature.TBF:            shaped(plan.Qdisc{Rate: 1_000_000}),
+		feature.BrNetfilter:    setting("net.bridge.bridge-nf-call-iptables"),
+		feature.Conntrack:      tracking,
+		feature.SCTP:           sctp,
+		feature.IPSet:          trySet,
+		feature.IPVS:           virtualServer,
+		feature.NFT:            nftTried("inet"),
+		feature.NFTRanges:      nftTried("ranges"),
+		feature.NFTCT:          nftTried("ct"),
+		feature.NFTFib:         nftTried("fib"),
+		feature.NFTNumgen:      nftTried("numgen"),
+		feature.NFTNAT:         nftTried("nat"),
+		feature.NFTReject:      nftTried("reject"),
+		feature.IPTables:       iptablesProgram,
+		feature.IP6Tables:      restores(true, "filter", "-A INPUT -j ACCEPT"),
+		feature.IPTablesLegacy: iptablesLegacy,
+		feature.MatchSet:       matchSet,
+		feature.MatchNFAcct:    accounting,
 	}
 }
 
@@ -173,7 +174,7 @@ func setting(key string) attempt {
 	}
 }
 
-func conntrack(context.Context, *netns.NS) error {
+func tracking(context.Context, *netns.NS) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 	if err != nil {
 		return err

@@ -16,12 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // requires skips a test that needs a feature which this kernel lacks.
-func requires(t testing.TB, features ...plan.Feature) {
+func requires(t testing.TB, features ...feature.Feature) {
 	t.Helper()
 	missing := Missing(context.Background(), features)
 	for _, f := range features {
@@ -209,9 +211,9 @@ func TestConnectionsThatPoliciesDenyAreCut(t *testing.T) {
 			Reverse: netlink.IPTuple{Protocol: proto, SrcIP: a.Addr().AsSlice(), SrcPort: a.Port(), DstIP: f.Addr().AsSlice(), DstPort: f.Port()},
 		}
 	}
-	cuts := []plan.Cut{
-		{Pod: web, Ingress: true, Allow: []plan.CutAllow{{Peer: []netip.Prefix{pfx("10.244.2.0/24")}, Proto: "tcp", First: 8080, Last: 8080}, {Proto: "icmp"}}},
-		{Pod: web, Allow: []plan.CutAllow{{Peer: []netip.Prefix{netip.PrefixFrom(other, 32)}}}},
+	cuts := []conntrack.Cut{
+		{Pod: web, Ingress: true, Allow: []conntrack.Allow{{Peer: []netip.Prefix{pfx("10.244.2.0/24")}, Proto: "tcp", First: 8080, Last: 8080}, {Proto: "icmp"}}},
+		{Pod: web, Allow: []conntrack.Allow{{Peer: []netip.Prefix{netip.PrefixFrom(other, 32)}}}},
 	}
 	f := newCutFilter(cuts, false)
 	for _, row := range []struct {
@@ -242,14 +244,14 @@ func TestConnectionsThatPoliciesDenyAreCut(t *testing.T) {
 // A ping from the underlay to the pod leaves an entry on the pod's node, which is
 // deleted when the rules change and a cut denies it, and stays when the cut allows it.
 func TestCutsEndConnectionsWhenRulesChange(t *testing.T) {
-	requires(t, plan.FeatureConntrack)
+	requires(t, feature.Conntrack)
 	k := applied(t, small())
 	allowed := false
 	change := func(p *plan.Plan) {
 		n1 := &p.Netns[1]
-		n1.Cut = []plan.Cut{{Pod: ip("10.244.11.2"), Ingress: true}}
+		n1.Cut = []conntrack.Cut{{Pod: ip("10.244.11.2"), Ingress: true}}
 		if allowed {
-			n1.Cut[0].Allow = []plan.CutAllow{{Peer: []netip.Prefix{pfx("192.168.0.0/24")}}}
+			n1.Cut[0].Allow = []conntrack.Allow{{Peer: []netip.Prefix{pfx("192.168.0.0/24")}}}
 		}
 		c := &n1.Tables[0].Chains[1]
 		c.Rules = append(c.Rules, iptables.Rule{Matches: []iptables.Match{iptables.Comment{Text: fmt.Sprint(allowed)}}, Target: iptables.Return{}})

@@ -14,6 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // Hooks let the owner of a Kernel act inside the namespaces: it owns the agents and
@@ -31,8 +32,8 @@ type Hooks struct {
 	Running func(name string, read *plan.Netns)
 	// Greet begins sessions of a user-space WireGuard tunnel with peers, and Met reports
 	// whether it has had a handshake with all of them since a time.
-	Greet func(name, link string, peers []plan.WireGuardPeer) error
-	Met   func(name, link string, peers []plan.WireGuardPeer, since time.Time) bool
+	Greet func(name, link string, peers []occupant.WireGuardPeer) error
+	Met   func(name, link string, peers []occupant.WireGuardPeer, since time.Time) bool
 }
 
 // Kernel is the set of network namespaces of one lab. It is not safe for concurrent

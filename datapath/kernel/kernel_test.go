@@ -16,7 +16,9 @@ import (
 
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // small is a lab that touches every kind of item:
@@ -40,7 +42,7 @@ func small() *plan.Plan {
 		Links:  []plan.Link{{Name: "eth0", Type: plan.Veth, MTU: 1450, MAC: mac(21), Peer: plan.Peer{Netns: "node.n1", Link: "va"}}},
 		Addrs:  []plan.Addr{{Link: "eth0", Prefix: pfx("10.244.11.2/24")}},
 		Routes: []plan.Route{{To: pfx("0.0.0.0/0"), Via: ip("10.244.11.1"), Dev: "eth0"}},
-		Agents: []plan.Agent{{Name: "a", Node: "n1", Listen: []plan.Listen{{Protocol: "tcp", Port: 80}}}},
+		Agents: []occupant.Agent{{Name: "a", Node: "n1", Listen: []occupant.Listen{{Protocol: "tcp", Port: 80}}}},
 	})
 	p.Sort()
 	return p
@@ -82,13 +84,13 @@ func pfx(s string) netip.Prefix { return netip.MustParsePrefix(s) }
 func ip(s string) netip.Addr    { return netip.MustParseAddr(s) }
 
 // agents stands in for the engine: it records which agents should run where.
-type agents map[string][]plan.Agent
+type agents map[string][]occupant.Agent
 
 func (a agents) hooks() Hooks {
 	return Hooks{
 		Enter: func(_ netns.Here, name string, add, remove plan.Netns) error {
-			a[name] = slices.DeleteFunc(a[name], func(x plan.Agent) bool {
-				return slices.ContainsFunc(remove.Agents, func(y plan.Agent) bool { return x.Name == y.Name })
+			a[name] = slices.DeleteFunc(a[name], func(x occupant.Agent) bool {
+				return slices.ContainsFunc(remove.Agents, func(y occupant.Agent) bool { return x.Name == y.Name })
 			})
 			a[name] = append(a[name], add.Agents...)
 			return nil
@@ -187,7 +189,7 @@ func TestTypesAndProtocolsOfRoutesAreReadBack(t *testing.T) {
 
 func TestStaleUDPEntriesAreThoseOfRemovedEndpoints(t *testing.T) {
 	vip, old, now := netip.MustParseAddrPort("10.96.0.1:53"), netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")
-	f := newStaleUDP([]plan.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)
+	f := newStaleUDP([]conntrack.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)
 	for name, c := range map[string]struct {
 		protocol uint8
 		to, from netip.AddrPort

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // Attribute numbers that x/sys/unix does not name (include/uapi/linux/if_link.h).
@@ -226,7 +227,7 @@ func (d deviations) device(x *netDevice) {
 // runs, or as it needs none.
 func (d deviations) carriers(devices map[int]*netDevice, want *plan.Netns) {
 	for _, x := range devices {
-		runs := x.kind == plan.Dummy || slices.ContainsFunc(d.n.Tunnels, func(t plan.Tunnel) bool { return t.Link == x.name && t.State == "" })
+		runs := x.kind == plan.Dummy || slices.ContainsFunc(d.n.Tunnels, func(t occupant.Tunnel) bool { return t.Link == x.name && t.State == "" })
 		if runs && wants(want, x.name) && x.flags&unix.IFF_UP != 0 && x.flags&unix.IFF_LOWER_UP == 0 {
 			d.differs("link "+x.name+": carrier", "off", "on", d.ip("link set dev %s carrier on", x.name), change(x, nl.NewRtAttr(unix.IFLA_CARRIER, []byte{1})))
 		}

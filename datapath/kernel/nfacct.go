@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 // Messages and attributes of accounting objects (nfnl_acct_msg_types and nfnl_acct_type in
@@ -23,7 +23,7 @@ const (
 
 // Accounting reports whether the kernel has accounting objects of netfilter.
 func Accounting(ctx context.Context) bool {
-	return len(Missing(ctx, []plan.Feature{plan.FeatureMatchNFAcct})) == 0
+	return len(Missing(ctx, []feature.Feature{feature.MatchNFAcct})) == 0
 }
 
 // ensureAccounts creates the accounting objects that are not there yet, in the calling thread's

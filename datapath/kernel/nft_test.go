@@ -11,6 +11,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
@@ -181,7 +182,7 @@ func withNFT(tables ...nft.Table) *plan.Plan {
 }
 
 func TestNFTablesAreAppliedAndReadBack(t *testing.T) {
-	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges, plan.FeatureNFTFib, plan.FeatureNFTNumgen, plan.FeatureNFTNAT, plan.FeatureNFTReject)
+	requires(t, feature.NFT, feature.NFTRanges, feature.NFTFib, feature.NFTNumgen, feature.NFTNAT, feature.NFTReject)
 	want := withNFT(nftTable(), nftOneFamily())
 	k := applied(t, want)
 	noDrift(t, k, want)
@@ -195,7 +196,7 @@ func TestNFTablesAreAppliedAndReadBack(t *testing.T) {
 // A table that is too large for one part of its creation is whole in the end, and a change of it finds
 // all that earlier parts made.
 func TestLargeNFTablesAreBuiltInParts(t *testing.T) {
-	requires(t, plan.FeatureNFT, plan.FeatureNFTNumgen)
+	requires(t, feature.NFT, feature.NFTNumgen)
 	table := func() nft.Table {
 		x := nft.Table{Family: "ip", Name: "many", Chains: []nft.Chain{{Name: "begin", Type: "filter", Hook: "input", Policy: "drop"}}}
 		for i := range 800 {
@@ -239,7 +240,7 @@ func nftChanges() map[string]func(t *nft.Table) {
 
 // Whatever the change between two states, the kernel ends up as planned.
 func TestNFTablesChangeInPlace(t *testing.T) {
-	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
+	requires(t, feature.NFT, feature.NFTRanges)
 	k := applied(t, small())
 	for _, of := range []struct {
 		table   func() nft.Table
@@ -268,7 +269,7 @@ func chain(t *nft.Table, name string) *nft.Chain {
 }
 
 func TestDamagedNFTablesAreDriftAndRepaired(t *testing.T) {
-	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
+	requires(t, feature.NFT, feature.NFTRanges)
 	debian.Require(t, "nft")
 	want := withNFT(nftTable(), nftOneFamily())
 	k := applied(t, want)
@@ -299,7 +300,7 @@ func TestDamagedNFTablesAreDriftAndRepaired(t *testing.T) {
 // nft accepts the text of plans and creates the same rules as we do, except for a few
 // conditions that it compiles differently.
 func TestNFTakesTheTextOfPlans(t *testing.T) {
-	requires(t, plan.FeatureNFT, plan.FeatureNFTRanges)
+	requires(t, feature.NFT, feature.NFTRanges)
 	debian.Require(t, "nft")
 	table := func() nft.Table {
 		x := nftTable()
@@ -346,7 +347,7 @@ func TestNFTakesTheTextOfPlans(t *testing.T) {
 }
 
 func TestRefusedNFTablesNameTheLine(t *testing.T) {
-	requires(t, plan.FeatureNFT)
+	requires(t, feature.NFT)
 	x := nft.Table{Family: "inet", Name: "try", Chains: []nft.Chain{{Name: "c", Rules: []nft.Rule{
 		{Exprs: []nft.Expr{nft.Verdict{Kind: "accept"}}}, {Exprs: []nft.Expr{nft.Jump("nowhere")}}}}}}
 	k := applied(t, small())

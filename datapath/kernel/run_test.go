@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
@@ -69,7 +70,7 @@ func TestPrintedStepsAreCarriedOut(t *testing.T) {
 	n1.Routes = append(n1.Routes, plan.Route{To: pfx("10.9.0.0/16"), Via: ip("192.168.0.12"), Dev: "eth0"})
 	n1.Neighs[0].MAC = mac(77)
 	n1.Sets = []ipset.Set{{Name: "some", Type: ipset.HashIP, Entries: []ipset.Entry{{Prefix: pfx("10.1.1.1/32")}}}}
-	n1.UDP = []plan.UDPService{{NodePort: 30053, Endpoints: nil}}
+	n1.UDP = []conntrack.UDPService{{NodePort: 30053, Endpoints: nil}}
 	find(p, "pod.a").Agents[0].Listen[0].Port = 81
 	p.Sort()
 	follow("items", p)

@@ -18,6 +18,7 @@ import (
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
 
@@ -58,7 +59,7 @@ func everyVirtual() *plan.Plan {
 	return p
 }
 
-func requiresIPVS(t testing.TB) { requires(t, plan.FeatureIPVS, plan.FeatureDummy) }
+func requiresIPVS(t testing.TB) { requires(t, feature.IPVS, feature.Dummy) }
 
 func TestVirtualServersAreAppliedAndReadBack(t *testing.T) {
 	requiresIPVS(t)
@@ -326,7 +327,7 @@ func TestRealServersWithoutConnectionsAreDeletedImmediately(t *testing.T) {
 }
 
 func TestImpairedLinksAreAppliedAndReadBack(t *testing.T) {
-	requires(t, plan.FeatureNetem, plan.FeatureTBF)
+	requires(t, feature.Netem, feature.TBF)
 	p := small()
 	n1 := &p.Netns[1]
 	k := applied(t, p)
@@ -357,7 +358,7 @@ func TestImpairedLinksAreAppliedAndReadBack(t *testing.T) {
 
 // TestImpairmentsAreAcceptedByTc pastes the commands of a plan's text.
 func TestImpairmentsAreAcceptedByTc(t *testing.T) {
-	requires(t, plan.FeatureNetem, plan.FeatureTBF)
+	requires(t, feature.Netem, feature.TBF)
 	k := applied(t, small())
 	want := small()
 	want.Netns[1].Qdiscs = []plan.Qdisc{{Link: "eth0", Delay: 50 * time.Millisecond, Jitter: 1500 * time.Microsecond, Loss: 0.01, Rate: 10_000_000}}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel/wireguard"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // hasWireGuard reports whether the kernel has WireGuard. Where it has not, a TUN device is
@@ -16,7 +18,7 @@ import (
 // Kernel runs.
 func (k *Kernel) hasWireGuard(ctx context.Context) bool {
 	if k.lacksWG == nil {
-		_, lacks := Missing(ctx, []plan.Feature{plan.FeatureWireGuard})[plan.FeatureWireGuard]
+		_, lacks := Missing(ctx, []feature.Feature{feature.WireGuard})[feature.WireGuard]
 		k.lacksWG = &lacks
 	}
 	return !*k.lacksWG
@@ -47,7 +49,7 @@ func (s *space) standIn(link string) {
 
 // wireGuards configures the kernel's own WireGuard devices in the namespace here, and
 // returns the tunnels that are programs.
-func (r *runner) wireGuards(s *plan.Step, list []plan.Tunnel) (programs []plan.Tunnel, err error) {
+func (r *runner) wireGuards(s *plan.Step, list []occupant.Tunnel) (programs []occupant.Tunnel, err error) {
 	for i := range list {
 		t := &list[i]
 		if t.WireGuard() && s.Verb != plan.Delete {
@@ -72,8 +74,8 @@ func (r *runner) wireGuards(s *plan.Step, list []plan.Tunnel) (programs []plan.T
 type greeting struct {
 	netns  string
 	space  *space
-	tunnel *plan.Tunnel
-	peers  []plan.WireGuardPeer
+	tunnel *occupant.Tunnel
+	peers  []occupant.WireGuardPeer
 }
 
 const (
@@ -89,7 +91,7 @@ const (
 // for five seconds. Others may believe in a session from before, for which they would use
 // 15 seconds to give it up.
 func (r *runner) greet() error {
-	changed := map[plan.Key]bool{}
+	changed := map[occupant.Key]bool{}
 	for _, g := range r.greetings {
 		changed[g.tunnel.Key.Public()] = true
 	}
@@ -129,18 +131,18 @@ func (r *runner) greet() error {
 // know the key of the other there is no session to wait for.
 func (r *runner) sessions() (list []*greeting) {
 	tunnels := r.tunnels()
-	ends := map[*greeting][]plan.WireGuardPeer{}
-	wait := func(g *greeting, key plan.Key) {
+	ends := map[*greeting][]occupant.WireGuardPeer{}
+	wait := func(g *greeting, key occupant.Key) {
 		if ends[g] == nil {
 			list = append(list, g)
 		}
-		ends[g] = append(ends[g], plan.WireGuardPeer{Key: key})
+		ends[g] = append(ends[g], occupant.WireGuardPeer{Key: key})
 	}
 	for _, g := range r.greetings {
 		own := g.tunnel.Key.Public()
 		for _, p := range g.peers {
 			other := tunnels[p.Key]
-			if other != nil && slices.ContainsFunc(other.tunnel.Peers, func(p plan.TunnelPeer) bool { return p.Key == own }) {
+			if other != nil && slices.ContainsFunc(other.tunnel.Peers, func(p occupant.TunnelPeer) bool { return p.Key == own }) {
 				wait(g, p.Key)
 				wait(other, own)
 			}
@@ -154,8 +156,8 @@ func (r *runner) sessions() (list []*greeting) {
 
 // tunnels are the WireGuard tunnels by their own public keys: new, changed, and those that
 // stay as they are.
-func (r *runner) tunnels() map[plan.Key]*greeting {
-	all := map[plan.Key]*greeting{}
+func (r *runner) tunnels() map[occupant.Key]*greeting {
+	all := map[occupant.Key]*greeting{}
 	changed := map[string]bool{}
 	for _, g := range r.greetings {
 		changed[g.netns] = true

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
 // ipsec is podless with associations and policies in node.n1, of both families.
@@ -32,7 +33,7 @@ func ipsec() *plan.Plan {
 // What is applied is read back, by key and by family; what is missing, changed or extra is
 // drift, and goes with the next apply.
 func TestIPsecIsAppliedAndReadBack(t *testing.T) {
-	for f, err := range Missing(context.Background(), []plan.Feature{plan.FeatureESP}) {
+	for f, err := range Missing(context.Background(), []feature.Feature{feature.ESP}) {
 		t.Skipf("this machine lacks %s: %v", f, err)
 	}
 	k := applied(t, ipsec())

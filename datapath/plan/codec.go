@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"encoding/gob"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/coder"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
@@ -95,36 +96,9 @@ func codeFilters(c *coder.Coder, n *Netns) {
 	coder.List(c, &n.Tables, iptables.Code)
 	coder.List(c, &n.NFT, nft.Code)
 	coder.List(c, &n.Virtual, ipvs.Code)
-	coder.List(c, &n.UDP, codeUDP)
-	coder.List(c, &n.Cut, codeCut)
-	coder.List(c, &n.ProxyPorts, codeProxyPort)
+	coder.List(c, &n.UDP, conntrack.CodeUDP)
+	coder.List(c, &n.Cut, conntrack.CodeCut)
+	coder.List(c, &n.ProxyPorts, occupant.CodeProxyPort)
 	coder.List(c, &n.Records, zone.Code)
-	coder.List(c, &n.Resolvers, codeResolver)
-}
-
-func codeUDP(c *coder.Coder, s *UDPService) {
-	c.Origin(&s.Origin)
-	coder.List(c, &s.To, (*coder.Coder).AddrPort)
-	coder.Int(c, &s.NodePort)
-	c.Bool(&s.IPv6)
-	coder.List(c, &s.Endpoints, (*coder.Coder).AddrPort)
-}
-
-func codeCut(c *coder.Coder, x *Cut) {
-	c.Origin(&x.Origin)
-	c.Addr(&x.Pod)
-	c.Bool(&x.Ingress)
-	coder.List(c, &x.Allow, codeAllow)
-}
-
-func codeAllow(c *coder.Coder, a *CutAllow) {
-	limited := a.Peer != nil // nil and empty mean the opposite of each other
-	c.Bool(&limited)
-	coder.List(c, &a.Peer, (*coder.Coder).Prefix)
-	if limited && a.Peer == nil {
-		a.Peer = []netip.Prefix{}
-	}
-	coder.String(c, &a.Proto)
-	coder.Int(c, &a.First)
-	coder.Int(c, &a.Last)
+	coder.List(c, &n.Resolvers, occupant.CodeResolver)
 }

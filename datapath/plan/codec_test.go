@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 
 	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/plan/zone"
@@ -20,19 +22,19 @@ func TestPlansSurviveEncoding(t *testing.T) {
 	p := pair()
 	chain := iptables.Chain{Name: "ALL", Rules: []iptables.Rule{{Matches: []iptables.Match{iptables.Src{Prefix: prefix("fd00::/64"), Not: true}}}}}
 	p.Netns[0].Tables = append(p.Netns[0].Tables, iptables.Table{IPv6: true, Name: "filter", Chains: []iptables.Chain{chain, {Name: "INPUT", Policy: "DROP"}}})
-	p.Netns[0].UDP = []UDPService{{To: []netip.AddrPort{netip.MustParseAddrPort("10.96.0.10:53")}, NodePort: 30053,
+	p.Netns[0].UDP = []conntrack.UDPService{{To: []netip.AddrPort{netip.MustParseAddrPort("10.96.0.10:53")}, NodePort: 30053,
 		Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")}, Origin: Origin{Object: "service dns", File: "a.hcl", Line: 4}},
 		{IPv6: true, To: []netip.AddrPort{netip.MustParseAddrPort("[fd00::1]:53")}, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("[fd00::2]:53")}}}
 	p.Netns[1].Routes = append(p.Netns[1].Routes, Route{To: prefix("10.0.0.1/32"), Via: netip.MustParseAddr("192.168.0.1"),
 		More: []netip.Addr{netip.MustParseAddr("192.168.0.2")}, Dev: "eth0"})
-	p.Netns[1].Agents = append(p.Netns[1].Agents, Agent{Name: "health default/web", Health: Health{"default", "web", 2}, Listen: []Listen{{"tcp", 32000}}})
-	p.Netns[1].Execs = []Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "text", Restart: true, Node: "n1",
-		Files: []File{{"/etc/x", "y", 0o644}}, Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")}, Listen: []Listen{{"tcp", 80}},
-		Ready: Ready{TCP: 80, HTTP: "/", Port: 81, Exec: []string{"true"}, Within: 3}, Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
-	p.Netns[1].Tunnels = []Tunnel{tunnel()}
+	p.Netns[1].Agents = append(p.Netns[1].Agents, occupant.Agent{Name: "health default/web", Health: occupant.Health{Namespace: "default", Service: "web", LocalEndpoints: 2}, Listen: []occupant.Listen{{Protocol: "tcp", Port: 32000}}})
+	p.Netns[1].Execs = []occupant.Exec{{Name: "x", Argv: []string{"sleep", "1"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "text", Restart: true, Node: "n1",
+		Files: []occupant.File{{Path: "/etc/x", Content: "y", Mode: 0o644}}, Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")}, Listen: []occupant.Listen{{Protocol: "tcp", Port: 80}},
+		Ready: occupant.Ready{TCP: 80, HTTP: "/", Port: 81, Exec: []string{"true"}, Within: 3}, Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
+	p.Netns[1].Tunnels = []occupant.Tunnel{tunnel()}
 	p.Netns[1].Speakers = []bgp.Speaker{*speaker(1, 2)}
 	p.Netns[1].Records = []zone.Record{{Name: "_http._tcp.web", Type: zone.SRV, Value: "web", Port: 80, Weight: 100, Origin: Origin{Object: "service web", File: "a.hcl", Line: 5}}}
-	p.Netns[1].Resolvers = []Resolver{{Pod: "x", Conf: "nameserver 10.96.0.10\n", Hosts: "127.0.0.1 localhost\n", Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
+	p.Netns[1].Resolvers = []occupant.Resolver{{Pod: "x", Conf: "nameserver 10.96.0.10\n", Hosts: "127.0.0.1 localhost\n", Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
 	encoded, err := Encode(p)
 	if err != nil {
 		t.Fatal(err)

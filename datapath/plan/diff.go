@@ -6,13 +6,76 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
+
+// Changes leads from one plan to another. Each part is in canonical order.
+type Changes struct {
+	Create []Netns  // new namespaces, with everything in them
+	Edit   []Edit   // namespaces that stay
+	Remove []string // namespaces to remove, with everything in them
+	// Again are the changes that a second read of the kernel showed to be needed:
+	// replacing a link also removes what depends on it.
+	Again []Changes
+}
+
+// Empty reports whether there is nothing to do.
+func (c Changes) Empty() bool {
+	return len(c.Create) == 0 && len(c.Edit) == 0 && len(c.Remove) == 0
+}
+
+// Edit lists what changes inside one namespace. Add, Change and Delete are sets of
+// items in the lists of a Netns; their Tables are empty, see the field Tables. Sets in
+// Change have another type or family and are recreated; for changes inside sets and
+// virtual servers see the fields Sets and Virtual. Change holds items that exist under
+// the same key with other attributes. Items of a namespace in Remove, and the far ends
+// of its veths, may be listed in Delete: applying the edit must tolerate that they are
+// already gone.
+type Edit struct {
+	Netns  string
+	Kind   Kind
+	Add    Netns
+	Change Netns
+	Delete Netns
+	Sets   []ipset.Edit
+	// Idle are the chains whose rules reference a set in Change: they are emptied while
+	// it is recreated, since the kernel does not delete a set that is in use. Tables
+	// fills them again.
+	Idle   []iptables.Edit
+	Tables []iptables.Edit
+	NFT    []nft.Edit
+	// Virtual are in the order of their addresses.
+	Virtual []ipvs.Edit
+	// UDP holds all services of the namespace, if its address translation changes; Cut
+	// all its cuts, if its rules change in any way.
+	UDP []conntrack.UDPService
+	Cut []conntrack.Cut
+}
+
+// viaItself reports whether an address that is deleted is the gateway of a route that is added
+// or changed: while the namespace has the address, the kernel takes it for its own.
+func (e *Edit) viaItself(a Addr) bool {
+	via := func(r Route) bool { return r.Via == a.Prefix.Addr() || slices.Contains(r.More, a.Prefix.Addr()) }
+	return slices.ContainsFunc(e.Add.Routes, via) || slices.ContainsFunc(e.Change.Routes, via)
+}
+
+// replaced are the links in Delete whose name is also in Add: they are recreated.
+func (e *Edit) replaced() []*Link {
+	var both []*Link
+	for i := range e.Delete.Links {
+		if d := &e.Delete.Links[i]; slices.ContainsFunc(e.Add.Links, func(a Link) bool { return a.Name == d.Name }) {
+			both = append(both, d)
+		}
+	}
+	return both
+}
 
 // Diff returns the changes from have to want. Origins are not compared. Both plans are
 // in canonical order.
@@ -65,16 +128,16 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	sets, virtual := ipset.Diff(have.Sets, want.Sets), ipvs.Diff(have.Virtual, want.Virtual)
 	e.Add.Sets, e.Change.Sets, e.Delete.Sets, e.Sets = sets.Add, sets.Change, sets.Delete, sets.Edits
 	e.Add.Virtual, e.Delete.Virtual, e.Virtual = virtual.Add, virtual.Delete, virtual.Edits
-	diffList(have.Agents, want.Agents, func(a Agent) string { return a.Name }, sameAgent,
+	diffList(have.Agents, want.Agents, func(a occupant.Agent) string { return a.Name }, occupant.Agent.Equal,
 		&e.Add.Agents, &e.Change.Agents, &e.Delete.Agents)
-	diffList(have.Execs, want.Execs, func(x Exec) string { return x.Name }, sameExec,
+	diffList(have.Execs, want.Execs, func(x occupant.Exec) string { return x.Name }, occupant.Exec.Equal,
 		&e.Add.Execs, &e.Change.Execs, &e.Delete.Execs)
-	diffList(have.Tunnels, want.Tunnels, func(t Tunnel) string { return t.Link }, sameTunnel,
+	diffList(have.Tunnels, want.Tunnels, func(t occupant.Tunnel) string { return t.Link }, occupant.Tunnel.Equal,
 		&e.Add.Tunnels, &e.Change.Tunnels, &e.Delete.Tunnels)
-	diffList(have.ProxyPorts, want.ProxyPorts, func(p ProxyPort) socket { return p.socket() }, sameProxyPort,
+	diffList(have.ProxyPorts, want.ProxyPorts, func(p occupant.ProxyPort) occupant.Socket { return p.Socket() }, occupant.ProxyPort.Equal,
 		&e.Add.ProxyPorts, &e.Change.ProxyPorts, &e.Delete.ProxyPorts)
 	diffList(have.Records, want.Records, zone.Record.Key, nil, &e.Add.Records, &e.Change.Records, &e.Delete.Records)
-	diffList(have.Resolvers, want.Resolvers, func(r Resolver) string { return r.Pod }, sameResolver,
+	diffList(have.Resolvers, want.Resolvers, func(r occupant.Resolver) string { return r.Pod }, occupant.Resolver.Equal,
 		&e.Add.Resolvers, &e.Change.Resolvers, &e.Delete.Resolvers)
 	diffList(have.Speakers, want.Speakers, func(bgp.Speaker) int { return 0 }, sameSpeaker,
 		&e.Add.Speakers, &e.Change.Speakers, &e.Delete.Speakers)
@@ -214,10 +277,6 @@ func sameRoute(a, b Route) bool {
 	return a.Type == b.Type && a.Protocol == b.Protocol && a.Via == b.Via && slices.Equal(a.More, b.More) && a.Dev == b.Dev && a.OnLink == b.OnLink
 }
 func sameNeigh(a, b Neigh) bool { return a.MAC == b.MAC }
-
-func sameAgent(a, b Agent) bool {
-	return a.Node == b.Node && a.Health == b.Health && a.DNS == b.DNS && slices.Equal(a.Listen, b.Listen)
-}
 
 // idle fills in the chains that are emptied while sets are recreated, and has them
 // filled again.

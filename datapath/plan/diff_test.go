@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // pair is a lab of one node with one pod:
@@ -44,7 +46,7 @@ func pair() *Plan {
 		Links:  []Link{{Name: "eth0", Type: Veth, MTU: 1450, MAC: [6]byte{2, 0, 0, 0, 0, 3}, Peer: Peer{"node.node1", "veth1"}, Origin: web}},
 		Addrs:  []Addr{{"eth0", prefix("10.244.1.2/24"), web}},
 		Routes: []Route{{To: prefix("0.0.0.0/0"), Via: addr("10.244.1.1"), Dev: "eth0", Origin: web}},
-		Agents: []Agent{{Name: "web-0", Node: "node1", Listen: []Listen{{"tcp", 8080}}, Origin: web}},
+		Agents: []occupant.Agent{{Name: "web-0", Node: "node1", Listen: []occupant.Listen{{Protocol: "tcp", Port: 8080}}, Origin: web}},
 	}}}
 }
 
@@ -117,16 +119,16 @@ var changesRows = []struct {
 }, {
 	name: "a health check agent with one endpoint fewer",
 	edit: func(have, want *Plan) {
-		agent := Agent{Name: "health default/web", Node: "node1", Listen: []Listen{{"tcp", 32000}}, Health: Health{"default", "web", 2}}
-		have.Netns[0].Agents = []Agent{agent}
+		agent := occupant.Agent{Name: "health default/web", Node: "node1", Listen: []occupant.Listen{{Protocol: "tcp", Port: 32000}}, Health: occupant.Health{Namespace: "default", Service: "web", LocalEndpoints: 2}}
+		have.Netns[0].Agents = []occupant.Agent{agent}
 		agent.Health.LocalEndpoints = 1
-		want.Netns[0].Agents = []Agent{agent}
+		want.Netns[0].Agents = []occupant.Agent{agent}
 	},
 	lines: []string{"# change agent health default/web (tcp/32000) on node1 answers health checks of default/web: local endpoints 1"},
 	drift: []string{"node.node1: agent health default/web (tcp/32000) on node1 answers health checks of default/web: local endpoints 1 changed"},
 }, {
 	name: "UDP services, of which the kernel keeps no record",
-	edit: func(_, want *Plan) { want.Netns[0].UDP = []UDPService{{NodePort: 30053}} },
+	edit: func(_, want *Plan) { want.Netns[0].UDP = []conntrack.UDPService{{NodePort: 30053}} },
 }, {
 	name:  "a route moves to another link",
 	edit:  func(have, _ *Plan) { have.Netns[0].Routes[0].Dev = "eth0" },
@@ -259,7 +261,7 @@ func TestEditsOfTranslationCarryTheUDPServices(t *testing.T) {
 		{"a removed nf_tables table with NAT", func(have, _ *Netns) { have.NFT = []nft.Table{nftTable("nat")} }, true},
 	} {
 		have, want := pair(), pair()
-		want.Netns[0].UDP, want.Netns[0].Cut = []UDPService{{NodePort: 30053}}, []Cut{{}}
+		want.Netns[0].UDP, want.Netns[0].Cut = []conntrack.UDPService{{NodePort: 30053}}, []conntrack.Cut{{}}
 		row.edit(&have.Netns[0], &want.Netns[0])
 		c := Diff(have, want)
 		if len(c.Edit) != 1 || len(c.Edit[0].Cut) != 1 || (len(c.Edit[0].UDP) == 1) != row.udp {

@@ -6,11 +6,12 @@ import (
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // ChangedFromInside reports whether a program in the namespace may change it.
 func (n *Netns) ChangedFromInside() bool {
-	return slices.ContainsFunc(n.Execs, func(x Exec) bool { return x.NetAdmin })
+	return slices.ContainsFunc(n.Execs, func(x occupant.Exec) bool { return x.NetAdmin })
 }
 
 // Disregard leaves out of a namespace that was read what the plan of it does not have, since a

@@ -9,7 +9,7 @@
 // states the difference in sentences, requires.go which kernel features a plan needs;
 // codec.go carries plans between processes.
 //
-// The vocabularies of iptables, nf_tables, ipset and IPVS are packages below. The package
-// knows neither scenarios nor the kernel, and imports the standard library only. Start
-// reading at plan.go, then step.go and steps.go.
+// The vocabularies of iptables, nf_tables, ipset, IPVS, of what runs inside a namespace and of
+// what a machine must have are packages below. The package knows neither scenarios nor the
+// kernel, and imports nothing else. Start reading at plan.go, then step.go and steps.go.
 package plan

@@ -10,6 +10,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
@@ -91,15 +92,15 @@ func (d *drift) edit(e *Edit) {
 
 // ended notes programs and tunnels that ended, which are in Change, and takes them from there.
 func (d *drift) ended(e *Edit) {
-	e.Change.Execs = reject(e.Change.Execs, func(x Exec) bool {
-		i := slices.IndexFunc(d.have[e.Netns].Execs, func(h Exec) bool { return h.Name == x.Name && h.State != "" })
+	e.Change.Execs = reject(e.Change.Execs, func(x occupant.Exec) bool {
+		i := slices.IndexFunc(d.have[e.Netns].Execs, func(h occupant.Exec) bool { return h.Name == x.Name && h.State != "" })
 		if i >= 0 {
 			d.note(e.Netns, x.Origin, "the program of %s %s", x.Name, d.have[e.Netns].Execs[i].State)
 		}
 		return i >= 0
 	})
-	e.Change.Tunnels = reject(e.Change.Tunnels, func(t Tunnel) bool {
-		i := slices.IndexFunc(d.have[e.Netns].Tunnels, func(h Tunnel) bool { return h.Link == t.Link && h.State != "" })
+	e.Change.Tunnels = reject(e.Change.Tunnels, func(t occupant.Tunnel) bool {
+		i := slices.IndexFunc(d.have[e.Netns].Tunnels, func(h occupant.Tunnel) bool { return h.Link == t.Link && h.State != "" })
 		if i >= 0 {
 			d.note(e.Netns, t.Origin, "the tunnel of %s has ended: %s", t.Link, d.have[e.Netns].Tunnels[i].State)
 		}
@@ -221,13 +222,13 @@ func (d *drift) items(netns, what string, n *Netns) {
 	noteEach(d, netns, what, n.XfrmPolicies, func(p *XfrmPolicy) (Origin, string) { return p.Origin, "xfrm policy " + p.words() })
 	noteEach(d, netns, what, n.Sets, func(s *ipset.Set) (Origin, string) { return s.Origin, fmt.Sprintf("set %s (%s)", s.Name, s.Kind()) })
 	noteEach(d, netns, what, n.Virtual, func(v *ipvs.Server) (Origin, string) { return v.Origin, "virtual server " + v.Words() })
-	noteEach(d, netns, what, n.Agents, func(a *Agent) (Origin, string) { return a.Origin, "agent " + a.words() })
-	noteEach(d, netns, what, n.Tunnels, func(t *Tunnel) (Origin, string) { return t.Origin, "tunnel " + t.words() })
+	noteEach(d, netns, what, n.Agents, func(a *occupant.Agent) (Origin, string) { return a.Origin, "agent " + a.Words() })
+	noteEach(d, netns, what, n.Tunnels, func(t *occupant.Tunnel) (Origin, string) { return t.Origin, "tunnel " + t.Words() })
 	noteEach(d, netns, what, n.Speakers, func(s *bgp.Speaker) (Origin, string) { return s.Origin, "BGP speaker (" + s.Words() + ")" })
-	noteEach(d, netns, what, n.ProxyPorts, func(p *ProxyPort) (Origin, string) { return p.Origin, "proxy port " + p.words() })
+	noteEach(d, netns, what, n.ProxyPorts, func(p *occupant.ProxyPort) (Origin, string) { return p.Origin, "proxy port " + p.Words() })
 	noteEach(d, netns, what, n.Records, func(r *zone.Record) (Origin, string) { return r.Origin, "DNS record " + r.String() })
-	noteEach(d, netns, what, n.Resolvers, func(r *Resolver) (Origin, string) { return r.Origin, "resolver of " + r.words() })
-	noteEach(d, netns, what, n.Execs, func(x *Exec) (Origin, string) { return x.Origin, "program of " + x.Name })
+	noteEach(d, netns, what, n.Resolvers, func(r *occupant.Resolver) (Origin, string) { return r.Origin, "resolver of " + r.Words() })
+	noteEach(d, netns, what, n.Execs, func(x *occupant.Exec) (Origin, string) { return x.Origin, "program of " + x.Name })
 }
 
 // noteEach notes what is wrong with each of some items, which describe tells.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
@@ -42,7 +44,7 @@ func filtered() *Plan {
 			{Addr: ap("[fd00::1]:53"), Proto: "udp", Scheduler: "mh", Flags: []string{"mh-port", "mh-fallback"}},
 			{Addr: ap("10.96.0.3:9"), Proto: "sctp", Scheduler: "wlc"},
 		},
-		Cut: []Cut{{Pod: netip.MustParseAddr("10.244.1.2"), Ingress: true, Origin: web, Allow: []CutAllow{
+		Cut: []conntrack.Cut{{Pod: netip.MustParseAddr("10.244.1.2"), Ingress: true, Origin: web, Allow: []conntrack.Allow{
 			{Peer: []netip.Prefix{prefix("10.0.0.0/8")}, Proto: "tcp", First: 80, Last: 90}, {Proto: "icmp"}, {Peer: []netip.Prefix{}}}}},
 	}}}
 	p.Sort()
@@ -218,14 +220,14 @@ func (n *Netns) set(name string) *ipset.Set {
 }
 
 func TestFiltersRequireFeatures(t *testing.T) {
-	want := []Feature{FeatureNetNS, FeatureConntrack, FeatureIPSet, FeatureIPVS, FeatureDummy, FeatureNetem, FeatureTBF}
+	want := []feature.Feature{feature.NetNS, feature.Conntrack, feature.IPSet, feature.IPVS, feature.Dummy, feature.Netem, feature.TBF}
 	if got := Requires(filtered()); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 	changed := filtered()
 	changed.Netns[0].Virtual[0].Real = nil
 	changed.Netns[0].set("KUBE-CLUSTER-IP").Entries = nil
-	if got := Diff(filtered(), changed).Requires(); !slices.Contains(got, FeatureIPVS) || !slices.Contains(got, FeatureIPSet) {
+	if got := Diff(filtered(), changed).Requires(); !slices.Contains(got, feature.IPVS) || !slices.Contains(got, feature.IPSet) {
 		t.Errorf("changes require %q", got)
 	}
 }

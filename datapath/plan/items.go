@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/shell"
 )
 
 // The commands for each kind of step, in the syntax of ip, bridge, tc and sysctl.
@@ -198,51 +199,20 @@ func (q *Qdisc) write(w *textWriter, s *Step) {
 func (list Sysctls) write(w *textWriter, s *Step) {
 	var words strings.Builder
 	for _, x := range list {
-		fmt.Fprintf(&words, " %s=%s", x.Key, QuoteShell(x.Value))
+		fmt.Fprintf(&words, " %s=%s", x.Key, shell.Quote(x.Value))
 	}
 	w.linef("ip netns exec %s sysctl -qw%s", s.Netns, words.String())
-}
-
-// Agents and programs are not shell commands, so they are written as comments.
-func (o *Occupants) write(w *textWriter, s *Step) {
-	mark := [...]string{Add: "#", Change: "# change", Delete: "# remove"}[s.Verb]
-	for _, a := range o.Agents {
-		w.from(a.Origin)
-		w.linef("%s agent %s", mark, a.words())
-	}
-	for _, x := range o.Execs {
-		w.from(x.Origin)
-		w.linef("%s exec %s", mark, x.words())
-	}
-	for i := range o.Tunnels {
-		o.Tunnels[i].write(w, mark, s.Verb)
-	}
-	for i := range o.Speakers {
-		writeSpeaker(&o.Speakers[i], w, mark, s.Verb)
-	}
-	for i := range o.ProxyPorts {
-		w.from(o.ProxyPorts[i].Origin)
-		w.linef("%s proxy port %s", mark, o.ProxyPorts[i].words())
-	}
-	for i := range o.Records {
-		w.from(o.Records[i].Origin)
-		w.linef("%s DNS record %s", mark, o.Records[i])
-	}
-	for i := range o.Resolvers {
-		w.from(o.Resolvers[i].Origin)
-		w.linef("%s resolver of %s", mark, o.Resolvers[i].words())
-	}
 }
 
 // Conntrack clean-up is not a shell command, so it is written as comments.
 func (c *Conntrack) write(w *textWriter, _ *Step) {
 	for i := range c.UDP {
 		w.from(c.UDP[i].Origin)
-		w.linef("# udp %s", c.UDP[i].words())
+		w.linef("# udp %s", c.UDP[i].Words())
 	}
 	for i := range c.Cut {
 		w.from(c.Cut[i].Origin)
-		w.linef("# cut %s", c.Cut[i].words())
+		w.linef("# cut %s", c.Cut[i].Words())
 	}
 }
 
@@ -295,20 +265,6 @@ func (edits NFTEdits) write(w *textWriter, _ *Step) {
 	})
 }
 
-func (a Agent) words() string {
-	s := a.Name + " (" + listenWords(a.Listen) + ")"
-	if a.Node != "" {
-		s += " on " + a.Node
-	}
-	if a.Health != (Health{}) {
-		s += fmt.Sprintf(" answers health checks of %s/%s: local endpoints %d", a.Health.Namespace, a.Health.Service, a.Health.LocalEndpoints)
-	}
-	if a.DNS {
-		s += " answers DNS queries"
-	}
-	return s
-}
-
 // words returns the route as ip route writes it.
 func (r Route) words() string {
 	to := r.To.String()
@@ -349,12 +305,4 @@ func (r Route) words() string {
 		to += " onlink"
 	}
 	return to
-}
-
-func (s *UDPService) words() string {
-	to := texts(s.To)
-	if s.NodePort != 0 {
-		to = append(to, fmt.Sprintf("node port %d", s.NodePort))
-	}
-	return strings.Join(to, ", ") + " is served by " + strings.Join(texts(s.Endpoints), ", ")
 }

@@ -42,31 +42,3 @@ func (q *Qdisc) MarshalJSON() ([]byte, error) {
 		Origin   Origin  `json:"origin,omitzero"`
 	}{q.Link, q.Delay.Microseconds(), q.Jitter.Microseconds(), q.Loss, q.Rate, q.Origin})
 }
-
-// MarshalText returns the socket as tcp/80.
-func (l Listen) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%s/%d", l.Protocol, l.Port), nil
-}
-
-// MarshalJSON lists what the agent listens on, even if it is nothing.
-func (a Agent) MarshalJSON() ([]byte, error) {
-	type bare Agent
-	a.Listen = orEmpty(a.Listen)
-	return json.Marshal(bare(a))
-}
-
-// MarshalJSON lists what is allowed, even if it is nothing.
-func (c Cut) MarshalJSON() ([]byte, error) {
-	type bare Cut
-	c.Allow = orEmpty(c.Allow)
-	return json.Marshal(bare(c))
-}
-
-// MarshalJSON says by name that any peer is allowed.
-func (a CutAllow) MarshalJSON() ([]byte, error) {
-	type bare CutAllow
-	return json.Marshal(struct {
-		Any bool `json:"anyPeer,omitempty"`
-		bare
-	}{a.Peer == nil, bare(a)})
-}

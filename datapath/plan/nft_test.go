@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
@@ -165,14 +166,14 @@ func TestDriftOfNFTablesNamesElementsAndRules(t *testing.T) {
 func TestNFTablesRequireWhatTheyUse(t *testing.T) {
 	p := guardedPair()
 	got := Requires(p)
-	for _, f := range []Feature{FeatureNFT, FeatureNFTRanges, FeatureNFTCT, FeatureNFTFib, FeatureNFTNumgen, FeatureNFTNAT, FeatureNFTReject} {
+	for _, f := range []feature.Feature{feature.NFT, feature.NFTRanges, feature.NFTCT, feature.NFTFib, feature.NFTNumgen, feature.NFTNAT, feature.NFTReject} {
 		if !slices.Contains(got, f) {
 			t.Errorf("%s is not required", f)
 		}
 	}
 	less := guardedPair()
 	less.Netns[0].NFT[0].Sets[1].Elements = nil
-	if got := Diff(p, less).Requires(); !slices.Contains(got, FeatureNFTRanges) || slices.Contains(got, FeatureNFTFib) {
+	if got := Diff(p, less).Requires(); !slices.Contains(got, feature.NFTRanges) || slices.Contains(got, feature.NFTFib) {
 		t.Errorf("the change needs %v", got)
 	}
 }

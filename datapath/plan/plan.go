@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/origin"
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
@@ -43,34 +45,34 @@ type Plan struct {
 // Netns is the desired state of one network namespace. Its lists are in
 // canonical order (see Sort); Links in the order in which they must be created.
 type Netns struct {
-	Name    string           `json:"name"` // underlay, router.r1, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
-	Kind    Kind             `json:"kind"`
-	IPv6    bool             `json:"ipv6"` // off: the namespace has IPv6 disabled
-	Origin  Origin           `json:"origin,omitzero"`
-	Links   []Link           `json:"links,omitempty"`
-	Addrs   []Addr           `json:"addresses,omitempty"`
-	Routes  []Route          `json:"routes,omitempty"`
-	Neighs  []Neigh          `json:"neighbours,omitempty"`
-	FDB     []FDB            `json:"fdb,omitempty"`
-	Sysctls Sysctls          `json:"sysctls,omitempty"`
-	Qdiscs  []Qdisc          `json:"qdiscs,omitempty"`
-	Sets    []ipset.Set      `json:"sets,omitempty"`
-	Tables  []iptables.Table `json:"tables,omitempty"`
-	NFT     []nft.Table      `json:"nftables,omitempty"`
-	Virtual []ipvs.Server    `json:"virtualServers,omitempty"`
-	UDP     []UDPService     `json:"udp,omitempty"`
-	Cut     []Cut            `json:"cut,omitempty"` // in the order of pod and direction
-	Agents  []Agent          `json:"agents,omitempty"`
-	Execs   []Exec           `json:"programs,omitempty"`
-	Tunnels []Tunnel         `json:"userSpaceTunnels,omitempty"`
+	Name    string                 `json:"name"` // underlay, router.r1, node.node1, client.laptop, pod.web-0, pod.otherns.web-0
+	Kind    Kind                   `json:"kind"`
+	IPv6    bool                   `json:"ipv6"` // off: the namespace has IPv6 disabled
+	Origin  Origin                 `json:"origin,omitzero"`
+	Links   []Link                 `json:"links,omitempty"`
+	Addrs   []Addr                 `json:"addresses,omitempty"`
+	Routes  []Route                `json:"routes,omitempty"`
+	Neighs  []Neigh                `json:"neighbours,omitempty"`
+	FDB     []FDB                  `json:"fdb,omitempty"`
+	Sysctls Sysctls                `json:"sysctls,omitempty"`
+	Qdiscs  []Qdisc                `json:"qdiscs,omitempty"`
+	Sets    []ipset.Set            `json:"sets,omitempty"`
+	Tables  []iptables.Table       `json:"tables,omitempty"`
+	NFT     []nft.Table            `json:"nftables,omitempty"`
+	Virtual []ipvs.Server          `json:"virtualServers,omitempty"`
+	UDP     []conntrack.UDPService `json:"udp,omitempty"`
+	Cut     []conntrack.Cut        `json:"cut,omitempty"` // in the order of pod and direction
+	Agents  []occupant.Agent       `json:"agents,omitempty"`
+	Execs   []occupant.Exec        `json:"programs,omitempty"`
+	Tunnels []occupant.Tunnel      `json:"userSpaceTunnels,omitempty"`
 
 	// Records are those that its name server has, an agent with DNS.
 	Records []zone.Record `json:"records,omitempty"`
 	// Resolvers are the resolv.conf of pods in it.
-	Resolvers []Resolver `json:"resolvers,omitempty"`
+	Resolvers []occupant.Resolver `json:"resolvers,omitempty"`
 
 	// ProxyPorts are in the order of service ports, IPv4 first.
-	ProxyPorts []ProxyPort `json:"proxyPorts,omitempty"`
+	ProxyPorts []occupant.ProxyPort `json:"proxyPorts,omitempty"`
 
 	XfrmStates   []XfrmState  `json:"xfrmStates,omitempty"`
 	XfrmPolicies []XfrmPolicy `json:"xfrmPolicies,omitempty"`
@@ -236,51 +238,3 @@ type Sysctl struct {
 
 // OfIPVS reports whether the setting exists only while IPVS is loaded.
 func (s Sysctl) OfIPVS() bool { return strings.HasPrefix(s.Key, "net.ipv4.vs.") }
-
-// Agent is a set of sockets in a namespace that answer on all its addresses, with their
-// own name and the client address that they saw.
-type Agent struct {
-	Name   string   `json:"name"`           // web-0, laptop; outside the namespace default: db/web-0
-	Node   string   `json:"node,omitempty"` // the node that it runs on; empty for clients
-	Listen []Listen `json:"listen"`
-	// Health makes the agent answer as a health check node port does, over HTTP on
-	// its only socket.
-	Health Health `json:"health,omitzero"`
-	// DNS makes the agent a name server: it answers queries from the records of its
-	// namespace, and nothing else.
-	DNS    bool   `json:"dns,omitempty"`
-	Origin Origin `json:"origin,omitzero"`
-}
-
-// Health is the answer of a health check node port: 200 when LocalEndpoints is not 0,
-// else 503 (kubernetes pkg/proxy/healthcheck). The zero Health means an ordinary agent.
-type Health struct {
-	Namespace      string `json:"namespace"`
-	Service        string `json:"service"`
-	LocalEndpoints int    `json:"localEndpoints"`
-}
-
-// Listen is one listening socket of an agent.
-type Listen struct {
-	Protocol string // tcp, udp or sctp
-	Port     uint16
-}
-
-// UDPService is a service port whose stale connection tracking entries have to be
-// deleted when its rules change. Other protocols notice that the far end is gone; a UDP
-// client keeps using the translation of its first datagram, to an endpoint that no
-// longer exists, or none from before there was one. So entries are deleted whose
-// original destination is one of To, or any address with NodePort, and whose reply does
-// not come from one of Endpoints (CleanStaleEntries in kubernetes pkg/proxy/conntrack).
-//
-// The kernel holds nothing from which it could be read back, so plans are compared
-// without it.
-type UDPService struct {
-	IPv6     bool             `json:"-"`
-	To       []netip.AddrPort `json:"to"`                 // cluster IP, load balancer and external addresses
-	NodePort uint16           `json:"nodePort,omitempty"` // 0: none
-	// Endpoints are all serving ones, regardless of traffic policies and topology.
-	// There is at least one.
-	Endpoints []netip.AddrPort `json:"endpoints"`
-	Origin    Origin           `json:"origin,omitzero"`
-}

@@ -1,35 +1,38 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // Requires returns the features that the plan needs, in the order of AllFeatures.
 // It depends on the plan alone, never on the machine.
-func Requires(p *Plan) []Feature {
+func Requires(p *Plan) []feature.Feature {
 	set := needed{}
 	for i := range p.Netns {
-		set.add(FeatureNetNS)
+		set.add(feature.NetNS)
 		p.Netns[i].requires(set)
 	}
-	return inOrder(set)
+	return feature.InOrder(slices.Collect(maps.Keys(set)))
 }
 
 // Requires returns the features that the changes need, as Requires does for a plan:
 // those of what is new.
-func (c Changes) Requires() []Feature {
+func (c Changes) Requires() []feature.Feature {
 	p := Plan{Netns: append([]Netns{}, c.Create...)}
 	for _, e := range c.Edit {
 		n := e.Add
 		n.Links = append(append([]Link{}, e.Add.Links...), e.Change.Links...)
 		n.Sysctls = append(append([]Sysctl{}, e.Add.Sysctls...), e.Change.Sysctls...)
-		n.Agents = append(append([]Agent{}, e.Add.Agents...), e.Change.Agents...)
-		n.Execs = append(append([]Exec{}, e.Add.Execs...), e.Change.Execs...)
-		n.Tunnels = append(append([]Tunnel{}, e.Add.Tunnels...), e.Change.Tunnels...)
+		n.Agents = append(append([]occupant.Agent{}, e.Add.Agents...), e.Change.Agents...)
+		n.Execs = append(append([]occupant.Exec{}, e.Add.Execs...), e.Change.Execs...)
+		n.Tunnels = append(append([]occupant.Tunnel{}, e.Add.Tunnels...), e.Change.Tunnels...)
 		n.Qdiscs = append(append([]Qdisc{}, e.Add.Qdiscs...), e.Change.Qdiscs...)
 		n.Sets = append(append([]ipset.Set{}, e.Add.Sets...), e.Change.Sets...)
 		for _, s := range e.Sets {
@@ -57,71 +60,71 @@ func (c Changes) Requires() []Feature {
 }
 
 // needed is the set of features that a plan needs.
-type needed map[Feature]bool
+type needed map[feature.Feature]bool
 
-func (n needed) add(f Feature) { n[f] = true }
+func (n needed) add(f feature.Feature) { n[f] = true }
 
 func (n *Netns) requires(set needed) {
 	for _, l := range n.Links {
 		switch l.Type {
 		case Veth:
-			set.add(FeatureVeth)
+			set.add(feature.Veth)
 		case Bridge:
-			set.add(FeatureBridge)
+			set.add(feature.Bridge)
 		case VXLAN:
-			set.add(FeatureVXLAN)
+			set.add(feature.VXLAN)
 		case IPIP:
-			set.add(FeatureIPIP)
+			set.add(feature.IPIP)
 		case TUN:
-			set.add(FeatureTun)
+			set.add(feature.Tun)
 		case WireGuard:
-			set.add(FeatureWireGuardOrTun)
+			set.add(feature.WireGuardOrTun)
 		case Dummy:
-			set.add(FeatureDummy)
+			set.add(feature.Dummy)
 		}
 	}
 	for _, s := range n.Sysctls {
 		switch {
 		case s.Key == "net.bridge.bridge-nf-call-iptables":
-			set.add(FeatureBrNetfilter)
+			set.add(feature.BrNetfilter)
 		case s.OfIPVS():
-			set.add(FeatureIPVS)
+			set.add(feature.IPVS)
 		}
 	}
 	for i := range n.Qdiscs {
 		if n.Qdiscs[i].Impairs() {
-			set.add(FeatureNetem)
+			set.add(feature.Netem)
 		}
 		if n.Qdiscs[i].Rate > 0 {
-			set.add(FeatureTBF)
+			set.add(feature.TBF)
 		}
 	}
 	if len(n.XfrmStates)+len(n.XfrmPolicies) > 0 {
-		set.add(FeatureESP)
+		set.add(feature.ESP)
 	}
 	if len(n.Sets) > 0 {
-		set.add(FeatureIPSet)
+		set.add(feature.IPSet)
 	}
 	if len(n.Virtual) > 0 {
-		set.add(FeatureIPVS)
+		set.add(feature.IPVS)
 	}
 	for i := range n.Tunnels {
 		if !n.Tunnels[i].WireGuard() {
-			set.add(FeatureTun)
+			set.add(feature.Tun)
 		}
 	}
 	if len(n.Cut) > 0 {
-		set.add(FeatureConntrack)
+		set.add(feature.Conntrack)
 	}
-	var listen []Listen
+	var listen []occupant.Listen
 	for i := range n.Agents {
 		listen = append(listen, n.Agents[i].Listen...)
 	}
 	for i := range n.Execs {
 		listen = append(listen, n.Execs[i].Listen...)
 	}
-	if slices.ContainsFunc(listen, func(l Listen) bool { return l.Protocol == "sctp" }) {
-		set.add(FeatureSCTP)
+	if slices.ContainsFunc(listen, func(l occupant.Listen) bool { return l.Protocol == "sctp" }) {
+		set.add(feature.SCTP)
 	}
 	for i := range n.Tables {
 		requiresTable(set, &n.Tables[i])
@@ -133,12 +136,12 @@ func (n *Netns) requires(set needed) {
 
 func requiresTable(set needed, t *iptables.Table) {
 	if t.IPv6 {
-		set.add(FeatureIP6Tables)
+		set.add(feature.IP6Tables)
 	} else {
-		set.add(FeatureIPTables)
+		set.add(feature.IPTables)
 	}
 	if t.Name == "nat" {
-		set.add(FeatureConntrack)
+		set.add(feature.Conntrack)
 	}
 	for i := range t.Chains {
 		for j := range t.Chains[i].Rules {
@@ -151,62 +154,62 @@ func requiresRule(set needed, r *iptables.Rule) {
 	for _, m := range r.Matches {
 		switch m := m.(type) {
 		case iptables.Comment:
-			set.add(FeatureMatchComment)
+			set.add(feature.MatchComment)
 		case iptables.Mark:
-			set.add(FeatureMatchMark)
+			set.add(feature.MatchMark)
 		case iptables.CTState, iptables.State:
-			set.add(FeatureMatchConntrack)
-			set.add(FeatureConntrack)
+			set.add(feature.MatchConntrack)
+			set.add(feature.Conntrack)
 		case iptables.AddrType:
-			set.add(FeatureMatchAddrType)
+			set.add(feature.MatchAddrType)
 		case iptables.Random:
-			set.add(FeatureMatchStatistic)
+			set.add(feature.MatchStatistic)
 		case iptables.Recent:
-			set.add(FeatureMatchRecent)
+			set.add(feature.MatchRecent)
 		case iptables.MatchSet:
-			set.add(FeatureMatchSet)
-			set.add(FeatureIPSet)
+			set.add(feature.MatchSet)
+			set.add(feature.IPSet)
 		case iptables.MultiPort:
-			set.add(FeatureMatchMultiPort)
+			set.add(feature.MatchMultiPort)
 		case iptables.Physdev, iptables.PhysdevIsIn:
-			set.add(FeatureMatchPhysdev)
+			set.add(feature.MatchPhysdev)
 		case iptables.Limit:
-			set.add(FeatureMatchLimit)
+			set.add(feature.MatchLimit)
 		case iptables.IPVS:
-			set.add(FeatureMatchIPVS)
+			set.add(feature.MatchIPVS)
 		case iptables.Proto:
 			if m.Name == "sctp" {
-				set.add(FeatureMatchSCTP)
+				set.add(feature.MatchSCTP)
 			}
 		}
 	}
 	switch r.Target.(type) {
 	case iptables.OrMark, iptables.XorMark, iptables.SetMark:
-		set.add(FeatureTargetMark)
+		set.add(feature.TargetMark)
 	case iptables.NFLog:
-		set.add(FeatureTargetNFLog)
+		set.add(feature.TargetNFLog)
 	case iptables.DNAT:
-		set.add(FeatureTargetDNAT)
+		set.add(feature.TargetDNAT)
 	case iptables.Redirect:
-		set.add(FeatureTargetRedirect)
+		set.add(feature.TargetRedirect)
 	case iptables.Masquerade:
-		set.add(FeatureTargetMasquerade)
+		set.add(feature.TargetMasquerade)
 	case iptables.Reject:
-		set.add(FeatureTargetReject)
+		set.add(feature.TargetReject)
 	}
 }
 
 func requiresNFTTable(set needed, t *nft.Table) {
-	set.add(FeatureNFT)
+	set.add(feature.NFT)
 	for i := range t.Sets {
 		if s := &t.Sets[i]; s.Interval && len(s.Key) > 1 {
-			set.add(FeatureNFTRanges)
+			set.add(feature.NFTRanges)
 		}
 	}
 	for i := range t.Chains {
 		c := &t.Chains[i]
 		if c.Type == "nat" {
-			set.add(FeatureNFTNAT)
+			set.add(feature.NFTNAT)
 		}
 		for j := range c.Rules {
 			for _, x := range c.Rules[j].Exprs {
@@ -219,22 +222,22 @@ func requiresNFTTable(set needed, t *nft.Table) {
 func requiresNFT(set needed, x nft.Expr) {
 	switch x.(type) {
 	case nft.DNAT, nft.Masquerade:
-		set.add(FeatureNFTNAT)
+		set.add(feature.NFTNAT)
 	case nft.Reject:
-		set.add(FeatureNFTReject)
+		set.add(feature.NFTReject)
 	case nft.CTState, nft.CTStatus:
-		set.add(FeatureConntrack)
-		set.add(FeatureNFTCT)
+		set.add(feature.Conntrack)
+		set.add(feature.NFTCT)
 	}
 	fields, _ := nft.LookedUp(x)
 	for _, f := range fields {
 		switch {
 		case f == nft.FibSrcType || f == nft.FibDstType:
-			set.add(FeatureNFTFib)
+			set.add(feature.NFTFib)
 		case f == nft.CTMark || f == nft.OrigDst || f == nft.OrigDst6 || f == nft.OrigDPort:
-			set.add(FeatureNFTCT)
+			set.add(feature.NFTCT)
 		case f.Modulus() > 0:
-			set.add(FeatureNFTNumgen)
+			set.add(feature.NFTNumgen)
 		}
 	}
 }

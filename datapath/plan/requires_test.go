@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 func TestRequiresFollowsThePlan(t *testing.T) {
-	want := []Feature{FeatureNetNS, FeatureVeth, FeatureBridge, FeatureVXLAN, FeatureConntrack, FeatureIPTables,
-		FeatureMatchComment, FeatureTargetDNAT}
+	want := []feature.Feature{feature.NetNS, feature.Veth, feature.Bridge, feature.VXLAN, feature.Conntrack, feature.IPTables,
+		feature.MatchComment, feature.TargetDNAT}
 	if got := Requires(pair()); !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
@@ -28,28 +29,10 @@ func TestRequiresKnowsEveryMatchAndTarget(t *testing.T) {
 		c.Rules = append(c.Rules, iptables.Rule{Target: target})
 	}
 	got := Requires(p)
-	for _, f := range AllFeatures() {
+	for _, f := range feature.All() {
 		extension := strings.HasPrefix(string(f), "iptables match") || strings.HasPrefix(string(f), "iptables target")
-		if (extension || f == FeatureBrNetfilter) && slices.Contains(got, f) == (f == FeatureMatchNFAcct) { // which can be left out
+		if (extension || f == feature.BrNetfilter) && slices.Contains(got, f) == (f == feature.MatchNFAcct) { // which can be left out
 			t.Errorf("%s: required %t", f, slices.Contains(got, f))
 		}
-	}
-}
-
-func TestEveryFeatureHasItsCostAndRemedy(t *testing.T) {
-	seen := map[Feature]bool{}
-	for _, f := range AllFeatures() {
-		a := f.About()
-		with, without := a.RemedyWhere(func(string) bool { return true }), a.RemedyWhere(func(string) bool { return false })
-		if strings.Contains(without, "modprobe") || a.Module != "" && !strings.Contains(with, "modprobe "+a.Module) {
-			t.Errorf("%s: %s; without the module: %s", f, with, without)
-		}
-		if a.Costs == "" || a.Remedy == "" || a.Config == "" {
-			t.Errorf("%s: %+v", f, a)
-		}
-		if seen[f] {
-			t.Errorf("%s is listed twice", f)
-		}
-		seen[f] = true
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
@@ -49,13 +51,13 @@ func (n *Netns) Sort() {
 	iptables.Sort(n.Tables)
 	nft.Sort(n.NFT)
 	ipvs.Sort(n.Virtual)
-	slices.SortStableFunc(n.Cut, func(a, b Cut) int {
+	slices.SortStableFunc(n.Cut, func(a, b conntrack.Cut) int {
 		return cmp.Or(a.Pod.Compare(b.Pod), ordered.Bools(a.Ingress, b.Ingress))
 	})
-	slices.SortStableFunc(n.Agents, func(a, b Agent) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(n.Tunnels, func(a, b Tunnel) int { return cmp.Compare(a.Link, b.Link) })
+	slices.SortStableFunc(n.Agents, func(a, b occupant.Agent) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(n.Tunnels, func(a, b occupant.Tunnel) int { return cmp.Compare(a.Link, b.Link) })
 	for i := range n.Tunnels {
-		slices.SortStableFunc(n.Tunnels[i].Peers, func(a, b TunnelPeer) int { return comparePrefix(a.Pods, b.Pods) })
+		slices.SortStableFunc(n.Tunnels[i].Peers, func(a, b occupant.TunnelPeer) int { return comparePrefix(a.Pods, b.Pods) })
 	}
 	slices.SortStableFunc(n.XfrmStates, func(a, b XfrmState) int {
 		return cmp.Or(a.Src.Compare(b.Src), a.Dst.Compare(b.Dst), cmp.Compare(a.SPI, b.SPI))
@@ -65,8 +67,8 @@ func (n *Netns) Sort() {
 	})
 	sortSpeakers(n)
 	slices.SortStableFunc(n.Records, zone.Record.Compare)
-	slices.SortStableFunc(n.Resolvers, func(a, b Resolver) int { return cmp.Compare(a.Pod, b.Pod) })
-	slices.SortStableFunc(n.Execs, func(a, b Exec) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(n.Resolvers, func(a, b occupant.Resolver) int { return cmp.Compare(a.Pod, b.Pod) })
+	slices.SortStableFunc(n.Execs, func(a, b occupant.Exec) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // compareLinks orders links as they are created.

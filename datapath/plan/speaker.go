@@ -51,27 +51,6 @@ func (c Changes) Written() Changes {
 
 func sameSpeaker(a, b bgp.Speaker) bool { return a.Same(&b) && a.SameSessions(&b) }
 
-// writeSpeaker writes a speaker as comments: it is not a shell command.
-func writeSpeaker(s *bgp.Speaker, w *textWriter, mark string, verb Verb) {
-	w.from(s.Origin)
-	w.linef("%s bgp speaker: %s", mark, s.Words())
-	if verb == Delete {
-		return
-	}
-	for _, prefix := range s.Announces {
-		w.linef("%s bgp announces %s", mark, prefix)
-	}
-	for i := range s.Peers {
-		p := &s.Peers[i]
-		w.from(p.Origin)
-		down := ""
-		if p.Down {
-			down = ": cannot be established"
-		}
-		w.linef("%s bgp session with %s%s", mark, p.Words(), down)
-	}
-}
-
 // sortSpeakers puts peers and hops into canonical order.
 func sortSpeakers(n *Netns) {
 	for i := range n.Speakers {

@@ -3,12 +3,11 @@ package plan
 import (
 	"strings"
 
-	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
-	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
 // Step is one operation in one network namespace. An ordered list of steps is all that
@@ -68,27 +67,11 @@ type TableEdits []iptables.Edit
 // NFTEdits are the changes to the nf_tables tables of a namespace, in one transaction.
 type NFTEdits []nft.Edit
 
-// Occupants are the agents, programs, user-space tunnels, BGP speakers, proxy ports, DNS
-// records and resolvers of a namespace. Changed ones are stopped and started again, except for tunnels of which only the
-// peers change, speakers, whose sessions go on with peers that stay, proxy ports, and the records
-// of name servers.
-type Occupants struct {
-	IPv6     bool // agents also listen on IPv6
-	Agents   []Agent
-	Execs    []Exec
-	Tunnels  []Tunnel
-	Speakers []bgp.Speaker
-
-	ProxyPorts []ProxyPort
-	Records    []zone.Record
-	Resolvers  []Resolver
-}
-
 // Conntrack ends connections that new rules would treat differently: stale UDP entries,
 // and what policies now deny. A new namespace has none.
 type Conntrack struct {
-	UDP []UDPService
-	Cut []Cut
+	UDP []conntrack.UDPService
+	Cut []conntrack.Cut
 }
 
 // Removal removes the namespace with everything in it.

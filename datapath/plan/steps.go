@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
@@ -355,7 +356,7 @@ func (l *stepList) occupants(v Verb, n *Netns) {
 	}
 }
 
-func (l *stepList) conntrack(udp []UDPService, cut []Cut) {
+func (l *stepList) conntrack(udp []conntrack.UDPService, cut []conntrack.Cut) {
 	if len(udp)+len(cut) > 0 {
 		l.add(Delete, &Conntrack{UDP: udp, Cut: cut})
 	}

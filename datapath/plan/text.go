@@ -104,12 +104,3 @@ func (w *textWriter) feed(command string, body func()) {
 	}
 	w.b, w.origin = append(w.b, "EOF\n"...), Origin{}
 }
-
-// QuoteShell writes a word as shells read it.
-func QuoteShell(s string) string {
-	const plain = "=/.,:%+@-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

@@ -4,20 +4,23 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+
+	"github.com/netlab/netlab/datapath/plan/feature"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
-func tunnel() Tunnel {
+func tunnel() occupant.Tunnel {
 	o := Origin{Object: "node n1", File: "a.hcl", Line: 3}
-	return Tunnel{Link: "flannel0", At: netip.MustParseAddrPort("192.168.0.11:8285"), Pods: []netip.Prefix{prefix("10.244.1.0/24")}, Secret: "it's one",
-		Peers: []TunnelPeer{{Pods: prefix("10.244.2.0/24"), Node: netip.MustParseAddrPort("192.168.0.12:8285"), Origin: Origin{Object: "node n2", File: "a.hcl", Line: 4}}}, Origin: o}
+	return occupant.Tunnel{Link: "flannel0", At: netip.MustParseAddrPort("192.168.0.11:8285"), Pods: []netip.Prefix{prefix("10.244.1.0/24")}, Secret: "it's one",
+		Peers: []occupant.TunnelPeer{{Pods: prefix("10.244.2.0/24"), Node: netip.MustParseAddrPort("192.168.0.12:8285"), Origin: Origin{Object: "node n2", File: "a.hcl", Line: 4}}}, Origin: o}
 }
 
 func TestChangesOfTunnels(t *testing.T) {
-	with := func(list ...Tunnel) *Plan {
+	with := func(list ...occupant.Tunnel) *Plan {
 		return &Plan{Netns: []Netns{{Name: "node.n1", Kind: Node, Tunnels: list}}}
 	}
 	other, dead := tunnel(), tunnel()
-	other.Peers = append(slices.Clone(other.Peers), TunnelPeer{Pods: prefix("10.244.3.0/24"), Node: netip.MustParseAddrPort("192.168.0.13:8285")})
+	other.Peers = append(slices.Clone(other.Peers), occupant.TunnelPeer{Pods: prefix("10.244.3.0/24"), Node: netip.MustParseAddrPort("192.168.0.13:8285")})
 	dead.State = "device flannel0 was deleted"
 	const name = `tunnel flannel0 on udp 192.168.0.11:8285, encrypted with keys from 'it'\''s one'`
 	for _, row := range []struct {
@@ -42,21 +45,21 @@ func TestChangesOfTunnels(t *testing.T) {
 			t.Errorf("%s: lines\n%q\nwant\n%q", row.name, got, row.lines)
 		}
 	}
-	if needs := Requires(with(tunnel())); !slices.Contains(needs, FeatureTun) {
+	if needs := Requires(with(tunnel())); !slices.Contains(needs, feature.Tun) {
 		t.Errorf("needs %v, not tun", needs)
 	}
 }
 
 // The configuration of a WireGuard device is one command; its private key is nowhere else.
 func TestChangesOfWireGuard(t *testing.T) {
-	w := Tunnel{Link: "wg", At: netip.MustParseAddrPort("[::]:51820"), Key: Key{8, 31: 64}, Origin: Origin{Object: "node n1", File: "a.hcl", Line: 3},
-		Peers: []TunnelPeer{{Pods: prefix("10.244.2.0/24"), Node: netip.MustParseAddrPort("192.168.0.12:51820"), Key: Key{1}},
-			{Pods: prefix("10.244.3.0/24"), Node: netip.MustParseAddrPort("192.168.0.13:51820"), Key: Key{255}},
-			{Pods: prefix("fd00::/64"), Node: netip.MustParseAddrPort("192.168.0.12:51820"), Key: Key{1}}}}
+	w := occupant.Tunnel{Link: "wg", At: netip.MustParseAddrPort("[::]:51820"), Key: occupant.Key{8, 31: 64}, Origin: Origin{Object: "node n1", File: "a.hcl", Line: 3},
+		Peers: []occupant.TunnelPeer{{Pods: prefix("10.244.2.0/24"), Node: netip.MustParseAddrPort("192.168.0.12:51820"), Key: occupant.Key{1}},
+			{Pods: prefix("10.244.3.0/24"), Node: netip.MustParseAddrPort("192.168.0.13:51820"), Key: occupant.Key{255}},
+			{Pods: prefix("fd00::/64"), Node: netip.MustParseAddrPort("192.168.0.12:51820"), Key: occupant.Key{1}}}}
 	other := w
 	other.Peers = slices.Clone(w.Peers)
-	other.Peers[2].Key = Key{2}
-	with := func(list ...Tunnel) *Plan {
+	other.Peers[2].Key = occupant.Key{2}
+	with := func(list ...occupant.Tunnel) *Plan {
 		return &Plan{Netns: []Netns{{Name: "node.n1", Kind: Node, Links: []Link{{Name: "wg", Type: WireGuard}}, Tunnels: list}}}
 	}
 	const name = "node.n1: tunnel wg on udp port 51820, with public key QiyOemIn17yhNQs+K7cnn3iXuHu2hUt4PGDoAxGuMHk="
@@ -81,7 +84,7 @@ func TestChangesOfWireGuard(t *testing.T) {
 			t.Errorf("%s: lines\n%q\nwant\n%q", row.name, got, row.lines)
 		}
 	}
-	if needs := Requires(with(w)); !slices.Contains(needs, FeatureWireGuardOrTun) || slices.Contains(needs, FeatureTun) {
+	if needs := Requires(with(w)); !slices.Contains(needs, feature.WireGuardOrTun) || slices.Contains(needs, feature.Tun) {
 		t.Errorf("needs %v", needs)
 	}
 }

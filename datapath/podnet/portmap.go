@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
@@ -81,7 +82,7 @@ func CleanHostPorts(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
 			if p.Port.Protocol != topology.UDP {
 				continue
 			}
-			s := plan.UDPService{IPv6: ipv6, Endpoints: []netip.AddrPort{p.To}, Origin: PodOrigin(p.Pod)}
+			s := conntrack.UDPService{IPv6: ipv6, Endpoints: []netip.AddrPort{p.To}, Origin: PodOrigin(p.Pod)}
 			for _, a := range []netip.Addr{topology.OfFamily(n.Addrs, ipv6), lab.Network.BridgeAddr(n, ipv6), lab.Network.TunnelAddr(n, ipv6)} {
 				if a.IsValid() {
 					s.To = append(s.To, netip.AddrPortFrom(a, p.Port.HostPort))

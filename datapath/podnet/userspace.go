@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -40,15 +41,15 @@ func (u Userspace) Compile(lab *topology.Lab) *plan.Plan {
 }
 
 // tunnel is the program of a node: it knows which node has which pods.
-func (u Userspace) tunnel(lab *topology.Lab, node *topology.Node, o plan.Origin) plan.Tunnel {
+func (u Userspace) tunnel(lab *topology.Lab, node *topology.Node, o plan.Origin) occupant.Tunnel {
 	at := func(n *topology.Node) netip.AddrPort { return netip.AddrPortFrom(n.Addrs[0], uint16(u.Port)) }
-	t := plan.Tunnel{Link: u.Device, At: at(node), Pods: node.PodCIDRs, Secret: u.Secret, Origin: o}
+	t := occupant.Tunnel{Link: u.Device, At: at(node), Pods: node.PodCIDRs, Secret: u.Secret, Origin: o}
 	for _, remote := range lab.Nodes {
 		if remote == node {
 			continue
 		}
 		for _, cidr := range remote.PodCIDRs {
-			t.Peers = append(t.Peers, plan.TunnelPeer{Pods: cidr, Node: at(remote), Origin: NodeOrigin(remote)})
+			t.Peers = append(t.Peers, occupant.TunnelPeer{Pods: cidr, Node: at(remote), Origin: NodeOrigin(remote)})
 		}
 	}
 	return t

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
@@ -96,7 +96,7 @@ func TestCutsAllowWhatTheTiersAllow(t *testing.T) {
 	}
 	for range 2000 {
 		tiers := tiers{admin: clauses(5, 3), rest: append(clauses(4, 2), clause{action: topology.PolicyAccept})}
-		cut := plan.Cut{Allow: tiers.allowed(false)}
+		cut := conntrack.Cut{Allow: tiers.allowed(false)}
 		for range 50 {
 			b := blocks[random.IntN(len(blocks))].Addr()
 			for range random.IntN(3) {

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -15,18 +15,18 @@ const Cut = "cut"
 // Cuts returns which connections may stay, for each pod and each direction with
 // policies; own are the addresses of the node. It is the same for all styles, and
 // empty where known connections are kept.
-func (v *View) Cuts(own []netip.Addr) []plan.Cut {
+func (v *View) Cuts(own []netip.Addr) []conntrack.Cut {
 	if v.Options.Live != Cut {
 		return nil
 	}
-	var out []plan.Cut
+	var out []conntrack.Cut
 	for i := range v.Pods {
 		p := &v.Pods[i]
 		for _, a := range p.Addrs {
 			for _, d := range []Direction{Ingress, Egress} {
 				if side := p.Side(d); !side.Open() {
 					c := cutter{pod: a, own: own, exempt: d == Ingress || !v.Options.HostEgress}
-					out = append(out, plan.Cut{Pod: a, Ingress: d == Ingress, Allow: c.allow(side), Origin: PodOrigin(p.Pod)})
+					out = append(out, conntrack.Cut{Pod: a, Ingress: d == Ingress, Allow: c.allow(side), Origin: PodOrigin(p.Pod)})
 				}
 			}
 		}
@@ -43,22 +43,22 @@ type cutter struct {
 
 // clause is what a rule says about some peers, a protocol and a range of ports.
 type clause struct {
-	plan.CutAllow
+	conntrack.Allow
 	action topology.PolicyAction
 }
 
-func (c *cutter) allow(s *Side) []plan.CutAllow {
+func (c *cutter) allow(s *Side) []conntrack.Allow {
 	always := []netip.Prefix{topology.Single(c.pod)}
 	for _, a := range c.own {
 		if c.exempt && a.Is6() == c.pod.Is6() {
 			always = append(always, topology.Single(a))
 		}
 	}
-	out := []plan.CutAllow{{Peer: mergeBlocks(always)}}
+	out := []conntrack.Allow{{Peer: mergeBlocks(always)}}
 	network := c.clauses(s.Network)
 	if len(s.Admin) == 0 && s.Isolated() {
 		for i := range network {
-			out = append(out, network[i].CutAllow)
+			out = append(out, network[i].Allow)
 		}
 		return out
 	}
@@ -90,11 +90,11 @@ func (c *cutter) rule(s *Section, r *Rule) []clause {
 		who = mergeBlocks(peers.Prefixes())
 	}
 	if r.AnyPort {
-		return []clause{{plan.CutAllow{Peer: who}, r.Action}}
+		return []clause{{conntrack.Allow{Peer: who}, r.Action}}
 	}
 	var out []clause
 	for _, p := range r.Ranges {
-		a := plan.CutAllow{Peer: who, Proto: string(p.Protocol), First: p.First, Last: p.Last}
+		a := conntrack.Allow{Peer: who, Proto: string(p.Protocol), First: p.First, Last: p.Last}
 		if p.All() {
 			a.First, a.Last = 0, 0
 		}
@@ -103,7 +103,7 @@ func (c *cutter) rule(s *Section, r *Rule) []clause {
 		}
 	}
 	for _, m := range s.Named(r, c.pod.Is6()) {
-		a := plan.CutAllow{Peer: who, Proto: string(m.Protocol), First: m.Port, Last: m.Port}
+		a := conntrack.Allow{Peer: who, Proto: string(m.Protocol), First: m.Port, Last: m.Port}
 		switch {
 		case s.Direction == Egress:
 			a.Peer = []netip.Prefix{topology.Single(m.Addr)}
@@ -121,7 +121,7 @@ type tiers struct{ admin, rest []clause }
 
 // allowed lists what is accepted. Peers and ports are divided into parts of which
 // every clause covers all or nothing.
-func (t *tiers) allowed(ipv6 bool) []plan.CutAllow {
+func (t *tiers) allowed(ipv6 bool) []conntrack.Allow {
 	all := slices.Concat(t.admin, t.rest)
 	whole := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 	if ipv6 {
@@ -133,7 +133,7 @@ func (t *tiers) allowed(ipv6 bool) []plan.CutAllow {
 	}
 	slices.SortFunc(blocks, func(a, b netip.Prefix) int { return a.Compare(b) })
 	blocks = slices.Compact(blocks)
-	var out []plan.CutAllow
+	var out []conntrack.Allow
 	for _, proto := range []string{string(topology.TCP), string(topology.UDP), string(topology.SCTP), "icmp"} {
 		for _, ports := range portParts(all, proto) {
 			var who []netip.Prefix
@@ -143,7 +143,7 @@ func (t *tiers) allowed(ipv6 bool) []plan.CutAllow {
 				}
 			}
 			if len(who) > 0 {
-				out = append(out, plan.CutAllow{Peer: mergeBlocks(who), Proto: proto, First: ports.First, Last: ports.Last})
+				out = append(out, conntrack.Allow{Peer: mergeBlocks(who), Proto: proto, First: ports.First, Last: ports.Last})
 			}
 		}
 	}
@@ -208,6 +208,6 @@ func (t *tiers) accepts(block netip.Prefix, proto string, port uint16) bool {
 
 func (c *clause) coversBlock(block netip.Prefix, proto string, port uint16) bool {
 	whole := slices.ContainsFunc(c.Peer, func(p netip.Prefix) bool { return p.Bits() <= block.Bits() && p.Contains(block.Addr()) })
-	anyone := plan.CutAllow{Proto: c.Proto, First: c.First, Last: c.Last}
+	anyone := conntrack.Allow{Proto: c.Proto, First: c.First, Last: c.Last}
 	return (c.Peer == nil || whole) && anyone.Covers(netip.Addr{}, proto, port)
 }

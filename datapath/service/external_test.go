@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -86,7 +86,7 @@ func TestHealthChecksCountReadyEndpointsOfTheNode(t *testing.T) {
 		p.Endpoints = endpoints("a1:r a2:r a3:n a4:s b1:r")
 	}
 	got := HealthChecks(view(svc))
-	if len(got) != 1 || got[0].Health != (plan.Health{Namespace: "default", Service: "web", LocalEndpoints: 2}) ||
+	if len(got) != 1 || got[0].Health != (occupant.Health{Namespace: "default", Service: "web", LocalEndpoints: 2}) ||
 		fmt.Sprint(got[0].Listen) != "[{tcp 32000}]" || got[0].Node != "a" {
 		t.Errorf("got %+v", got)
 	}

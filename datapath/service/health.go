@@ -3,23 +3,23 @@ package service
 import (
 	"net/netip"
 
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/topology"
 )
 
 // HealthChecks returns the agents that tell load balancers whether a node has
 // endpoints of a service: one per service with traffic policy Local.
-func HealthChecks(v View) []plan.Agent {
-	var out []plan.Agent
+func HealthChecks(v View) []occupant.Agent {
+	var out []occupant.Agent
 	seen := map[*topology.Service]bool{}
 	for i := range v.Ports {
 		p := &v.Ports[i]
 		if svc := p.Service; p.HealthCheckNodePort != 0 && !seen[svc] {
 			seen[svc] = true
-			out = append(out, plan.Agent{
+			out = append(out, occupant.Agent{
 				Name: "health " + svc.Namespace + "/" + svc.Name, Node: v.Node.Name,
-				Listen: []plan.Listen{{Protocol: string(topology.TCP), Port: p.HealthCheckNodePort}},
-				Health: plan.Health{Namespace: svc.Namespace, Service: svc.Name, LocalEndpoints: localEndpoints(svc, p.ClusterIP.Is6(), v.Node)},
+				Listen: []occupant.Listen{{Protocol: string(topology.TCP), Port: p.HealthCheckNodePort}},
+				Health: occupant.Health{Namespace: svc.Namespace, Service: svc.Name, LocalEndpoints: localEndpoints(svc, p.ClusterIP.Is6(), v.Node)},
 				Origin: serviceOrigin(svc, svc.Origin),
 			})
 		}

@@ -63,7 +63,7 @@
 // all other packets, those of tunnels included, and fragments. Policy routing, multicast and broadcast destinations, VLANs, spanning
 // trees. Ports that the kernel chooses: they are 0 in a trace, and no two connections
 // clash. Limits and losses: no rate limits (those of rules are never reached), no full
-// tables. Programs (plan.Exec): ports that the plan does not
+// tables. Programs (occupant.Exec): ports that the plan does not
 // list, and what they answer (Branch.Assumed).
 //
 // Where things are, hosts and links, routes and chains, is in package network; package

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // A proxy in user space ends the client's connection and makes another to an endpoint, from
@@ -19,7 +19,7 @@ import (
 const maxRelays = 40
 
 // relay is the server's side where a proxy in user space listens.
-func (r *run) relay(t *talk, f *fate, x *plan.ProxyPort) Branch {
+func (r *run) relay(t *talk, f *fate, x *occupant.ProxyPort) Branch {
 	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: "the proxy of " + x.Service, Origin: Origin(x.Origin)})
 	if t.flow.Protocol == flow.UDP {
 		return r.relayDatagram(t, f, x)
@@ -50,7 +50,7 @@ func (r *run) relay(t *talk, f *fate, x *plan.ProxyPort) Branch {
 }
 
 // relayDatagram is relay for UDP, where nothing tells the proxy whether an endpoint answers.
-func (r *run) relayDatagram(t *talk, f *fate, x *plan.ProxyPort) Branch {
+func (r *run) relayDatagram(t *talk, f *fate, x *occupant.ProxyPort) Branch {
 	choose := r.turns(f, x)
 	for i := range flow.ProxyPatience() {
 		e, ok := choose(i)
@@ -76,7 +76,7 @@ func (r *run) relayDatagram(t *talk, f *fate, x *plan.ProxyPort) Branch {
 }
 
 // onward makes the proxy's own connection to an endpoint.
-func (r *run) onward(t *talk, f *fate, x *plan.ProxyPort, e netip.AddrPort, within time.Duration) Branch {
+func (r *run) onward(t *talk, f *fate, x *occupant.ProxyPort, e netip.AddrPort, within time.Duration) Branch {
 	if r.relays++; r.relays > maxRelays {
 		return ended(flow.Failed, "proxies in user space lead to each other in a loop")
 	}
@@ -91,7 +91,7 @@ func (r *run) onward(t *talk, f *fate, x *plan.ProxyPort, e netip.AddrPort, with
 
 // turns returns what chooses the endpoint of each attempt: the one that the client had, else
 // any, and after that the next of the list.
-func (r *run) turns(f *fate, x *plan.ProxyPort) func(attempt int) (netip.AddrPort, bool) {
+func (r *run) turns(f *fate, x *occupant.ProxyPort) func(attempt int) (netip.AddrPort, bool) {
 	key := boundKey{netns: f.h.Name, proto: x.Protocol, server: x.At, client: f.p.src.Addr()}
 	lasts := time.Duration(x.Affinity) * time.Second
 	next := -1

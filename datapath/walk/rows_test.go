@@ -10,6 +10,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
 )
@@ -46,15 +47,15 @@ func routed() *plan.Plan {
 	gateway := func(via string) []plan.Route {
 		return []plan.Route{{To: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr(via), Dev: "eth0"}}
 	}
-	listen := []plan.Listen{{Protocol: "tcp", Port: 80}, {Protocol: "udp", Port: 80}}
+	listen := []occupant.Listen{{Protocol: "tcp", Port: 80}, {Protocol: "udp", Port: 80}}
 	p := &plan.Plan{Lab: "rows", Netns: []plan.Netns{
 		{Name: "node.r", Kind: plan.Node, Links: []plan.Link{bridge("a"), bridge("b"), port("a", veth("pa", "client.a", "eth0")), port("b", veth("pb", "client.b", "eth0"))},
-			Addrs: []plan.Addr{addr("a", "10.0.1.1/24"), addr("b", "10.0.2.1/24")}, Agents: []plan.Agent{{Name: "r", Node: "r", Listen: listen}},
+			Addrs: []plan.Addr{addr("a", "10.0.1.1/24"), addr("b", "10.0.2.1/24")}, Agents: []occupant.Agent{{Name: "r", Node: "r", Listen: listen}},
 			Sysctls: []plan.Sysctl{{Key: "net.ipv4.ip_forward", Value: "1"}, {Key: "net.ipv4.icmp_ratelimit", Value: "0"}}},
 		{Name: "client.a", Kind: plan.Client, Links: []plan.Link{veth("eth0", "node.r", "pa")},
 			Addrs: []plan.Addr{addr("eth0", "10.0.1.2/24")}, Routes: gateway("10.0.1.1")},
 		{Name: "client.b", Kind: plan.Client, Links: []plan.Link{veth("eth0", "node.r", "pb")},
-			Addrs: []plan.Addr{addr("eth0", "10.0.2.2/24")}, Routes: gateway("10.0.2.1"), Agents: []plan.Agent{{Name: "b", Listen: listen}}},
+			Addrs: []plan.Addr{addr("eth0", "10.0.2.2/24")}, Routes: gateway("10.0.2.1"), Agents: []occupant.Agent{{Name: "b", Listen: listen}}},
 	}}
 	return p
 }
@@ -252,16 +253,16 @@ func rows() []row {
 			rules(r, "nat", "OUTPUT", rule(iptables.Redirect{Port: 80}, iptables.Dst{Prefix: netip.MustParsePrefix("10.0.1.9/32")}, isTCP))
 		}, from: "node.r", to: "10.0.1.9:81", want: "r from 10.0.1.1"},
 		{name: "a proxy in user space", change: func(_, r, _ *plan.Netns) {
-			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:80")}}}
+			r.ProxyPorts = []occupant.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:80")}}}
 		}, to: "10.0.1.1:7", want: "b from 10.0.2.1"},
 		{name: "a proxy in user space whose first endpoint is closed", change: func(_, r, _ *plan.Netns) {
-			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("10.0.1.1:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:81"), addrPort("10.0.2.2:80")}}}
+			r.ProxyPorts = []occupant.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("10.0.1.1:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:81"), addrPort("10.0.2.2:80")}}}
 		}, to: "10.0.1.1:7", want: "b from 10.0.2.1"},
 		{name: "a proxy in user space without an endpoint", change: func(_, r, _ *plan.Netns) {
-			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:81")}}}
+			r.ProxyPorts = []occupant.ProxyPort{{Service: "s", Protocol: "tcp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:81")}}}
 		}, to: "10.0.1.1:7", want: "reset"},
 		{name: "a proxy in user space, datagram", proto: flow.UDP, change: func(_, r, _ *plan.Netns) {
-			r.ProxyPorts = []plan.ProxyPort{{Service: "s", Protocol: "udp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:80")}}}
+			r.ProxyPorts = []occupant.ProxyPort{{Service: "s", Protocol: "udp", At: addrPort("0.0.0.0:7"), Endpoints: []netip.AddrPort{addrPort("10.0.2.2:80")}}}
 		}, to: "10.0.1.1:7", want: "b from 10.0.2.1"},
 		{name: "a local process skips PREROUTING", change: func(_, r, _ *plan.Netns) { dnat(r) }, from: "node.r", to: "10.9.9.9:81", want: "unreachable"},
 		{name: "DNAT for a local process", change: func(_, r, _ *plan.Netns) {

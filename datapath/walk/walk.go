@@ -9,6 +9,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk/network"
 )
 
@@ -333,7 +334,7 @@ func (r *run) serve(t *talk, f *fate) Branch {
 		return b
 	}
 	if who.DNS { // it answers only queries
-		return r.program(t, f, &plan.Exec{Name: who.Name, Node: who.Node})
+		return r.program(t, f, &occupant.Exec{Name: who.Name, Node: who.Node})
 	}
 	seen, ttl := f.p.src, f.p.ttl
 	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: who.Name})
@@ -345,7 +346,7 @@ func (r *run) serve(t *talk, f *fate) Branch {
 		b.Status = status(who)
 	}
 	// A health check reports on the service, not its own name and what it saw.
-	if who.Health == (plan.Health{}) {
+	if who.Health == (occupant.Health{}) {
 		b.Answer, b.Node, b.Source, b.TTL = who.Name, who.Node, seen.Addr(), ttl
 	}
 	return b
@@ -354,7 +355,7 @@ func (r *run) serve(t *talk, f *fate) Branch {
 // program is the server's side where a program listens. A datagram that arrives is all that
 // counts, since a program answers only what it understands; what it writes in an HTTP
 // response, or does with an upload, is not in the plan.
-func (r *run) program(t *talk, f *fate, x *plan.Exec) Branch {
+func (r *run) program(t *talk, f *fate, x *occupant.Exec) Branch {
 	seen, ttl := f.p.src, f.p.ttl
 	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: x.Name})
 	b := ended(flow.Connected, "")
@@ -375,15 +376,15 @@ func (r *run) program(t *talk, f *fate, x *plan.Exec) Branch {
 
 // status is that of the HTTP response of an agent: a health check tells a load balancer
 // to avoid a node without endpoints.
-func status(who *plan.Agent) int {
-	if who.Health != (plan.Health{}) && who.Health.LocalEndpoints == 0 {
+func status(who *occupant.Agent) int {
+	if who.Health != (occupant.Health{}) && who.Health.LocalEndpoints == 0 {
 		return 503
 	}
 	return 200
 }
 
 // listener returns the agent whose socket takes a packet; nil: none does.
-func listener(h *network.Host, p *packet) *plan.Agent {
+func listener(h *network.Host, p *packet) *occupant.Agent {
 	for i := range h.Agents {
 		for _, l := range h.Agents[i].Listen {
 			if l.Protocol == string(p.proto) && l.Port == p.dst.Port() {

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk/network"
 )
 
@@ -40,7 +40,7 @@ func (r *run) wireGuard(dev *network.Link, p *packet) *fate {
 
 // unwrap is the other end: with a session, the device decrypts the packet, and takes it only
 // from the peer that may have its source (wg_packet_consume_data_done in receive.c).
-func (r *run) unwrap(h, from *network.Host, sender *plan.Tunnel, key plan.Key, outer, p *packet) *fate {
+func (r *run) unwrap(h, from *network.Host, sender *occupant.Tunnel, key occupant.Key, outer, p *packet) *fate {
 	t := h.TunnelAt(outer.dst)
 	if t == nil || !t.WireGuard() {
 		return r.lose(h, p, "no WireGuard device in %s receives on udp port %d", h.Name, outer.dst.Port())

@@ -10,6 +10,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk"
 )
 
@@ -31,7 +32,7 @@ func twins() *walk.World {
 			rule(to(1), tcp, iptables.DPort{Port: 82}, iptables.Random{Probability: 0.5}),
 			rule(to(1), tcp, iptables.DPort{Port: 83}, iptables.Random{Probability: 0.5}),
 		}}}}, {Name: "filter", Chains: []iptables.Chain{{Name: "INPUT", Policy: "ACCEPT", Rules: []iptables.Rule{rule(iptables.Drop{}, tcp, iptables.DPort{Port: 83})}}}}},
-		Agents: []plan.Agent{{Name: "one", Listen: []plan.Listen{{Protocol: "tcp", Port: 1}}}, {Name: "two", Listen: []plan.Listen{{Protocol: "tcp", Port: 2}}}},
+		Agents: []occupant.Agent{{Name: "one", Listen: []occupant.Listen{{Protocol: "tcp", Port: 1}}}, {Name: "two", Listen: []occupant.Listen{{Protocol: "tcp", Port: 2}}}},
 	}}})
 }
 
@@ -110,8 +111,8 @@ func TestDisagreementIsNotFailure(t *testing.T) {
 // On which other ports a program listens, and what it answers, is not in the plan: packets
 // decide, whatever the claim.
 func TestPaperDoesNotGuessPrograms(t *testing.T) {
-	x := plan.Exec{Name: "a", Argv: []string{"server"}, Listen: []plan.Listen{{Protocol: "tcp", Port: 80}}}
-	w := walk.New(&plan.Plan{Netns: []plan.Netns{{Name: "pod.a", Execs: []plan.Exec{x}}}})
+	x := occupant.Exec{Name: "a", Argv: []string{"server"}, Listen: []occupant.Listen{{Protocol: "tcp", Port: 80}}}
+	w := walk.New(&plan.Plan{Netns: []plan.Netns{{Name: "pod.a", Execs: []occupant.Exec{x}}}})
 	for _, r := range []Reach{{To: twin(81)}, {To: twin(81), Outcome: flow.Refused}, {To: twin(80), HTTP: &HTTP{Path: "/", Status: 404}}, {To: twin(80), MTU: 1500}} {
 		r.From, r.Outcome = []Place{{Name: "a", Netns: "pod.a"}}, cmp.Or(r.Outcome, flow.Connected)
 		outcome := r.Describe()

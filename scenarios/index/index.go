@@ -13,6 +13,7 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/scenarios"
 	"github.com/netlab/netlab/scenarios/language"
 )
@@ -27,7 +28,7 @@ func Markdown() (string, error) {
 and ` + "`netlab test scenarios/`" + ` proves them all. What the kernel needs beyond [local-policy.hcl](local-policy.hcl) is in the last
 column; where it is missing, ` + "`netlab vm test FILE`" + ` has it.
 `)
-	var usual []plan.Feature
+	var usual []feature.Feature
 	subject := "none"
 	for _, lab := range scenarios.All() {
 		needs, err := needsOf(lab)
@@ -57,7 +58,7 @@ column; where it is missing, ` + "`netlab vm test FILE`" + ` has it.
 
 // needsOf are the features that any variation of a lab needs. It is read from a file of
 // its own name, as it is written by netlab init: it may name itself.
-func needsOf(lab scenarios.Lab) (features []plan.Feature, err error) {
+func needsOf(lab scenarios.Lab) (features []feature.Feature, err error) {
 	dir, err := os.MkdirTemp("", "netlab")
 	if err != nil {
 		return nil, err

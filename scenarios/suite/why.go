@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/shell"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/scenarios/language/names"
@@ -45,7 +45,7 @@ func (l *Lab) explainCommand(who string, f flow.Flow, during *topology.Fault) st
 	who = names.Unique(who, f.From, names.All(l.Scenario.Lab)) // a node and a pod can have one name
 	words := []string{"netlab explain", l.Args}
 	if during != nil {
-		words = append(words, "--fault "+plan.QuoteShell(during.Name))
+		words = append(words, "--fault "+shell.Quote(during.Name))
 	}
 	if f.Protocol != "" && f.Protocol != flow.TCP {
 		words = append(words, "-p "+string(f.Protocol))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/shell"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/language/source"
@@ -181,16 +182,16 @@ func (f ScenarioFlags) Arguments(path string, s *language.Scenario) string {
 	if path == "-" {
 		return ""
 	}
-	words := []string{"-f", plan.QuoteShell(path)}
+	words := []string{"-f", shell.Quote(path)}
 	vars, _, _ := f.Given(s)
 	for _, v := range vars {
-		words = append(words, "--var", plan.QuoteShell(v))
+		words = append(words, "--var", shell.Quote(v))
 	}
 	for _, file := range f.VarFiles {
-		words = append(words, "--var-file", plan.QuoteShell(file))
+		words = append(words, "--var-file", shell.Quote(file))
 	}
 	for _, dir := range f.AllowPaths {
-		words = append(words, "--allow-path", plan.QuoteShell(dir))
+		words = append(words, "--allow-path", shell.Quote(dir))
 	}
 	if f.nodes != 0 {
 		words = append(words, "--nodes", strconv.Itoa(f.nodes))

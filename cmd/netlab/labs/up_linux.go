@@ -17,6 +17,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
@@ -311,9 +312,9 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 
 // needer is the place in the scenario that needs a feature: the network mode
 // for tunnels, the proxy for rules.
-func needer(s *language.Scenario, f plan.Feature) string {
+func needer(s *language.Scenario, f feature.Feature) string {
 	o := s.Lab.Proxy.Origin
-	if slices.Contains([]plan.Feature{plan.FeatureVXLAN, plan.FeatureIPIP, plan.FeatureWireGuardOrTun, plan.FeatureESP}, f) {
+	if slices.Contains([]feature.Feature{feature.VXLAN, feature.IPIP, feature.WireGuardOrTun, feature.ESP}, f) {
 		o = s.Lab.Network.Origin
 	}
 	if o.File == "" {

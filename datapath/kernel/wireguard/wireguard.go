@@ -9,16 +9,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"golang.zx2c4.com/wireguard/wgctrl"
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
-
-	"github.com/netlab/netlab/datapath/plan"
 )
 
 // Set gives a device the configuration of a tunnel, except that there are no keepalives
 // yet: Greet begins with them. Peers that stay as they are keep their sessions, unless the
 // device gets another key.
-func Set(t *plan.Tunnel) error {
+func Set(t *occupant.Tunnel) error {
 	return with(t.Link, func(c *wgctrl.Client) error {
 		have, err := read(c, t.Link)
 		if err != nil {
@@ -28,7 +27,7 @@ func Set(t *plan.Tunnel) error {
 		config := wgtypes.Config{PrivateKey: &key, ListenPort: &port, ReplacePeers: have.Key != t.Key}
 		peers := t.WireGuardPeers()
 		for _, h := range have.WireGuardPeers() {
-			if !config.ReplacePeers && !slices.ContainsFunc(peers, func(p plan.WireGuardPeer) bool { return p.Key == h.Key }) {
+			if !config.ReplacePeers && !slices.ContainsFunc(peers, func(p occupant.WireGuardPeer) bool { return p.Key == h.Key }) {
 				config.Peers = append(config.Peers, wgtypes.PeerConfig{PublicKey: wgtypes.Key(h.Key), Remove: true})
 			}
 		}
@@ -40,11 +39,11 @@ func Set(t *plan.Tunnel) error {
 }
 
 // Greet begins a session with peers, and keepalives with those that are to have them.
-func Greet(link string, peers []plan.WireGuardPeer) error {
+func Greet(link string, peers []occupant.WireGuardPeer) error {
 	return with(link, func(c *wgctrl.Client) error {
 		// An interval that there was not before sends one keepalive at once.
-		for _, interval := range []func(p *plan.WireGuardPeer) int{
-			func(*plan.WireGuardPeer) int { return 0 }, func(*plan.WireGuardPeer) int { return 1 }, func(p *plan.WireGuardPeer) int { return p.Keepalive },
+		for _, interval := range []func(p *occupant.WireGuardPeer) int{
+			func(*occupant.WireGuardPeer) int { return 0 }, func(*occupant.WireGuardPeer) int { return 1 }, func(p *occupant.WireGuardPeer) int { return p.Keepalive },
 		} {
 			var config wgtypes.Config
 			for i := range peers {
@@ -60,15 +59,15 @@ func Greet(link string, peers []plan.WireGuardPeer) error {
 }
 
 // Met reports whether a device has had a handshake with all of these peers since a time.
-func Met(link string, peers []plan.WireGuardPeer, since time.Time) (all bool, err error) {
+func Met(link string, peers []occupant.WireGuardPeer, since time.Time) (all bool, err error) {
 	err = with(link, func(c *wgctrl.Client) error {
 		d, err := c.Device(link)
 		if err != nil {
 			return err
 		}
-		all = !slices.ContainsFunc(peers, func(p plan.WireGuardPeer) bool {
+		all = !slices.ContainsFunc(peers, func(p occupant.WireGuardPeer) bool {
 			return !slices.ContainsFunc(d.Peers, func(x wgtypes.Peer) bool {
-				return plan.Key(x.PublicKey) == p.Key && !x.LastHandshakeTime.Before(since)
+				return occupant.Key(x.PublicKey) == p.Key && !x.LastHandshakeTime.Before(since)
 			})
 		})
 		return nil
@@ -78,7 +77,7 @@ func Met(link string, peers []plan.WireGuardPeer, since time.Time) (all bool, er
 
 // Clear takes the key from the device of a tunnel: it neither sends nor understands
 // anything then. Sessions end with their peers.
-func Clear(t *plan.Tunnel) error {
+func Clear(t *occupant.Tunnel) error {
 	return with(t.Link, func(c *wgctrl.Client) error {
 		config := wgtypes.Config{PrivateKey: &wgtypes.Key{}, ReplacePeers: true}
 		peers := t.WireGuardPeers()
@@ -90,7 +89,7 @@ func Clear(t *plan.Tunnel) error {
 }
 
 // Read returns the configuration of a device. One without a key has no tunnel.
-func Read(link string) (t plan.Tunnel, configured bool, err error) {
+func Read(link string) (t occupant.Tunnel, configured bool, err error) {
 	err = with(link, func(c *wgctrl.Client) (err error) {
 		t, err = read(c, link)
 		return err
@@ -110,12 +109,12 @@ func with(link string, do func(c *wgctrl.Client) error) error {
 	return nil
 }
 
-func read(c *wgctrl.Client, link string) (plan.Tunnel, error) {
+func read(c *wgctrl.Client, link string) (occupant.Tunnel, error) {
 	d, err := c.Device(link)
 	if err != nil {
-		return plan.Tunnel{}, err
+		return occupant.Tunnel{}, err
 	}
-	t := plan.Tunnel{Link: link, At: netip.AddrPortFrom(netip.IPv6Unspecified(), uint16(d.ListenPort)), Key: plan.Key(d.PrivateKey)}
+	t := occupant.Tunnel{Link: link, At: netip.AddrPortFrom(netip.IPv6Unspecified(), uint16(d.ListenPort)), Key: occupant.Key(d.PrivateKey)}
 	for _, p := range d.Peers {
 		var at netip.AddrPort
 		if p.Endpoint != nil {
@@ -125,13 +124,13 @@ func read(c *wgctrl.Client, link string) (plan.Tunnel, error) {
 		for _, pods := range p.AllowedIPs {
 			bits, _ := pods.Mask.Size()
 			a, _ := netip.AddrFromSlice(pods.IP)
-			t.Peers = append(t.Peers, plan.TunnelPeer{Pods: netip.PrefixFrom(a.Unmap(), bits), Node: at, Key: plan.Key(p.PublicKey)})
+			t.Peers = append(t.Peers, occupant.TunnelPeer{Pods: netip.PrefixFrom(a.Unmap(), bits), Node: at, Key: occupant.Key(p.PublicKey)})
 		}
 	}
 	return t, nil
 }
 
-func peer(p *plan.WireGuardPeer) wgtypes.PeerConfig {
+func peer(p *occupant.WireGuardPeer) wgtypes.PeerConfig {
 	out := wgtypes.PeerConfig{PublicKey: wgtypes.Key(p.Key), Endpoint: net.UDPAddrFromAddrPort(p.Node), ReplaceAllowedIPs: true}
 	for _, pods := range p.Pods {
 		out.AllowedIPs = append(out.AllowedIPs, net.IPNet{IP: pods.Addr().AsSlice(), Mask: net.CIDRMask(pods.Bits(), pods.Addr().BitLen())})

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/topology"
 )
@@ -34,14 +35,14 @@ func compile(lab *topology.Lab) *plan.Plan {
 		for _, cidr := range node.PodCIDRs {
 			n.Addrs = append(n.Addrs, plan.Addr{Link: device, Prefix: topology.Single(cidr.Masked().Addr()), Origin: o})
 		}
-		t := plan.Tunnel{Link: device, At: netip.AddrPortFrom(netip.IPv6Unspecified(), port), Key: plan.Key(node.Key), Origin: o}
+		t := occupant.Tunnel{Link: device, At: netip.AddrPortFrom(netip.IPv6Unspecified(), port), Key: occupant.Key(node.Key), Origin: o}
 		for _, remote := range lab.Nodes {
 			if remote == node {
 				continue
 			}
 			allow := func(from netip.Prefix) {
-				t.Peers = append(t.Peers, plan.TunnelPeer{Pods: from, Node: netip.AddrPortFrom(remote.Addrs[0], port),
-					Key: plan.Key(remote.Key).Public(), Origin: podnet.NodeOrigin(remote)})
+				t.Peers = append(t.Peers, occupant.TunnelPeer{Pods: from, Node: netip.AddrPortFrom(remote.Addrs[0], port),
+					Key: occupant.Key(remote.Key).Public(), Origin: podnet.NodeOrigin(remote)})
 			}
 			for _, cidr := range remote.PodCIDRs {
 				allow(cidr)

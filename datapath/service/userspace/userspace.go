@@ -5,6 +5,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
 )
@@ -83,7 +84,7 @@ type portCompiler struct {
 }
 
 // servicePort adds the rules of one service port, and returns its socket.
-func (c *compiler) servicePort(p *service.Port) plan.ProxyPort {
+func (c *compiler) servicePort(p *service.Port) occupant.ProxyPort {
 	pc := &portCompiler{compiler: c, Port: p, name: p.Name(), o: p.Origin()}
 	pc.portal(p.ClusterIP)
 	for _, a := range p.ExternalIPs {
@@ -145,8 +146,8 @@ func (pc *portCompiler) fromHost(chain string, match []iptables.Match) {
 
 // socket is where the proxy listens. Its endpoints are those of an Endpoints object: ready,
 // and in the order of their text.
-func (pc *portCompiler) socket() plan.ProxyPort {
-	out := plan.ProxyPort{Service: pc.name, Protocol: string(pc.Port.Port.Protocol), Affinity: pc.Service.AffinitySeconds, Origin: pc.o}
+func (pc *portCompiler) socket() occupant.ProxyPort {
+	out := occupant.ProxyPort{Service: pc.name, Protocol: string(pc.Port.Port.Protocol), Affinity: pc.Service.AffinitySeconds, Origin: pc.o}
 	addr := pc.host
 	switch {
 	case pc.bound:

@@ -4,21 +4,21 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // Tunnel returns the user-space tunnel of a TUN device, or nil.
-func (h *Host) Tunnel(link string) *plan.Tunnel {
-	return h.tunnel(func(t *plan.Tunnel) bool { return t.Link == link })
+func (h *Host) Tunnel(link string) *occupant.Tunnel {
+	return h.tunnel(func(t *occupant.Tunnel) bool { return t.Link == link })
 }
 
 // TunnelAt returns the user-space tunnel that receives datagrams to an address, or nil.
-func (h *Host) TunnelAt(dst netip.AddrPort) *plan.Tunnel {
-	return h.tunnel(func(t *plan.Tunnel) bool { return t.At == dst || t.WireGuard() && t.At.Port() == dst.Port() })
+func (h *Host) TunnelAt(dst netip.AddrPort) *occupant.Tunnel {
+	return h.tunnel(func(t *occupant.Tunnel) bool { return t.At == dst || t.WireGuard() && t.At.Port() == dst.Port() })
 }
 
-func (h *Host) tunnel(is func(*plan.Tunnel) bool) *plan.Tunnel {
+func (h *Host) tunnel(is func(*occupant.Tunnel) bool) *occupant.Tunnel {
 	for i := range h.Tunnels {
 		if t := &h.Tunnels[i]; is(t) {
 			return t
@@ -28,7 +28,7 @@ func (h *Host) tunnel(is func(*plan.Tunnel) bool) *plan.Tunnel {
 }
 
 // ProxyPort returns the proxy port whose socket takes a packet, or nil.
-func (h *Host) ProxyPort(proto string, dst netip.AddrPort) *plan.ProxyPort {
+func (h *Host) ProxyPort(proto string, dst netip.AddrPort) *occupant.ProxyPort {
 	for i := range h.ProxyPorts {
 		if p := &h.ProxyPorts[i]; p.Takes(proto, dst) {
 			return p
@@ -46,7 +46,7 @@ func (h *Host) SpeaksBGP(dst netip.AddrPort) bool {
 func (h *Host) Device(name string) *Link { return h.links[name] }
 
 // Behind finds the node to which a tunnel sends packets for an address.
-func Behind(t *plan.Tunnel, dst netip.Addr) (node plan.TunnelPeer, ok bool) {
+func Behind(t *occupant.Tunnel, dst netip.Addr) (node occupant.TunnelPeer, ok bool) {
 	bits := -1
 	for _, p := range t.Peers {
 		if p.Pods.Contains(dst) && p.Pods.Bits() > bits {
@@ -57,11 +57,11 @@ func Behind(t *plan.Tunnel, dst netip.Addr) (node plan.TunnelPeer, ok bool) {
 }
 
 // Knows reports whether a datagram comes from a node that a tunnel knows.
-func Knows(t *plan.Tunnel, from netip.AddrPort) bool {
-	return slices.ContainsFunc(t.Peers, func(p plan.TunnelPeer) bool { return p.Node == from })
+func Knows(t *occupant.Tunnel, from netip.AddrPort) bool {
+	return slices.ContainsFunc(t.Peers, func(p occupant.TunnelPeer) bool { return p.Node == from })
 }
 
 // KnowsKey reports whether a tunnel has a peer with a public key.
-func KnowsKey(t *plan.Tunnel, key plan.Key) bool {
-	return slices.ContainsFunc(t.Peers, func(p plan.TunnelPeer) bool { return p.Key == key })
+func KnowsKey(t *occupant.Tunnel, key occupant.Key) bool {
+	return slices.ContainsFunc(t.Peers, func(p occupant.TunnelPeer) bool { return p.Key == key })
 }

@@ -1,12 +1,14 @@
-package plan
+package occupant
 
 import (
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/netlab/netlab/datapath/plan/origin"
+	"github.com/netlab/netlab/datapath/plan/shell"
 )
 
 // Exec is a program that runs in the namespace as long as the lab does.
@@ -28,9 +30,9 @@ type Exec struct {
 	// Restart starts it again whenever it ends.
 	Restart bool `json:"restart,omitempty"`
 	// NetAdmin lets it change the interfaces, routes and rules of its namespace.
-	NetAdmin bool   `json:"netAdmin,omitempty"`
-	State    string `json:"-"` // only in programs read back, of one that ended: exited 3
-	Origin   Origin `json:"origin,omitzero"`
+	NetAdmin bool       `json:"netAdmin,omitempty"`
+	State    string     `json:"-"` // only in programs read back, of one that ended: exited 3
+	Origin   origin.Ref `json:"origin,omitzero"`
 }
 
 // Image is a container image on disk.
@@ -57,8 +59,8 @@ type Ready struct {
 	Within time.Duration `json:"within,omitempty"`
 }
 
-// sameExec reports whether a program that runs is the wanted one.
-func sameExec(a, b Exec) bool {
+// Equal reports whether a program that runs is the wanted one.
+func (a Exec) Equal(b Exec) bool {
 	return a.State == b.State && a.Node == b.Node && slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env) && a.Dir == b.Dir &&
 		a.Stdin == b.Stdin && a.Image.Digest == b.Image.Digest && slices.Equal(a.Files, b.Files) && slices.Equal(a.Addrs, b.Addrs) && slices.Equal(a.Listen, b.Listen) &&
 		a.Ready.same(b.Ready) && a.Restart == b.Restart && a.NetAdmin == b.NetAdmin
@@ -81,20 +83,21 @@ func (x *Exec) Awaits() string {
 	case r.HTTP != "":
 		return fmt.Sprintf("answer GET %s on port %d", r.HTTP, r.Port)
 	case len(r.Exec) > 0:
-		return "pass " + shellWords(r.Exec)
+		return "pass " + shell.Words(r.Exec)
 	case len(x.Listen) > 0:
 		return "listen on " + listenWords(x.Listen)
 	}
 	return "start"
 }
 
-func (x Exec) words() string {
-	text := x.Name + ": " + shellWords(slices.Concat(x.Env, x.Argv))
+// Words describes the program, for plans and findings.
+func (x Exec) Words() string {
+	text := x.Name + ": " + shell.Words(slices.Concat(x.Env, x.Argv))
 	if x.Dir != "" {
-		text += ", in " + QuoteShell(x.Dir)
+		text += ", in " + shell.Quote(x.Dir)
 	}
 	if x.Image.Digest != "" {
-		text += ", image " + QuoteShell(x.Image.Name) + " " + x.Image.Digest
+		text += ", image " + shell.Quote(x.Image.Name) + " " + x.Image.Digest
 	}
 	if len(x.Listen) > 0 {
 		text += ", listens on " + listenWords(x.Listen)
@@ -103,7 +106,7 @@ func (x Exec) words() string {
 		text += ", reads " + sumOf(x.Stdin)
 	}
 	for _, f := range x.Files {
-		text += fmt.Sprintf(", file %s mode %04o %s", QuoteShell(f.Path), f.Mode, sumOf(f.Content))
+		text += fmt.Sprintf(", file %s mode %04o %s", shell.Quote(f.Path), f.Mode, sumOf(f.Content))
 	}
 	if !x.Ready.same(Ready{Within: x.Ready.Within}) {
 		text += ", ready when it can " + x.Awaits()
@@ -120,21 +123,4 @@ func (x Exec) words() string {
 // sumOf identifies a text.
 func sumOf(text string) string {
 	return fmt.Sprintf("sha256:%.4x (%d bytes)", sha256.Sum256([]byte(text)), len(text))
-}
-
-// shellWords are words as one would type them.
-func shellWords(list []string) string {
-	words := make([]string, 0, len(list))
-	for _, s := range list {
-		words = append(words, QuoteShell(s))
-	}
-	return strings.Join(words, " ")
-}
-
-func listenWords(list []Listen) string {
-	ports := make([]string, 0, len(list))
-	for _, l := range list {
-		ports = append(ports, fmt.Sprintf("%s/%d", l.Protocol, l.Port))
-	}
-	return strings.Join(ports, ", ")
 }

@@ -1,4 +1,4 @@
-package plan
+package occupant
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/coder"
+	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
 // ProxyPort is a socket of a proxy in user space: a program of the namespace, which the
@@ -18,8 +19,8 @@ type ProxyPort struct {
 	At        netip.AddrPort   `json:"at"`       // an unspecified address: all of its family
 	Endpoints []netip.AddrPort `json:"endpoints,omitempty"`
 	// Affinity is for how many seconds a client stays with its endpoint; 0: it does not.
-	Affinity int    `json:"affinity,omitempty"`
-	Origin   Origin `json:"origin,omitzero"`
+	Affinity int        `json:"affinity,omitempty"`
+	Origin   origin.Ref `json:"origin,omitzero"`
 }
 
 // Takes reports whether the socket receives what is for an address.
@@ -28,19 +29,22 @@ func (p *ProxyPort) Takes(proto string, to netip.AddrPort) bool {
 	return p.Protocol == proto && p.At.Port() == to.Port() && (addr == to.Addr() || addr.IsUnspecified() && addr.Is6() == to.Addr().Is6())
 }
 
-// socket is what a proxy port keeps while all else about it changes.
-type socket struct {
-	protocol string
-	at       netip.AddrPort
+// Socket is what a proxy port keeps while all else about it changes.
+type Socket struct {
+	Protocol string
+	At       netip.AddrPort
 }
 
-func (p *ProxyPort) socket() socket { return socket{p.Protocol, p.At} }
+// Socket is where the proxy port listens.
+func (p ProxyPort) Socket() Socket { return Socket{p.Protocol, p.At} }
 
-func sameProxyPort(a, b ProxyPort) bool {
-	return a.Service == b.Service && a.Affinity == b.Affinity && slices.Equal(a.Endpoints, b.Endpoints)
+// Equal reports whether two of the same socket differ in nothing but their origin.
+func (p ProxyPort) Equal(b ProxyPort) bool {
+	return p.Service == b.Service && p.Affinity == b.Affinity && slices.Equal(p.Endpoints, b.Endpoints)
 }
 
-func (p *ProxyPort) words() string {
+// Words describes the proxy port, for plans and findings.
+func (p *ProxyPort) Words() string {
 	text := fmt.Sprintf("%s %s for %s", p.Protocol, p.At, p.Service)
 	if len(p.Endpoints) == 0 {
 		return text + ": no endpoint"
@@ -56,7 +60,8 @@ func (p *ProxyPort) words() string {
 	return text
 }
 
-func codeProxyPort(c *coder.Coder, p *ProxyPort) {
+// CodeProxyPort reads or writes a proxy port.
+func CodeProxyPort(c *coder.Coder, p *ProxyPort) {
 	c.Origin(&p.Origin)
 	coder.String(c, &p.Service)
 	coder.String(c, &p.Protocol)

@@ -1,11 +1,15 @@
-package plan
+package conntrack
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/netlab/netlab/datapath/plan/coder"
+	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
 // Cut says which connections of a pod its policies allow in one direction, so that
@@ -28,12 +32,12 @@ import (
 type Cut struct {
 	Pod     netip.Addr `json:"pod"`
 	Ingress bool       `json:"ingress"` // connections to the pod; otherwise from it
-	Allow   []CutAllow `json:"allow"`
-	Origin  Origin     `json:"origin,omitzero"`
+	Allow   []Allow    `json:"allow"`
+	Origin  origin.Ref `json:"origin,omitzero"`
 }
 
-// CutAllow is what one clause of a policy allows.
-type CutAllow struct {
+// Allow is what one clause of a policy allows.
+type Allow struct {
 	Peer  []netip.Prefix `json:"peers,omitempty"`    // of the far end; nil: any. Empty but not nil: none
 	Proto string         `json:"protocol,omitempty"` // tcp, udp, sctp or icmp (of either family); empty: any
 	// First and Last are the allowed destination ports, inclusive; 0 and 0: any. A
@@ -44,7 +48,7 @@ type CutAllow struct {
 
 // Covers reports whether a connection with peer at the far end, to a port of a protocol
 // as in Proto, is allowed. The port is 0 for protocols without ports.
-func (a *CutAllow) Covers(peer netip.Addr, proto string, port uint16) bool {
+func (a *Allow) Covers(peer netip.Addr, proto string, port uint16) bool {
 	if a.Proto != "" && a.Proto != proto {
 		return false
 	}
@@ -56,10 +60,11 @@ func (a *CutAllow) Covers(peer netip.Addr, proto string, port uint16) bool {
 
 // Allows reports whether any clause covers the connection.
 func (c *Cut) Allows(peer netip.Addr, proto string, port uint16) bool {
-	return slices.ContainsFunc(c.Allow, func(a CutAllow) bool { return a.Covers(peer, proto, port) })
+	return slices.ContainsFunc(c.Allow, func(a Allow) bool { return a.Covers(peer, proto, port) })
 }
 
-func (c *Cut) words() string {
+// Words describes the cut, for plans.
+func (c *Cut) Words() string {
 	direction := "from"
 	if c.Ingress {
 		direction = "to"
@@ -69,7 +74,7 @@ func (c *Cut) words() string {
 }
 
 // String is the clause in words.
-func (a CutAllow) String() string {
+func (a Allow) String() string {
 	s := cmp.Or(a.Proto, "any")
 	switch {
 	case a.First == 0 && a.Last == 0:
@@ -84,10 +89,38 @@ func (a CutAllow) String() string {
 	return s + " with " + cmp.Or(strings.Join(texts(a.Peer), ","), "no peer")
 }
 
-func texts[T fmt.Stringer](list []T) []string {
-	out := make([]string, 0, len(list))
-	for _, x := range list {
-		out = append(out, x.String())
+// MarshalJSON lists what is allowed, even if it is nothing.
+func (c Cut) MarshalJSON() ([]byte, error) {
+	type bare Cut
+	c.Allow = append([]Allow{}, c.Allow...)
+	return json.Marshal(bare(c))
+}
+
+// MarshalJSON says by name that any peer is allowed.
+func (a Allow) MarshalJSON() ([]byte, error) {
+	type bare Allow
+	return json.Marshal(struct {
+		Any bool `json:"anyPeer,omitempty"`
+		bare
+	}{a.Peer == nil, bare(a)})
+}
+
+// CodeCut reads or writes a cut.
+func CodeCut(c *coder.Coder, x *Cut) {
+	c.Origin(&x.Origin)
+	c.Addr(&x.Pod)
+	c.Bool(&x.Ingress)
+	coder.List(c, &x.Allow, codeAllow)
+}
+
+func codeAllow(c *coder.Coder, a *Allow) {
+	limited := a.Peer != nil // nil and empty mean the opposite of each other
+	c.Bool(&limited)
+	coder.List(c, &a.Peer, (*coder.Coder).Prefix)
+	if limited && a.Peer == nil {
+		a.Peer = []netip.Prefix{}
 	}
-	return out
+	coder.String(c, &a.Proto)
+	coder.Int(c, &a.First)
+	coder.Int(c, &a.Last)
 }

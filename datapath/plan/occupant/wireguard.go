@@ -1,4 +1,4 @@
-package plan
+package occupant
 
 import (
 	"bytes"
@@ -6,7 +6,8 @@ import (
 	"encoding/base64"
 	"net/netip"
 	"slices"
-	"strings"
+
+	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
 // Key is a key of Curve25519, private or public.
@@ -36,7 +37,7 @@ type WireGuardPeer struct {
 	// them, so that there is always a session: were both to begin one at the same time, each
 	// would forget its own for that of the other, and both would wait for five seconds.
 	Keepalive int
-	Origin    Origin
+	Origin    origin.Ref
 }
 
 // keepalive is less than the 180 seconds that a session lasts.
@@ -58,24 +59,4 @@ func (t *Tunnel) WireGuardPeers() []WireGuardPeer {
 		list[i].Pods = append(list[i].Pods, p.Pods)
 	}
 	return list
-}
-
-// writeWireGuard writes the configuration of a WireGuard device. Peers that stay as they
-// are keep their sessions. A device without a key neither sends nor understands anything.
-func (t *Tunnel) writeWireGuard(w *textWriter, verb Verb) {
-	if verb == Delete {
-		w.linef("ip netns exec %s wg set %s private-key /dev/null", w.netns, t.Link)
-		return
-	}
-	w.feed("ip netns exec %s wg syncconf "+t.Link+" /dev/stdin <<'EOF'", func() {
-		w.from(t.Origin)
-		w.linef("[Interface]\nPrivateKey = %s\nListenPort = %d", t.Key, t.At.Port())
-		for _, p := range t.WireGuardPeers() {
-			w.from(p.Origin)
-			w.linef("[Peer]\nPublicKey = %s\nEndpoint = %s\nAllowedIPs = %s", p.Key, p.Node, strings.Join(texts(p.Pods), ", "))
-			if p.Keepalive > 0 {
-				w.linef("PersistentKeepalive = %d", p.Keepalive)
-			}
-		}
-	})
 }

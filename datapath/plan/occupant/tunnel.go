@@ -1,9 +1,12 @@
-package plan
+package occupant
 
 import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/netlab/netlab/datapath/plan/origin"
+	"github.com/netlab/netlab/datapath/plan/shell"
 )
 
 // Tunnel carries packets between a device and UDP datagrams. One of a TUN device is a
@@ -19,7 +22,7 @@ type Tunnel struct {
 	Key    Key          `json:"key,omitzero"` // of WireGuard: the private one
 	Peers  []TunnelPeer `json:"peers,omitempty"`
 	State  string       `json:"-"` // only in those read back, of one that ended: why
-	Origin Origin       `json:"origin,omitzero"`
+	Origin origin.Ref   `json:"origin,omitzero"`
 }
 
 // TunnelPeer says to which node packets for some pods go. With WireGuard, packets from that
@@ -28,7 +31,7 @@ type TunnelPeer struct {
 	Pods   netip.Prefix   `json:"pods"`
 	Node   netip.AddrPort `json:"node"`
 	Key    Key            `json:"key,omitzero"` // of WireGuard: the node's public one
-	Origin Origin         `json:"origin,omitzero"`
+	Origin origin.Ref     `json:"origin,omitzero"`
 }
 
 // Same reports whether two tunnels differ in nothing but their peers: those of one that
@@ -40,35 +43,19 @@ func (t *Tunnel) Same(u *Tunnel) bool {
 // WireGuard reports whether the tunnel is that of a WireGuard device.
 func (t *Tunnel) WireGuard() bool { return t.Key != Key{} }
 
-func sameTunnel(a, b Tunnel) bool {
-	return a.Same(&b) && slices.EqualFunc(a.Peers, b.Peers, func(x, y TunnelPeer) bool { return x.Pods == y.Pods && x.Node == y.Node && x.Key == y.Key })
+// Equal reports whether two tunnels differ in nothing but their origins.
+func (t Tunnel) Equal(b Tunnel) bool {
+	return t.Same(&b) && slices.EqualFunc(t.Peers, b.Peers, func(x, y TunnelPeer) bool { return x.Pods == y.Pods && x.Node == y.Node && x.Key == y.Key })
 }
 
-func (t *Tunnel) words() string {
+// Words describes the tunnel, for plans and findings.
+func (t *Tunnel) Words() string {
 	if t.WireGuard() {
 		return fmt.Sprintf("%s on udp port %d, with public key %s", t.Link, t.At.Port(), t.Key.Public())
 	}
 	text := fmt.Sprintf("%s on udp %s", t.Link, t.At)
 	if t.Secret != "" {
-		text += ", encrypted with keys from " + QuoteShell(t.Secret)
+		text += ", encrypted with keys from " + shell.Quote(t.Secret)
 	}
 	return text
-}
-
-// write writes the tunnel as comments, since a program is not a shell command; that of a
-// WireGuard device as commands.
-func (t *Tunnel) write(w *textWriter, mark string, verb Verb) {
-	if t.WireGuard() {
-		t.writeWireGuard(w, verb)
-		return
-	}
-	w.from(t.Origin)
-	w.linef("%s tunnel %s", mark, t.words())
-	if verb == Delete {
-		return
-	}
-	for i := range t.Peers {
-		w.from(t.Peers[i].Origin)
-		w.linef("%s tunnel %s: %s to %s", mark, t.Link, t.Peers[i].Pods, t.Peers[i].Node)
-	}
 }

@@ -7,25 +7,27 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
-func program() Exec {
-	return Exec{Name: "web", Node: "n1", Argv: []string{"server", "-p", "80"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "in", Image: Image{Name: "web.tar", Path: "/srv/web.tar", Digest: "sha256:12"}, Restart: true, NetAdmin: true,
-		Files: []File{{Path: "/etc/x", Content: "y", Mode: 0o644}}, Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")},
-		Listen: []Listen{{"tcp", 80}}, Ready: Ready{TCP: 80, Within: time.Second}, Origin: Origin{Object: "pod web", File: "a.hcl", Line: 3}}
+func program() occupant.Exec {
+	return occupant.Exec{Name: "web", Node: "n1", Argv: []string{"server", "-p", "80"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "in", Image: occupant.Image{Name: "web.tar", Path: "/srv/web.tar", Digest: "sha256:12"}, Restart: true, NetAdmin: true,
+		Files: []occupant.File{{Path: "/etc/x", Content: "y", Mode: 0o644}}, Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")},
+		Listen: []occupant.Listen{{Protocol: "tcp", Port: 80}}, Ready: occupant.Ready{TCP: 80, Within: time.Second}, Origin: Origin{Object: "pod web", File: "a.hcl", Line: 3}}
 }
 
-func programs(x Exec) *Plan {
-	return &Plan{Netns: []Netns{{Name: "pod.web", Kind: Pod, Execs: []Exec{x}}}}
+func programs(x occupant.Exec) *Plan {
+	return &Plan{Netns: []Netns{{Name: "pod.web", Kind: Pod, Execs: []occupant.Exec{x}}}}
 }
 
 // Whatever changes about a program restarts it, except where it is written.
 func TestEveryFieldOfAProgramIsCompared(t *testing.T) {
 	want := program()
-	for i := range reflect.TypeFor[Exec]().NumField() {
+	for i := range reflect.TypeFor[occupant.Exec]().NumField() {
 		have := program()
 		field := reflect.ValueOf(&have).Elem().Field(i)
-		name := reflect.TypeFor[Exec]().Field(i).Name
+		name := reflect.TypeFor[occupant.Exec]().Field(i).Name
 		if name == "State" {
 			field.SetString("exited 3")
 		} else {
