@@ -73,9 +73,10 @@ test-real: ## kubectl and kube-proxy as they are, against labs; builds them from
 	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $(REAL)/ ./kubectl ./kube-proxy
 	NLAB_TEST_REAL=$(REAL) go test ./cmd/netlab -count=1 -run '^TestReal$$'
 
-modes: ## every scenario on every pod network and every case of policies in every style, of which the tests take a sample
-	go test ./scenarios -count=1 -run '^TestScenarios$$' -modes-sample 0
-	go test ./datapath/policy/policytest -count=1 -run '^TestStylesInNamespaces$$' -every-style
+modes: ## every scenario and every question about services on every pod network, and every case of policies in every style, of which the tests take a sample
+	go test ./scenarios -count=1 -timeout 60m -run '^TestScenarios$$' -modes-sample 0
+	go test ./datapath/service/servicetest -count=1 -timeout 60m -run '^TestBackendsInNamespaces$$' -every-mode
+	go test ./datapath/policy/policytest -count=1 -timeout 60m -run '^TestStylesInNamespaces$$' -every-style
 
 golden: ## rewrite the golden files; read the diff
 	go test -skip '^TestScenarios$$' $(GOLDEN) -update

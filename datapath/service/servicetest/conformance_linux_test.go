@@ -1,6 +1,7 @@
 package servicetest_test
 
 import (
+	"flag"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -16,6 +17,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// everyMode asks for the whole exam on every pod network, as make modes does.
+var everyMode = flag.Bool("every-mode", false, "ask all questions on every pod network, not a share of them on most")
+
 func TestBackendsInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -25,6 +29,9 @@ func TestBackendsInNamespaces(t *testing.T) {
 	// sixth.
 	turn, modes := rand.IntN(1000), len(datapath.ClusterModes())
 	asked := func(setup, question int) bool {
+		if *everyMode {
+			return true
+		}
 		if setup > 1 && setup < modes && (question+turn)%modes != setup {
 			return false
 		}
