@@ -98,7 +98,7 @@ func (l *loader) readManifest(name string) {
 
 // adopt makes a lab of the objects, beside the nodes and namespaces of the scenario itself.
 func (l *loader) adopt(opts Options) {
-	beside := &topology.Spec{Network: l.spec.Network, Nodes: slices.Clone(l.spec.Nodes)}
+	beside := &topology.Spec{Network: l.spec.Network, DNS: l.spec.DNS, Nodes: slices.Clone(l.spec.Nodes)}
 	beside.Network.NodeCIDRs.Value = l.lab().Network.NodeCIDRs
 	for name := range l.Declared["namespace"] {
 		beside.Namespaces = append(beside.Namespaces, topology.NamespaceSpec{Name: name})
@@ -113,6 +113,9 @@ func (l *loader) adopt(opts Options) {
 		problems = append(problems, topology.Problem{Summary: "Not carried over", Detail: lost.Why + ".", Origin: lost.Origin, Warning: !opts.Strict})
 	}
 	l.Collector.Problems(problems)
+	if l.adopted.DNS.Written {
+		l.spec.DNS = l.adopted.DNS
+	}
 	l.spec.Nodes = append(l.spec.Nodes, l.adopted.Nodes...)
 	for _, n := range l.adopted.Nodes {
 		l.Adopt("node", n.Written.Block, nil, source.RangeOf(n.Origin))

@@ -153,6 +153,20 @@ func TestAnImportIsTheSameLab(t *testing.T) {
 	}
 }
 
+// Name servers of the manifests are pods as all others, so that nobody can ask them.
+func TestManifestsWithNameServersKeepThem(t *testing.T) {
+	const own = "apiVersion: v1\nkind: Service\nmetadata: { name: kube-dns, namespace: kube-system }\nspec: { clusterIP: 10.96.0.10, ports: [{ port: 53, protocol: UDP }] }\n---\n"
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec:\n  dnsPolicy: Default\n  containers: [{ name: c }]\n"
+	for text, lost := range map[string]bool{own + pod: true, pod: false} {
+		dir := folder(t, map[string]string{"web.yaml": text})
+		s, diags := Load(dir, Options{Catalogue: catalogue})
+		said := diagnosticsText(diags)
+		if diags.HasErrors() || (s.Lab.DNS == nil) != lost || strings.Contains(said, "have name servers of their own (service kube-dns") != lost {
+			t.Errorf("%s\nname service %v:\n%s", text, s.Lab.DNS, said)
+		}
+	}
+}
+
 func compiled(t *testing.T, s *Scenario) *plan.Plan {
 	p, err := datapath.Compile(s.Lab)
 	if err != nil {

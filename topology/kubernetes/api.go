@@ -82,11 +82,23 @@ type podSpec struct {
 	Hostname       str               `k:"hostname"`
 	Subdomain      str               `k:"subdomain"`
 	DNSPolicy      str               `k:"dnsPolicy"`
+	DNSConfig      *dnsConfig        `k:"dnsConfig"`
 	Containers     []container       `k:"containers"`
 	InitContainers []container       `k:"initContainers"`
 	Origin         topology.Origin
 	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds tolerations volumes workloadRef schedulingGroup"`
-	_              struct{} `lost:"affinity dnsConfig hostAliases topologySpreadConstraints"`
+	_              struct{} `lost:"affinity hostAliases topologySpreadConstraints"`
+}
+
+type dnsConfig struct {
+	Nameservers []str `k:"nameservers"`
+	Searches    []str `k:"searches"`
+	Options     []struct {
+		Name   str `k:"name"`
+		Value  str `k:"value"`
+		Origin topology.Origin
+	} `k:"options"`
+	Origin topology.Origin
 }
 
 type container struct {

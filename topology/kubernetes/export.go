@@ -170,14 +170,31 @@ func (e *exporter) pod(p *topology.Pod) {
 	case !p.Serving:
 		status = fields("conditions", []tree{fields("type", "Ready", "status", "False")})
 	}
-	e.object("v1", "Pod", meta, "spec", fields("nodeName", p.Node.Name, "hostNetwork", present(p.HostNetwork), "hostname", present(p.Hostname), "subdomain", present(p.Subdomain), "containers", containers, "dnsPolicy", e.only(string(p.DNSPolicy)),
+	e.object("v1", "Pod", meta, "spec", fields("nodeName", p.Node.Name, "hostNetwork", present(p.HostNetwork), "hostname", present(p.Hostname), "subdomain", present(p.Subdomain), "containers", containers, "dnsPolicy", e.dnsPolicy(p), "dnsConfig", some(dnsConfigOf(p.DNSConfig)),
 		"restartPolicy", e.only("Always"), "schedulerName", e.only("default-scheduler"), "serviceAccountName", e.only("default")), "status", status)
-	if p.DNSPolicy != topology.ClusterFirst || len(p.DNSConfig.Nameservers)+len(p.DNSConfig.Searches)+len(p.DNSConfig.Options) > 0 {
-		e.lose(p.Origin, "dns_policy and dns_config of pod %s: an import has no dns block, which they need", p.AgentName())
-	}
 	if len(p.Command) > 0 {
 		e.lose(p.Origin, "the command of pod %s: its image is not known, so an agent listens on its ports", p.AgentName())
 	}
+}
+
+// dnsPolicy is the DNS policy of a pod, if it is not the default.
+func (e *exporter) dnsPolicy(p *topology.Pod) any {
+	if p.DNSPolicy == topology.ClusterFirst {
+		return e.only(string(p.DNSPolicy))
+	}
+	return string(p.DNSPolicy)
+}
+
+func dnsConfigOf(c topology.DNSConfig) tree {
+	var servers []string
+	for _, a := range c.Nameservers {
+		servers = append(servers, a.String())
+	}
+	var options []tree
+	for _, o := range c.Options {
+		options = append(options, fields("name", o.Name, "value", o.Value))
+	}
+	return fields("nameservers", servers, "searches", c.Searches, "options", options)
 }
 
 func (e *exporter) service(s *topology.Service, spec topology.ServiceSpec) {

@@ -57,7 +57,6 @@ var reasons = map[string]string{
 
 	"affinity":                      "the nodes take turns. Write node in the pod block, or nodeName",
 	"topologySpreadConstraints":     "the nodes take turns. Write node in the pod block, or nodeName",
-	"dnsConfig":                     "manifests do not carry it over yet. Write dns_config in a pod block",
 	"hostAliases":                   "pods have no other hosts in a lab. Connections name clients by reference",
 	"allocateLoadBalancerNodePorts": "services of type LoadBalancer always have node ports",
 	"nodes":                         "peers that are nodes are experimental in the API. Write their addresses as networks",

@@ -197,7 +197,8 @@ func madeBy(p *podObject) (block, key string, ok bool) {
 
 // fingerprint is the same for pods that differ in name, place and node only.
 func fingerprint(p topology.PodSpec) string {
-	text := fmt.Sprint(p.Ready.Value, p.Ready.Set, p.Terminating.Value, p.HostNetwork.Value) + fmt.Sprintf("%q%q", p.Hostname.Value, p.Subdomain.Value)
+	text := fmt.Sprint(p.Ready.Value, p.Ready.Set, p.Terminating.Value, p.HostNetwork.Value) + fmt.Sprintf("%q%q", p.Hostname.Value, p.Subdomain.Value) +
+		fmt.Sprintf("%q%q%q%q", p.DNSPolicy.Value, p.DNSConfig.Nameservers.Value, p.DNSConfig.Searches.Value, p.DNSConfig.Options.Value)
 	for _, k := range slices.Sorted(maps.Keys(p.Labels)) {
 		text += fmt.Sprintf("%q%q", k, p.Labels[k])
 	}
@@ -289,9 +290,7 @@ func noNode(selector map[string]string) string {
 func (c *converter) pod(namespace str, labels map[string]string, p podSpec) topology.PodSpec {
 	out := topology.PodSpec{Namespace: unless(namespace, topology.DefaultNamespace), Labels: labels, HostNetwork: unless(p.HostNetwork, false),
 		Hostname: unless(p.Hostname, ""), Subdomain: unless(p.Subdomain, "")}
-	if p.DNSPolicy.Set && p.DNSPolicy.Value != string(topology.ClusterFirst) {
-		c.lose("", p.DNSPolicy.Origin, "dnsPolicy: %s: only a lab with a dns block has name servers; add one, and dns_policy to the pod", p.DNSPolicy.Value)
-	}
+	out.DNSPolicy, out.DNSConfig = c.resolver(p)
 	containers := slices.Clone(p.Containers)
 	for _, x := range p.InitContainers {
 		if x.Restart.Value == "Always" { // a sidecar, which keeps running

@@ -23,6 +23,10 @@ type Comments map[string][]string
 func Text(s *topology.Spec, about Comments) string {
 	p := &printer{spec: s, about: about, pods: map[string]string{}}
 	p.network()
+	if s.DNS.Written {
+		p.begin("dns", "")
+		p.block("dns", func() {})
+	}
 	for _, n := range s.Nodes {
 		p.node(n)
 	}
@@ -255,6 +259,14 @@ func (p *printer) podBlock(pods []topology.PodSpec) {
 		p.flag("ready", s.Ready)
 		p.flag("terminating", s.Terminating)
 		p.labels("labels", s.Labels)
+		p.text("dns_policy", s.DNSPolicy)
+		if c := s.DNSConfig; c.Origin != (topology.Origin{}) {
+			p.block("dns_config", func() {
+				values(p, "nameservers", c.Nameservers, true)
+				p.texts("searches", c.Searches)
+				p.texts("options", c.Options)
+			})
+		}
 		for _, x := range s.Ports {
 			p.block("port "+quote(x.Name), func() {
 				p.number("port", x.Port)
