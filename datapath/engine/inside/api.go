@@ -21,8 +21,8 @@ import (
 type API struct {
 	Version string // of Kubernetes
 	Born    string // stands for the time at which an object was made
-	// Objects makes a line of JSON for each object. Apply calls it while the engine is at work;
-	// it is not there in an Info.
+	// Objects makes a line of JSON for each object. The client calls it while the engine is at
+	// work on a plan; it is not there in what the engine reports.
 	Objects func() []byte
 	// Netns are the namespaces in which it is served, at APIAddress.
 	Netns []string
