@@ -2,7 +2,7 @@
 # root, those in NEST need a user namespace around them; those in KERNEL make their
 # own. RECORD notes how each of them ended; make test-vm reads from it which of them
 # this kernel could not run.
-NEST    = ./datapath/agents/udptunnel ./datapath/netns ./datapath/kernel ./datapath/engine
+NEST    = ./datapath/agents/udptunnel ./datapath/netns ./datapath/kernel ./datapath/engine ./datapath/engine/inside
 KERNEL  = $(filter ./datapath/probe% ./datapath/bench% ./datapath/walk ./datapath/service/servicetest ./datapath/policy/policytest ./scenarios ./scenarios/suite ./cmd/netlab,$(ALL))
 PURE    = $(filter-out $(NEST) $(KERNEL),$(ALL))
 ALL     = $(shell PATH="$(PATH)"; go list ./... | sed "s,^$$(go list -m),.,")

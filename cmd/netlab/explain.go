@@ -14,6 +14,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/suite"
@@ -160,7 +161,7 @@ func (o *explainOptions) flow(s *language.Scenario, path string) (f flow.Flow, e
 }
 
 // blame says which fault is in the plan, and what would happen without it.
-func (u ui) blame(s *language.Scenario, flags command.ScenarioFlags, p walk.Prediction) error {
+func (u ui) blame(s *language.Scenario, flags command.ScenarioFlags, p trace.Prediction) error {
 	fault, err := flags.FaultOf(s)
 	if err != nil || fault == nil {
 		return err
@@ -197,7 +198,7 @@ func (u ui) explainable(ctx context.Context, o *explainOptions) (path string, la
 	return path, lab, err
 }
 
-func (u ui) printPrediction(p walk.Prediction, o explainOptions) error {
+func (u ui) printPrediction(p trace.Prediction, o explainOptions) error {
 	switch {
 	case u.AsJSON:
 		return u.JSON(p)

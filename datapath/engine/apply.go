@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
@@ -78,10 +79,7 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 	if err != nil {
 		return reply{}, false, err
 	}
-	if err := installed(want); err != nil {
-		return reply{}, false, err
-	}
-	if err := unpackImages(ctx, want); err != nil {
+	if err := inside.Prepare(ctx, want); err != nil {
 		return reply{}, false, err
 	}
 	// Before anything is changed: a full disk must not leave half of an update.
@@ -91,18 +89,18 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 		}
 	}
 	before := e.kernel.Applied()
-	e.inside.open.Store(req.Meta.HostPrograms)
+	e.inside.AllowHostPrograms(req.Meta.HostPrograms)
 	changes, rest, err := e.kernel.Update(ctx, want)
 	if err == nil {
-		begun := e.inside.begin(req.Meta.Hosts, e.kernel.Namespace)
-		if err = e.inside.allConverged(ctx, want); err == nil {
-			err = allReady(ctx, begun)
+		begun := e.inside.Begin(req.Meta.Hosts, e.kernel.Namespace)
+		if err = e.inside.AwaitConvergence(ctx, want); err == nil {
+			err = begun.AwaitReady(ctx)
 		}
 	}
 	if err != nil {
 		return reply{}, false, e.undo(ctx, err, before, want, first)
 	}
-	forgetImages(want)
+	inside.ForgetImages(want)
 	e.digest = digest
 	e.meta.Store(&req.Meta)
 	e.publish(req.Meta.API, awaitObjects(ctx, req.objects))
@@ -159,7 +157,7 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 	if e.folder != nil {
 		e.folder.unlink(planFile + ".new")
 	}
-	var program *ProgramError
+	var program *inside.ProgramError
 	var limit *LimitError
 	err = limited(err)
 	switch {
@@ -172,14 +170,14 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 	}
 	if !first && e.working.Err() == nil {
 		// A lab that was already running stays as it was, even if the user hung up.
-		e.inside.open.Store(e.meta.Load().HostPrograms)
+		e.inside.AllowHostPrograms(e.meta.Load().HostPrograms)
 		if _, back := e.kernel.Apply(context.Background(), before); back != nil {
 			err = errors.Join(err, fmt.Errorf("restore the lab: %w", back))
 		}
 		e.publish(e.meta.Load().API, nil)
 		// Interrupted, the user does not wait for what ran before.
-		if again := e.inside.begin(e.meta.Load().Hosts, e.kernel.Namespace); ctx.Err() == nil {
-			err = errors.Join(err, e.inside.allConverged(ctx, before), allReady(ctx, again))
+		if again := e.inside.Begin(e.meta.Load().Hosts, e.kernel.Namespace); ctx.Err() == nil {
+			err = errors.Join(err, e.inside.AwaitConvergence(ctx, before), again.AwaitReady(ctx))
 		}
 	}
 	return err

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +10,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/cell"
+	"github.com/netlab/netlab/datapath/engine/inside"
 )
 
 // Packets on the lifeline.
@@ -79,7 +77,7 @@ func runEngine() error {
 		f = inherited(aboveFD)
 	}
 	unix.CloseOnExec(lifelineFD)
-	if err := furnish(); err != nil {
+	if err := inside.Furnish(); err != nil {
 		return err
 	}
 	e, err := newEngine(f)
@@ -99,46 +97,11 @@ func runEngine() error {
 		}
 		go e.listen(l)
 	}
-	go reap(ctx)
+	go inside.Reap(ctx)
 	go e.drain(ctx)
 	<-ctx.Done()
 	e.shutdown()
 	return nil
-}
-
-// furnish prepares the mount namespace: mounts made here are not visible outside, /proc
-// is that of our PID namespace, /run is private, and no name server of the host is known.
-func furnish() error {
-	err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	if errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("make mounts private: / is not a mount point, as in a plain chroot: %w", err)
-	}
-	if err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
-	// Both are refused in some containers. The lab works without them: programs in it
-	// then see the processes and files of the host, like the user.
-	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err == nil {
-		os.Setenv("XTABLES_LOCKFILE", "/run/xtables.lock")
-		hideResolver()
-	}
-	os.Setenv("PATH", searchPath(os.Getenv("PATH")))
-	return nil
-}
-
-// resolver is the resolv.conf of all programs in a lab. The name servers of the host
-// cannot be reached from there, and libraries would wait for them; on the loopback
-// interface nobody listens, so that names that are not in /etc/hosts fail at once.
-const resolver = "# names of the lab are in /etc/hosts\nnameserver 127.0.0.1\noptions attempts:1 timeout:1\n"
-
-// hideResolver mounts it over the host's, which may be a link into the former /run:
-// without any, libraries ask 127.0.0.1, too.
-func hideResolver() {
-	const file = "/run/netlab-resolv.conf"
-	if os.WriteFile(file, []byte(resolver), 0o644) == nil {
-		mountResolver(file)
-	}
 }
 
 // lifeline is the connection to the creator of the lab: it carries connections, and its
@@ -183,51 +146,4 @@ func received(oob []byte, name string) (files []*os.File) {
 		files = append(files, os.NewFile(uintptr(fd), name))
 	}
 	return files
-}
-
-// reap collects orphans: the engine is process 1 of the lab. Children that a goroutine
-// here waits for are collected within moments, so only those still dead in the next
-// round are orphans.
-func reap(ctx context.Context) {
-	tick := time.NewTicker(3 * time.Second)
-	defer tick.Stop()
-	before := map[int]bool{}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		now := map[int]bool{}
-		for _, pid := range dead() {
-			if before[pid] {
-				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-			} else {
-				now[pid] = true
-			}
-		}
-		before = now
-	}
-}
-
-// dead lists the children of this process that have ended and were not collected.
-func dead() []int {
-	return processes(func(pid int) bool {
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		// pid (comm) state ppid …
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		return len(fields) > 1 && string(fields[0]) == "Z" && string(fields[1]) == strconv.Itoa(os.Getpid())
-	})
-}
-
-// processes lists the processes for which is holds.
-func processes(is func(pid int) bool) []int {
-	entries, _ := os.ReadDir("/proc")
-	var pids []int
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && is(pid) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }

@@ -111,6 +111,18 @@ func (f *folder) holders() []int {
 	return processes(func(pid int) bool { return serves(pid) && f.isOpenIn(pid) })
 }
 
+// processes lists the processes for which is holds.
+func processes(is func(pid int) bool) []int {
+	entries, _ := os.ReadDir("/proc")
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && is(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 func (f *folder) isOpenIn(pid int) bool {
 	var want, open unix.Stat_t
 	if err := unix.Fstat(int(f.dir.Fd()), &want); err != nil {

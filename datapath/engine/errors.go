@@ -24,46 +24,6 @@ func (e *UnsupportedError) Error() string {
 	return "this machine lacks what the lab needs: " + strings.Join(list, ", ")
 }
 
-// ProgramError says what is wrong with a program of the scenario.
-type ProgramError struct {
-	Pod    string
-	File   string // where the pod is declared
-	Line   int
-	Why    string
-	Output []string // its last lines
-	// Missing is the program, if it is not installed.
-	Missing string
-	// Image: it is its image that is wrong, or that cannot be confined.
-	Image bool
-	// Refused: this machine does not let us confine it.
-	Refused bool
-}
-
-func (e *ProgramError) Error() string {
-	text := fmt.Sprintf("%s:%d: the program of pod %s %s", e.File, e.Line, e.Pod, e.Why)
-	if len(e.Output) > 0 {
-		text += "; its last lines:\n    " + strings.Join(e.Output, "\n    ")
-	}
-	return text
-}
-
-// Remedy is what to do about it.
-func (e *ProgramError) Remedy() string {
-	if e.Missing != "" {
-		return "install it, or name another program"
-	}
-	if e.Image && e.Refused {
-		return "allow user namespaces (what this machine lacks: netlab doctor): a pod with an image runs confined, or not at all"
-	}
-	if e.Image {
-		return "save the image again, or name another one"
-	}
-	if e.Refused {
-		return "allow user namespaces (what this machine lacks: netlab doctor); or, if you trust the scenario, let its programs have the files and all the rights that you have: --allow-host-programs"
-	}
-	return "correct the command of the pod, or its ready block"
-}
-
 // ErrEnded means that the lab went down during a request.
 var ErrEnded = errors.New("the lab went down meanwhile")
 
@@ -84,11 +44,4 @@ var ErrState = errors.New("state folder")
 // ErrUnreachable means that a lab is running without a working control socket.
 var ErrUnreachable = errors.New("no answer on the control socket")
 
-// CommandError means that a program could not be started inside a lab.
-type CommandError struct {
-	Program  string
-	NotFound bool
-	Why      string
-}
-
-func (e *CommandError) Error() string { return e.Program + ": " + e.Why }
+var errClosed = errors.New("the lab is going down")

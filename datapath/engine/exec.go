@@ -8,19 +8,16 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/netlab/netlab/datapath/cell"
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // Command is a program that a user runs inside a lab.
@@ -60,7 +57,7 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 		return 0, c.lost(err)
 	}
 	encoder := gob.NewEncoder(conn)
-	req := request{Verb: verbExec, Command: command{Netns: cmd.Netns, Program: cmd.Program, Confined: cmd.Confined, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
+	req := request{Verb: verbExec, Command: inside.Command{Netns: cmd.Netns, Program: cmd.Program, Confined: cmd.Confined, Argv: cmd.Argv, Env: cmd.Env, Dir: cmd.Dir, TTY: cmd.TTY}}
 	if err := encoder.Encode(req); err != nil {
 		return 0, c.lost(err)
 	}
@@ -94,7 +91,7 @@ func (c *Client) Exec(ctx context.Context, cmd Command) (int, error) {
 }
 
 // exec runs a user's program, and ends it when the user hangs up.
-func (e *engine) exec(c command, files []*os.File, more *gob.Decoder) (reply, error) {
+func (e *engine) exec(c inside.Command, files []*os.File, more *gob.Decoder) (reply, error) {
 	if len(files) != 3 || len(c.Argv) == 0 {
 		return reply{}, errors.New("malformed request")
 	}
@@ -164,126 +161,15 @@ func (g *guest) end() {
 	g.ended = true
 }
 
-// startGuest starts the program in the network namespace, with a mount namespace
-// of its own where /sys shows that network namespace and /etc/hosts the lab. Leave is
-// called when it has ended.
-func (e *engine) startGuest(c command, files []*os.File) (cmd *exec.Cmd, leave func(), err error) {
+// startGuest starts the program. Leave is called when it has ended.
+func (e *engine) startGuest(c inside.Command, files []*os.File) (cmd *exec.Cmd, leave func(), err error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	leave = func() {}
 	ns, err := e.kernel.Namespace(c.Netns)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.Confined {
-		e.inside.visit(c.Netns)
-		cmd, leave, err = e.inside.confine(ns, c, files)
-		if err != nil {
-			return nil, nil, &CommandError{Program: c.Argv[0], Why: err.Error()}
-		}
-		return cmd, leave, nil
-	}
-	path, err := lookPath(c.Argv[0], c.Env)
-	if err != nil {
-		return nil, nil, err
-	}
-	cmd = &exec.Cmd{Path: path, Args: c.Argv, Env: c.Env, Dir: c.Dir, Stdin: files[0], Stdout: files[1], Stderr: files[2]}
-	if !isDir(c.Dir) {
-		cmd.Dir = "/"
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.TTY}
-	e.inside.visit(c.Netns)
-	err = ns.Do(func() error {
-		if err := e.inside.furnish(c); err != nil {
-			return err
-		}
-		return cmd.Start()
-	})
-	if err != nil {
-		return nil, nil, &CommandError{Program: c.Argv[0], NotFound: errors.Is(err, fs.ErrNotExist), Why: unwrapAll(err).Error()}
-	}
-	return cmd, leave, nil
-}
-
-// confine starts it in the cell of the program of its pod, or else in one of its own.
-func (in *inside) confine(ns *netns.NS, c command, files []*os.File) (cmd *exec.Cmd, leave func(), err error) {
-	x, pid := occupant.Exec{Name: c.Netns[strings.LastIndexByte(c.Netns, '.')+1:]}, 0
-	for _, p := range in.programs() {
-		if p.Name == c.Program {
-			x, pid = p.Exec, p.confinedPID()
-		}
-	}
-	leave = func() {}
-	if pid == 0 {
-		keeper, err := keep(ns, &x, in.etcOf(c.Netns, c.Program))
-		if err != nil {
-			return nil, nil, err
-		}
-		pid = keeper.Process.Pid
-		leave = func() { _ = keeper.Process.Kill(); _ = keeper.Wait() }
-	}
-	err = ns.Do(func() (err error) {
-		cmd, err = cell.Join(confined(&x, c.Argv), pid, opener(ns), c.TTY, files[0], files[1], files[2])
-		return err
-	})
-	if err != nil {
-		leave()
-	}
-	return cmd, leave, err
-}
-
-// furnish gives the calling thread the files that a user's command sees: those of the
-// program of a pod, or else of the machine.
-func (in *inside) furnish(c command) error {
-	for _, p := range in.programs() {
-		if p.Name != c.Program {
-			continue
-		}
-		if there, err := p.enter(); there {
-			return err
-		}
-	}
-	_ = decorate(in.etcOf(c.Netns, c.Program))
-	return nil
-}
-
-// decorate gives the calling thread its own mounts. They are a convenience, so that
-// refusals, as in some containers, are not errors, except for the mount namespace.
-func decorate(of etc) error {
-	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-		return os.NewSyscallError("unshare", err)
-	}
-	_ = unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
-	of.mount()
-	return nil
-}
-
-// lookPath finds a program on the user's PATH, with the folders of the network
-// tools added.
-func lookPath(name string, env []string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	path := os.Getenv("PATH")
-	for _, v := range env {
-		if p, ok := strings.CutPrefix(v, "PATH="); ok {
-			path = searchPath(p)
-		}
-	}
-	if file := cell.OnPath(name, path); file != "" {
-		return file, nil
-	}
-	return "", &CommandError{Program: name, NotFound: true, Why: "command not found"}
-}
-
-// searchPath adds the folders of the network's tools to a PATH: on Debian, ordinary
-// users lack them. Without any PATH, the usual folders are used, as in shells: an empty
-// element would mean the working folder.
-func searchPath(path string) string {
-	if path == "" {
-		path = "/usr/local/bin:/usr/bin:/bin"
-	}
-	return path + ":/usr/local/sbin:/usr/sbin:/sbin"
+	return e.inside.Start(ns, c, files)
 }
 
 func exitStatus(err error) int {

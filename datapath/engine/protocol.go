@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -24,9 +25,9 @@ type Meta struct {
 	Clients      int
 	Routers      int
 	Services     int
-	Inventory    []byte // JSON, for netlab inspect
-	Hosts        []byte // the lab's names in the format of /etc/hosts
-	API          API    // that it serves
+	Inventory    []byte     // JSON, for netlab inspect
+	Hosts        []byte     // the lab's names in the format of /etc/hosts
+	API          inside.API // that it serves
 }
 
 // Info is what a running lab reports on request.
@@ -42,9 +43,9 @@ type Info struct {
 	// way.
 	Check Check
 	// Programs are those of the scenario, by name.
-	Programs []Program
+	Programs []inside.Program
 	// Sessions are those of BGP speakers, by namespace and peer.
-	Sessions []Session
+	Sessions []inside.Session
 }
 
 // Draining is a real server of weight 0 that is deleted when its connections have
@@ -62,17 +63,6 @@ type Draining struct {
 type Applied struct {
 	Lines   []string // what was changed, as command lines; only on request
 	Summary string   // one line; empty: nothing changed
-}
-
-// command is a program to run in a lab.
-type command struct {
-	Netns    string
-	Program  string
-	Confined bool
-	Argv     []string
-	Env      []string
-	Dir      string
-	TTY      bool // the first descriptor is to be the program's controlling terminal
 }
 
 type verb string
@@ -104,7 +94,7 @@ type request struct {
 	Lines   bool
 	Flows   []flow.Flow
 	Wire    Wire
-	Command command
+	Command inside.Command
 	After   map[string]int64 // positions in the outputs of programs
 	Wait    bool             // for more of them
 }
@@ -120,8 +110,8 @@ type reply struct {
 	Counted      []plan.Counted
 	Observations []flow.Observation
 	Sent         uint64 // bytes
-	Outputs      []Output
-	Program      *ProgramError
+	Outputs      []inside.Output
+	Program      *inside.ProgramError
 	Exit         int
 	Missing      map[string]string // feature: why it is missing
 }

@@ -29,7 +29,7 @@ func (e *engine) checkRest() {
 	if e.working.Err() != nil {
 		return
 	}
-	e.inside.begin(e.meta.Load().Hosts, e.kernel.Namespace)
+	e.inside.Begin(e.meta.Load().Hosts, e.kernel.Namespace)
 	found := Check{Lines: firstLines(changes)}
 	if !changes.Empty() {
 		found.Summary = changes.Summary()

@@ -19,10 +19,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
-	"github.com/netlab/netlab/datapath/probe"
 )
 
 // largePlan is the size of a plan, in bytes, that leaves much garbage behind.
@@ -59,7 +59,7 @@ type engine struct {
 
 	reapEvery time.Duration
 
-	inside inside
+	inside *inside.Lab
 }
 
 func newEngine(f *folder) (*engine, error) {
@@ -68,13 +68,13 @@ func newEngine(f *folder) (*engine, error) {
 	e.accounting = sync.OnceValue(func() bool { return kernel.Accounting(e.working) })
 	e.meta.Store(&Meta{})
 	e.found.Store(&Check{})
-	server, err := probe.NewServer()
-	if err != nil {
+	var err error
+	if e.inside, err = inside.New(); err != nil {
 		return nil, err
 	}
-	e.inside.server, e.inside.spaces = server, map[string]*occupants{}
-	e.inside.hosts.Store(new([]byte))
-	e.kernel = kernel.New(kernel.Hooks{Check: e.check, Enter: e.inside.enter, Leave: e.inside.leave, Running: e.inside.running, Greet: e.inside.greet, Met: e.inside.met})
+	hooks := e.inside.Hooks()
+	hooks.Check = e.check
+	e.kernel = kernel.New(hooks)
 	return e, nil
 }
 
@@ -211,10 +211,7 @@ func (e *engine) info() reply {
 		i.State = "changing"
 	}
 	i.Meta = *e.meta.Load()
-	i.Sessions = e.inside.sessions()
-	for _, p := range e.inside.programs() {
-		i.Programs = append(i.Programs, p.status())
-	}
+	i.Sessions, i.Programs = e.inside.Sessions(), e.inside.Programs()
 	return reply{Info: i}
 }
 
@@ -253,7 +250,7 @@ func (e *engine) count(ctx context.Context) (reply, error) {
 func (e *engine) probe(ctx context.Context, req request) (reply, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	return reply{Observations: e.dial(ctx, req.Flows)}, nil
+	return reply{Observations: e.inside.Dial(ctx, req.Flows, e.kernel.Namespace)}, nil
 }
 
 // underlay is the namespace to which all nodes, clients and routers have a link.
@@ -265,7 +262,7 @@ const underlay = string(plan.Underlay)
 func (e *engine) dismantle() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.inside.close()
+	e.inside.Close()
 	last, err := e.kernel.Namespace(underlay)
 	e.kernel.Close(underlay)
 	if err == nil {
@@ -277,7 +274,7 @@ func (e *engine) dismantle() {
 // shutdown ends the engine, on request or because its creator is gone. The kernel
 // removes what is left with the process.
 func (e *engine) shutdown() {
-	e.inside.close()
+	e.inside.Close()
 	if e.folder != nil {
 		e.folder.remove()
 	}
@@ -298,7 +295,7 @@ const (
 func encodeError(err error) (text, code string, missing map[string]string) {
 	var lacks *UnsupportedError
 	var clash *ClashError
-	var command *CommandError
+	var command *inside.CommandError
 	var limit *LimitError
 	switch {
 	case errors.As(err, &limit):
@@ -345,7 +342,7 @@ func (r reply) error() error {
 		return ErrEnded
 	case r.Code == codeNotFound || r.Code == codeNotRun:
 		program, why, _ := strings.Cut(r.Err, ": ")
-		return &CommandError{Program: program, NotFound: r.Code == codeNotFound, Why: why}
+		return &inside.CommandError{Program: program, NotFound: r.Code == codeNotFound, Why: why}
 	case r.Code == codeLimit:
 		return &LimitError{Limit: r.Err}
 	case r.Code == codeState:

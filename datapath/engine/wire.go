@@ -40,7 +40,7 @@ func (e *engine) wire(ctx context.Context, w Wire) (r reply, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Observations = e.inside.server.Dial(ctx, []flow.Flow{w.Flow}, e.kernel.Namespace)
+	r.Observations = e.inside.Dial(ctx, []flow.Flow{w.Flow}, e.kernel.Namespace)
 	after, err := e.kernel.Sent(w.Uplink)
 	r.Sent = after - before
 	return r, err

@@ -19,7 +19,9 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/memory"
 	"github.com/netlab/netlab/datapath/walk/render"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
@@ -149,7 +151,7 @@ func observe(t *testing.T, running *engine.Client, flows []flow.Flow) map[flow.F
 // disagreement says how the observations of a flow differ from its prediction. A result
 // that was not predicted is wrong; so is a missing one if chance would explain that
 // less than once in a billion times.
-func disagreement(p walk.Prediction, observations []flow.Observation) string {
+func disagreement(p trace.Prediction, observations []flow.Observation) string {
 	var wrong []string
 	met := map[flow.Result]bool{}
 	for _, s := range observations {
@@ -161,7 +163,7 @@ func disagreement(p walk.Prediction, observations []flow.Observation) string {
 			wrong = append(wrong, fmt.Sprintf("observed: %s %s", s.Result().Full(), s.Err))
 		}
 	}
-	kept := slices.ContainsFunc(p.Branches, func(b walk.Branch) bool { return b.State.Remembers() }) // on its first result
+	kept := slices.ContainsFunc(p.Branches, func(b trace.Branch) bool { return b.State.Remembers() }) // on its first result
 	for _, e := range p.Results() {
 		if kept {
 			break
@@ -223,7 +225,7 @@ func TestKernelAgreesOnMatrices(t *testing.T) {
 // connections is how many it takes to see all results of a prediction. A router without
 // a route may send only one ICMP error per second (ip_error in net/ipv4/route.c;
 // whether it allows a burst at the start depends on the kernel).
-func connections(p walk.Prediction) int {
+func connections(p trace.Prediction) int {
 	switch ends := p.Results(); {
 	case len(ends) > 1:
 		return 60
@@ -256,11 +258,11 @@ func TestKernelKeepsAClient(t *testing.T) {
 	p, f := sticky()
 	running := start(t, p)
 	world := walk.New(p)
-	var state *walk.State
+	var state *memory.State
 	for i := range 20 {
 		seen := observe(t, running, []flow.Flow{f})[f][0]
 		prediction := world.WalkFrom(state, f)
-		at := slices.IndexFunc(prediction.Branches, func(b walk.Branch) bool { return seen.Result().Agrees(b.Result) })
+		at := slices.IndexFunc(prediction.Branches, func(b trace.Branch) bool { return seen.Result().Agrees(b.Result) })
 		if at < 0 {
 			t.Fatalf("connection %d: observed %s\n%s", i+1, seen.Result(), render.Text(prediction, render.Brief))
 		}

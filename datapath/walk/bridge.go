@@ -5,6 +5,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // transmit hands a packet to a device, for a neighbour on its link.
@@ -50,7 +51,7 @@ func (r *run) cross(dev, target *network.Link, p *packet) *fate {
 	if other.Host != dev.Host {
 		p.leaveNetns()
 	}
-	r.step(p, Step{Kind: Hop, Netns: other.Host.Name, In: other.Name, Text: dev.Host.Name + " " + dev.Name})
+	r.step(p, trace.Step{Kind: trace.Hop, Netns: other.Host.Name, In: other.Name, Text: dev.Host.Name + " " + dev.Name})
 	if b := other.Bridge(); b != nil {
 		return r.bridge(b, other, target, p)
 	}
@@ -90,7 +91,7 @@ func (r *run) bridge(b, port, target *network.Link, p *packet) *fate {
 	case out == port && !port.Hairpin:
 		return r.lose(h, p, "bridge %s in %s does not send a frame back to the port %s: hairpin is off", b.Name, h.Name, port.Name)
 	}
-	r.step(p, Step{Kind: Hop, Netns: h.Name, In: port.Name, Out: out.Name, Text: "bridge " + b.Name})
+	r.step(p, trace.Step{Kind: trace.Hop, Netns: h.Name, In: port.Name, Out: out.Name, Text: "bridge " + b.Name})
 	if filter {
 		if f := r.bridgeHooks(b, out, p); f != nil {
 			return f

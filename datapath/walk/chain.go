@@ -8,6 +8,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // tables takes a packet through some tables of a hook, and reports why it stops there;
@@ -59,7 +60,7 @@ func (r *run) nat(v *visit) *fate {
 		if v.p.back {
 			text = "undone for the answer"
 		}
-		r.step(v.p, Step{Kind: Conntrack, Netns: v.h.Name, Hook: v.hook, Rewrite: rewrite, Text: text})
+		r.step(v.p, trace.Step{Kind: trace.Conntrack, Netns: v.h.Name, Hook: v.hook, Rewrite: rewrite, Text: text})
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (r *run) base(v *visit, c chain, table, policy string) verdict {
 	case out.action != next:
 		return out
 	case strings.EqualFold(policy, "drop"):
-		r.step(v.p, v.step(c, Step{Kind: Policy, Text: "policy " + policy, Verdict: policy}))
+		r.step(v.p, v.step(c, trace.Step{Kind: trace.Policy, Text: "policy " + policy, Verdict: policy}))
 		return verdict{action: drop, why: fmt.Sprintf("the policy of %s in table %s is %s", c.name(), table, policy)}
 	}
 	return verdict{action: accept}
@@ -157,7 +158,7 @@ func (r *run) rules(v *visit, c chain, depth int) verdict {
 			if out = r.rules(v, to, depth+1); out.action != next {
 				return out
 			}
-			r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s Step) bool { return !s.Idle })
+			r.steps[told-1].Idle = !slices.ContainsFunc(r.steps[told:], func(s trace.Step) bool { return !s.Idle })
 			if away {
 				return verdict{}
 			}
@@ -170,8 +171,8 @@ func (r *run) rules(v *visit, c chain, depth int) verdict {
 
 func (r *run) hit(v *visit, c chain, i, depth int, out verdict) verdict {
 	text, origin := c.written(i)
-	r.step(v.p, v.step(c, Step{Kind: RuleHit, Rule: i + 1, Depth: depth, Text: text,
-		Origin: Origin(origin), Rewrite: out.rewrite, Chance: v.chance, Verdict: out.word}))
+	r.step(v.p, v.step(c, trace.Step{Kind: trace.RuleHit, Rule: i + 1, Depth: depth, Text: text,
+		Origin: trace.Origin(origin), Rewrite: out.rewrite, Chance: v.chance, Verdict: out.word}))
 	r.rewritten(out.rewrite)
 	if out.why == "" && (out.action == drop || out.action == reject) {
 		out.why = fmt.Sprintf("%s by rule %d of chain %s, table %s, in %s", out.word, i+1, c.name(), v.table, v.h.Name)
@@ -184,7 +185,7 @@ func (r *run) hit(v *visit, c chain, i, depth int, out verdict) verdict {
 
 // rewritten shows in the last step what NAT will do to the packet: it is translated
 // after the table.
-func (r *run) rewritten(w *Rewrite) {
+func (r *run) rewritten(w *trace.Rewrite) {
 	if w == nil {
 		return
 	}
@@ -197,7 +198,7 @@ func (r *run) rewritten(w *Rewrite) {
 }
 
 // step completes a step in a chain.
-func (v *visit) step(c chain, s Step) Step {
+func (v *visit) step(c chain, s trace.Step) trace.Step {
 	s.Netns, s.Hook, s.Table, s.Chain = v.h.Name, v.hook, v.table, c.name()
 	s.In, s.Out = name(v.in), name(v.out)
 	return s
@@ -223,7 +224,7 @@ func (r *run) fateOf(v *visit, out verdict) *fate {
 		}
 	case fail:
 		f.kind = broken
-		r.step(v.p, Step{Kind: Broken, Netns: v.h.Name, Hook: v.hook, Table: v.table, Text: out.why})
+		r.step(v.p, trace.Step{Kind: trace.Broken, Netns: v.h.Name, Hook: v.hook, Table: v.table, Text: out.why})
 	default:
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // tuple is what connection tracking identifies a packet by.
@@ -117,7 +118,7 @@ func (c *conn) setSrc(to netip.AddrPort) {
 
 // translate rewrites a packet as its connection requires, in the direction of the
 // packet, and reports what changed.
-func (p *packet) translate(m manip) *Rewrite {
+func (p *packet) translate(m manip) *trace.Rewrite {
 	c := p.conn
 	if c == nil {
 		return nil
@@ -137,9 +138,9 @@ func (p *packet) translate(m manip) *Rewrite {
 	}
 	switch {
 	case p.src != before.src:
-		return &Rewrite{Field: "src", From: before.src, To: p.src}
+		return &trace.Rewrite{Field: "src", From: before.src, To: p.src}
 	case p.dst != before.dst:
-		return &Rewrite{Field: "dst", From: before.dst, To: p.dst}
+		return &trace.Rewrite{Field: "dst", From: before.dst, To: p.dst}
 	}
 	return nil
 }

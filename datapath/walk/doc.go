@@ -6,7 +6,7 @@
 // Every claim about a lab is answered twice, by a walk and by a probe with real
 // packets. The walker therefore knows only the plan: it evaluates the rules, not what
 // they were meant to do. It may import plan and flow, and nothing else of the project but
-// its own package network.
+// its own packages network, memory and trace.
 //
 // # The path of a packet
 //
@@ -37,8 +37,8 @@
 //
 // Where rules choose at random the walk is repeated for each choice, so that a
 // prediction is a list of branches with their probabilities (walk.go). What rules
-// remember from one connection to the next is a State, an input and an output of walks
-// (state.go).
+// remember from one connection to the next is a memory.State, an input and an output of
+// walks.
 //
 // # What is modelled
 //
@@ -58,16 +58,17 @@
 //
 // # What is not modelled
 //
-// Time: nothing expires except through State.After, and there are no retransmissions.
+// Time: nothing expires except through memory.State.After, and there are no retransmissions.
 // Earlier connections: each walk starts with empty connection tables. Sizes of
 // all other packets, those of tunnels included, and fragments. Policy routing, multicast and broadcast destinations, VLANs, spanning
 // trees. Ports that the kernel chooses: they are 0 in a trace, and no two connections
 // clash. Limits and losses: no rate limits (those of rules are never reached), no full
 // tables. Programs (occupant.Exec): ports that the plan does not
-// list, and what they answer (Branch.Assumed).
+// list, and what they answer (trace.Branch.Assumed).
 //
-// Where things are, hosts and links, routes and chains, is in package network; package
-// render shows a prediction. Start reading at walk.go, then stack.go. To add a match or target, see match.go and
-// target.go; agreement_linux_test.go checks against the kernel everything that the
-// other tests check on paper.
+// Where things are, hosts and links, routes and chains, is in package network; what a walk
+// finds, predictions and their steps, in package trace; what rules remember, in package
+// memory; package render shows a prediction. Start reading at walk.go, then stack.go. To
+// add a match or target, see match.go and target.go; agreement_linux_test.go checks against
+// the kernel everything that the other tests check on paper.
 package walk

@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // ipInIP is the protocol of a packet with an IPv4 packet in it.
@@ -28,7 +29,7 @@ func (r *run) ipip(dev *network.Link, next netip.Addr, p *packet) *fate {
 	}
 	outer := &packet{proto: ipInIP, ttl: p.ttl, mark: p.mark, depth: p.depth + 1,
 		src: netip.AddrPortFrom(h.Source(next, to), 0), dst: netip.AddrPortFrom(next, 0)}
-	r.step(p, Step{Kind: Encap, Netns: h.Name, Out: dev.Name, Text: fmt.Sprintf("IPIP to %s", next)})
+	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Out: dev.Name, Text: fmt.Sprintf("IPIP to %s", next)})
 	arrived := r.carry(h, outer, p)
 	if arrived.kind != delivered {
 		return arrived
@@ -40,6 +41,6 @@ func (r *run) ipip(dev *network.Link, next netip.Addr, p *packet) *fate {
 	}
 	p.leaveNetns()
 	p.mark = outer.mark
-	r.step(p, Step{Kind: Decap, Netns: there.Name, In: in.Name, Text: "IPIP"})
+	r.step(p, trace.Step{Kind: trace.Decap, Netns: there.Name, In: in.Name, Text: "IPIP"})
 	return r.receive(there, in, p, false)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // esp is the protocol of a packet with an encrypted one in it.
@@ -28,7 +29,7 @@ func (r *run) encrypt(h *network.Host, p *packet) *fate {
 	}
 	outer := &packet{proto: esp, ttl: 64, mark: p.mark, depth: p.depth + 1,
 		src: netip.AddrPortFrom(state.Src, 0), dst: netip.AddrPortFrom(state.Dst, 0)}
-	r.step(p, Step{Kind: Encap, Netns: h.Name, Text: fmt.Sprintf("ESP to %s, SPI %#08x, for %s to %s", state.Dst, state.SPI, policy.From, policy.To)})
+	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Text: fmt.Sprintf("ESP to %s, SPI %#08x, for %s to %s", state.Dst, state.SPI, policy.From, policy.To)})
 	arrived := r.carry(h, outer, p)
 	if arrived.kind != delivered {
 		return arrived
@@ -52,7 +53,7 @@ func (r *run) decrypt(h *network.Host, sent *plan.XfrmState, p *packet) *fate {
 	}
 	p.leaveNetns()
 	p.via = state
-	r.step(p, Step{Kind: Decap, Netns: h.Name, In: to.Dev.Name, Text: fmt.Sprintf("ESP from %s, SPI %#08x", sent.Src, sent.SPI)})
+	r.step(p, trace.Step{Kind: trace.Decap, Netns: h.Name, In: to.Dev.Name, Text: fmt.Sprintf("ESP from %s, SPI %#08x", sent.Src, sent.SPI)})
 	return r.receive(h, to.Dev, p, false)
 }
 

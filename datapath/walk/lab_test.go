@@ -11,7 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/resolve"
 )
@@ -150,7 +150,7 @@ func (l lab) flow(t testing.TB, from, to string) flow.Flow {
 // ends lists the possible results of a flow: "a-0 from laptop, refused". Sources are
 // named after the owner of the address: pods, clients and nodes for that of eth0, else
 // node1/cni0.
-func (l lab) ends(p walk.Prediction) string {
+func (l lab) ends(p trace.Prediction) string {
 	var parts []string
 	for _, e := range p.Results() {
 		if e.Value.Outcome != flow.Connected {

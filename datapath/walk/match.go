@@ -202,10 +202,10 @@ func (v *visit) random(m iptables.Random) bool {
 func (v *visit) recent(m iptables.Recent) bool {
 	s, src := v.r.state, v.p.src.Addr()
 	if m.Set {
-		s.remember(v.h.Name, m.List, src)
+		s.Record(v.h.Name, m.List, src)
 		return true
 	}
-	return s.seen(v.h.Name, m.List, src, m.Seconds, m.Reap)
+	return s.Seen(v.h.Name, m.List, src, m.Seconds, m.Reap)
 }
 
 // all reports whether a packet meets all conditions of a rule. The kernel checks those of

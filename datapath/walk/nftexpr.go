@@ -28,7 +28,7 @@ func (v *visit) nftExpr(t *network.NFTTable, e nft.Expr) (hit bool, did verdict,
 	case nft.Update:
 		s, key, ok, err := v.nftKey(t, e, e.Fields)
 		if ok {
-			v.r.state.keep(v.h.Name, t.Family+" "+t.Name+" "+s.Name, fmt.Sprint(key))
+			v.r.state.Keep(v.h.Name, t.Family+" "+t.Name+" "+s.Name, fmt.Sprint(key))
 			did.word = "update"
 		}
 		return ok, did, err
@@ -233,7 +233,7 @@ func (v *visit) nftHas(t *network.NFTTable, e nft.Lookup) (in, ok bool, err erro
 		return false, ok, err
 	}
 	if s.Timeout > 0 {
-		return v.r.state.kept(v.h.Name, t.Family+" "+t.Name+" "+s.Name, fmt.Sprint(key), s.Timeout), true, nil
+		return v.r.state.Kept(v.h.Name, t.Family+" "+t.Name+" "+s.Name, fmt.Sprint(key), s.Timeout), true, nil
 	}
 	return s.Find(key) != nil, true, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -94,7 +95,7 @@ func TestKernelSendsWhatThePlanSays(t *testing.T) {
 		var want []string
 		for _, b := range walk.New(l.plan).Walk(f).Branches {
 			for _, s := range b.Steps {
-				if s.Netns == "underlay" && s.Kind == walk.Hop && !slices.Contains(want, outer(s.Packet)) {
+				if s.Netns == "underlay" && s.Kind == trace.Hop && !slices.Contains(want, outer(s.Packet)) {
 					want = append(want, outer(s.Packet))
 				}
 			}
@@ -119,7 +120,7 @@ func TestKernelSendsWhatThePlanSays(t *testing.T) {
 }
 
 // outer is a packet as captured names it: the port that tells tunnels apart, where it has one.
-func outer(p walk.Packet) string {
+func outer(p trace.Packet) string {
 	if p.Protocol == "udp" {
 		return fmt.Sprint("udp ", p.Dst.Port())
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // kind is what a packet is to connection tracking.
@@ -53,46 +54,17 @@ func (p *packet) tuple() tuple { return tuple{p.proto, p.src, p.dst} }
 
 func (p *packet) ipv6() bool { return p.dst.Addr().Is6() }
 
-// Packet is a packet as the trace shows it. A source port that is chosen by the
-// kernel is 0.
-type Packet struct {
-	Protocol string         `json:"protocol"`
-	Src      netip.AddrPort `json:"src"`
-	Dst      netip.AddrPort `json:"dst"`
-	Mark     uint32         `json:"mark,omitempty"`
-	// About is the packet that an ICMP error is about.
-	About string `json:"about,omitempty"`
-}
-
-func (p *packet) shown() Packet {
-	s := Packet{Protocol: string(p.proto), Src: p.src, Dst: p.dst, Mark: p.mark}
+// shown is the packet as the trace shows it.
+func (p *packet) shown() trace.Packet {
+	s := trace.Packet{Protocol: string(p.proto), Src: p.src, Dst: p.dst, Mark: p.mark}
 	if p.quoted != nil {
 		s.Protocol = "icmp"
 		if p.ipv6() {
 			s.Protocol = "icmpv6"
 		}
-		s.About = string(p.code) + " for " + arrow(p.quoted.src, p.quoted.dst)
+		s.About = string(p.code) + " for " + trace.Packet{Src: p.quoted.src, Dst: p.quoted.dst}.String()
 	}
 	return s
-}
-
-// String is the packet in one line: 10.0.0.1 > 10.96.0.1:80.
-func (p Packet) String() string {
-	text := arrow(p.Src, p.Dst)
-	if p.About != "" {
-		text = p.Protocol + " " + text + " (" + p.About + ")"
-	}
-	return text
-}
-
-func arrow(src, dst netip.AddrPort) string { return endpoint(src) + " > " + endpoint(dst) }
-
-// endpoint leaves out an unknown port.
-func endpoint(a netip.AddrPort) string {
-	if a.Port() == 0 {
-		return a.Addr().String()
-	}
-	return a.String()
 }
 
 // Code is the code of an ICMP error, as iptables names it.

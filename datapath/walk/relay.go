@@ -8,6 +8,8 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan/occupant"
+	"github.com/netlab/netlab/datapath/walk/memory"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // A proxy in user space ends the client's connection and makes another to an endpoint, from
@@ -19,8 +21,8 @@ import (
 const maxRelays = 40
 
 // relay is the server's side where a proxy in user space listens.
-func (r *run) relay(t *talk, f *fate, x *occupant.ProxyPort) Branch {
-	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: "the proxy of " + x.Service, Origin: Origin(x.Origin)})
+func (r *run) relay(t *talk, f *fate, x *occupant.ProxyPort) trace.Branch {
+	r.step(f.p, trace.Step{Kind: trace.Deliver, Netns: f.h.Name, Text: "the proxy of " + x.Service, Origin: trace.Origin(x.Origin)})
 	if t.flow.Protocol == flow.UDP {
 		return r.relayDatagram(t, f, x)
 	}
@@ -50,7 +52,7 @@ func (r *run) relay(t *talk, f *fate, x *occupant.ProxyPort) Branch {
 }
 
 // relayDatagram is relay for UDP, where nothing tells the proxy whether an endpoint answers.
-func (r *run) relayDatagram(t *talk, f *fate, x *occupant.ProxyPort) Branch {
+func (r *run) relayDatagram(t *talk, f *fate, x *occupant.ProxyPort) trace.Branch {
 	choose := r.turns(f, x)
 	for i := range flow.ProxyPatience() {
 		e, ok := choose(i)
@@ -76,23 +78,23 @@ func (r *run) relayDatagram(t *talk, f *fate, x *occupant.ProxyPort) Branch {
 }
 
 // onward makes the proxy's own connection to an endpoint.
-func (r *run) onward(t *talk, f *fate, x *occupant.ProxyPort, e netip.AddrPort, within time.Duration) Branch {
+func (r *run) onward(t *talk, f *fate, x *occupant.ProxyPort, e netip.AddrPort, within time.Duration) trace.Branch {
 	if r.relays++; r.relays > maxRelays {
 		return ended(flow.Failed, "proxies in user space lead to each other in a loop")
 	}
-	r.leg = Request
+	r.leg = trace.Request
 	i := slices.Index(x.Endpoints, e)
-	r.step(f.p, Step{Kind: Relay, Netns: f.h.Name, Origin: Origin(x.Origin),
+	r.step(f.p, trace.Step{Kind: trace.Relay, Netns: f.h.Name, Origin: trace.Origin(x.Origin),
 		Text: fmt.Sprintf("%s takes endpoint %s (%d of %d)", x.Service, e, i+1, len(x.Endpoints))})
 	b := r.dial(flow.Flow{From: f.h.Name, To: e, Protocol: t.flow.Protocol, Path: t.flow.Path, Upload: t.flow.Upload, Within: within})
-	r.leg = Reply
+	r.leg = trace.Reply
 	return b
 }
 
 // turns returns what chooses the endpoint of each attempt: the one that the client had, else
 // any, and after that the next of the list.
 func (r *run) turns(f *fate, x *occupant.ProxyPort) func(attempt int) (netip.AddrPort, bool) {
-	key := boundKey{netns: f.h.Name, proto: x.Protocol, server: x.At, client: f.p.src.Addr()}
+	key := memory.Affinity{Netns: f.h.Name, Proto: x.Protocol, Server: x.At, Client: f.p.src.Addr()}
 	lasts := time.Duration(x.Affinity) * time.Second
 	next := -1
 	return func(attempt int) (e netip.AddrPort, ok bool) {
@@ -101,8 +103,8 @@ func (r *run) turns(f *fate, x *occupant.ProxyPort) func(attempt int) (netip.Add
 			return e, false
 		}
 		if lasts > 0 && attempt == 0 {
-			if e, ok = r.state.bound(key, lasts); ok && slices.Contains(x.Endpoints, e) {
-				r.state.bind(key, e)
+			if e, ok = r.state.Bound(key, lasts); ok && slices.Contains(x.Endpoints, e) {
+				r.state.Bind(key, e)
 				return e, true
 			}
 		}
@@ -113,7 +115,7 @@ func (r *run) turns(f *fate, x *occupant.ProxyPort) func(attempt int) (netip.Add
 		e = x.Endpoints[next]
 		next = (next + 1) % n
 		if lasts > 0 {
-			r.state.bind(key, e)
+			r.state.Bind(key, e)
 		}
 		return e, true
 	}

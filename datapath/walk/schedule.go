@@ -1,11 +1,11 @@
 package walk
 
 import (
-	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/walk/memory"
 )
 
 // manner is how an IPVS scheduler chooses among real servers.
@@ -65,27 +65,27 @@ func mannerOf(server *ipvs.Server) manner {
 // schedule chooses a real server for a new connection; nil: there is none for it.
 func (r *run) schedule(v *visit, server *ipvs.Server) *ipvs.Real {
 	m := mannerOf(server)
-	key := boundKey{netns: v.h.Name, proto: server.Proto, server: server.Addr}
+	key := memory.Affinity{Netns: v.h.Name, Proto: server.Proto, Server: server.Addr}
 	lasts := time.Duration(server.Persistent) * time.Second
 	switch {
 	case lasts > 0 || m.sticks == perClient:
-		key.client = v.p.src.Addr()
+		key.Client = v.p.src.Addr()
 	case m.sticks == perConnection:
 		return usable(r.spin(server, m))
 	}
-	if to, ok := r.state.bound(key, lasts); ok {
+	if to, ok := r.state.Bound(key, lasts); ok {
 		for i := range server.Real {
 			// A client does not stay with a server that gets no new connections
 			// (expire_quiescent_template).
 			if s := &server.Real[i]; s.Addr == to && (s.Weight > 0 || lasts == 0) {
-				r.state.bind(key, to)
+				r.state.Bind(key, to)
 				return usable(s)
 			}
 		}
 	}
 	s := r.spin(server, m)
 	if s != nil {
-		r.state.bind(key, s.Addr)
+		r.state.Bind(key, s.Addr)
 	}
 	return usable(s)
 }
@@ -111,32 +111,4 @@ func (r *run) spin(server *ipvs.Server, m manner) *ipvs.Real {
 		left -= share
 	}
 	return nil
-}
-
-// boundKey is what stays with one real server: one client, or all clients, of a virtual
-// server.
-type boundKey struct {
-	netns  string
-	proto  string
-	server netip.AddrPort
-	client netip.Addr
-}
-
-// binding is the real server, and when it was last chosen.
-type binding struct {
-	real netip.AddrPort
-	at   time.Duration
-}
-
-func (s *State) bind(k boundKey, real netip.AddrPort) {
-	if s.bindings == nil {
-		s.bindings = map[boundKey]binding{}
-	}
-	s.bindings[k] = binding{real, s.now}
-}
-
-// bound returns the recorded choice, unless it has expired (0: never expires).
-func (s *State) bound(k boundKey, lasts time.Duration) (netip.AddrPort, bool) {
-	b, ok := s.bindings[k]
-	return b.real, ok && (lasts == 0 || s.now-b.at <= lasts)
 }

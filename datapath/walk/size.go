@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // tooBig stops a packet that is longer than the MTU of the device that it leaves by. TCP
@@ -66,6 +67,6 @@ func (r *run) fit(from *network.Host, t *talk, p packet) (got *fate, lost string
 }
 
 // stalls is how an upload ends whose packets are too big, and whose sender does not learn it.
-func stalls(got *fate, lost string) Branch {
+func stalls(got *fate, lost string) trace.Branch {
 	return ended(flow.Timeout, fmt.Sprintf("the upload stalls: %s; the error for that is lost: %s", got.why, lost))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // fate is the end of one packet.
@@ -40,7 +41,7 @@ func (f *fate) as(k fateKind) *fate {
 
 func (r *run) lose(h *network.Host, p *packet, format string, args ...any) *fate {
 	f := &fate{kind: dropped, h: h, p: p, why: fmt.Sprintf(format, args...)}
-	r.step(p, Step{Kind: Drop, Netns: h.Name, Text: f.why})
+	r.step(p, trace.Step{Kind: trace.Drop, Netns: h.Name, Text: f.why})
 	return f
 }
 
@@ -49,7 +50,7 @@ func (r *run) refuse(h *network.Host, p *packet, code Code, format string, args 
 		return r.lose(h, p, format, args...) // RFC 1122, 3.2.2
 	}
 	f := &fate{kind: refused, h: h, p: p, code: code.family(p.ipv6()), why: fmt.Sprintf(format, args...)}
-	r.step(p, Step{Kind: Rejected, Netns: h.Name, Text: f.why, Verdict: string(f.code)})
+	r.step(p, trace.Step{Kind: trace.Rejected, Netns: h.Name, Text: f.why, Verdict: string(f.code)})
 	return f
 }
 
@@ -62,7 +63,7 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 	if !ok {
 		return r.lose(h, p, "%s", to.Why(h, p.dst.Addr())).as(noRoute)
 	}
-	r.step(p, Step{Kind: Send, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
+	r.step(p, trace.Step{Kind: trace.Send, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 	if f := r.loopbackOut(h, p, to); f != nil {
 		return f
 	}
@@ -81,7 +82,7 @@ func (r *run) originate(h *network.Host, p *packet) *fate {
 			f.told = true
 			return f
 		}
-		r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
+		r.step(p, trace.Step{Kind: trace.Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 		if f := r.loopbackOut(h, p, to); f != nil {
 			return f
 		}
@@ -208,7 +209,7 @@ func (r *run) forward(h *network.Host, dev *network.Link, to network.Hop, routed
 		return f
 	}
 	p.ttl--
-	r.step(p, Step{Kind: Route, Netns: h.Name, In: dev.Name, Out: to.Dev.Name, Text: to.Text})
+	r.step(p, trace.Step{Kind: trace.Route, Netns: h.Name, In: dev.Name, Out: to.Dev.Name, Text: to.Text})
 	v := &visit{r: r, h: h, hook: "FORWARD", in: dev, out: to.Dev, p: p}
 	if f := r.tables(v, "mangle", "filter"); f != nil {
 		return f

@@ -13,7 +13,9 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/nft"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/memory"
 	"github.com/netlab/netlab/datapath/walk/render"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // sticky is the lab of the rows, in which the router spreads 10.9.9.9:80 over b and
@@ -116,8 +118,8 @@ func TestServicesKeepTheirClients(t *testing.T) {
 func TestRecentForgetsTheOldestOfAHundred(t *testing.T) {
 	p, f := sticky()
 	a := &p.Netns[slices.IndexFunc(p.Netns, func(n plan.Netns) bool { return n.Name == "client.a" })]
-	var s *walk.State
-	dial := func(i int) walk.Prediction {
+	var s *memory.State
+	dial := func(i int) trace.Prediction {
 		a.Addrs[0].Prefix = netip.MustParsePrefix(fmt.Sprintf("10.0.1.%d/24", i))
 		got := walk.New(p).WalkFrom(s, f)
 		s = got.Branches[0].State // always SEP-B
@@ -143,7 +145,7 @@ func TestRoutesSpreadOverGateways(t *testing.T) {
 	a := &p.Netns[1]
 	a.Routes[0].More = []netip.Addr{netip.MustParseAddr("10.0.1.77")} // unused
 	got := walk.New(p).Walk(flow.Flow{From: "client.a", To: addrPort("10.0.2.2:80")})
-	want := []walk.Weight[flow.Outcome]{{Value: flow.Connected, Probability: 0.5}, {Value: flow.Timeout, Probability: 0.5}}
+	want := []trace.Weight[flow.Outcome]{{Value: flow.Connected, Probability: 0.5}, {Value: flow.Timeout, Probability: 0.5}}
 	if !slices.Equal(got.Outcomes(), want) {
 		t.Errorf("got %v, want %v\n%s", got.Outcomes(), want, render.Text(got, render.Brief))
 	}

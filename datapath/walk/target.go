@@ -5,16 +5,17 @@ import (
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // verdict is the result of a rule or of a table.
 type verdict struct {
 	action  action
-	word    string   // for the target or what was done, in a trace
-	chain   string   // of jump and jumpAway
-	with    Code     // of reject
-	rewrite *Rewrite // requested by a NAT target
-	why     string   // of drop and fail
+	word    string         // for the target or what was done, in a trace
+	chain   string         // of jump and jumpAway
+	with    Code           // of reject
+	rewrite *trace.Rewrite // requested by a NAT target
+	why     string         // of drop and fail
 }
 
 func (v verdict) as(word string) verdict {
@@ -95,7 +96,7 @@ func (v *visit) dnat(t iptables.DNAT) verdict {
 		to = netip.AddrPortFrom(to.Addr(), v.p.dst.Port())
 	}
 	v.p.conn.setDst(to)
-	return verdict{action: accept, rewrite: &Rewrite{Field: "dst", From: v.p.dst, To: to}}
+	return verdict{action: accept, rewrite: &trace.Rewrite{Field: "dst", From: v.p.dst, To: to}}
 }
 
 // redirect sends a packet to a port of this host: at 127.0.0.1 or ::1 if it was sent here,
@@ -116,7 +117,7 @@ func (v *visit) redirect(t iptables.Redirect) verdict {
 	}
 	to := netip.AddrPortFrom(addr, t.Port)
 	v.p.conn.setDst(to)
-	return verdict{action: accept, rewrite: &Rewrite{Field: "dst", From: v.p.dst, To: to}}
+	return verdict{action: accept, rewrite: &trace.Rewrite{Field: "dst", From: v.p.dst, To: to}}
 }
 
 func (v *visit) masquerade() verdict {
@@ -129,5 +130,5 @@ func (v *visit) masquerade() verdict {
 	}
 	to := netip.AddrPortFrom(from, v.p.src.Port())
 	v.p.conn.setSrc(to)
-	return verdict{action: accept, rewrite: &Rewrite{Field: "src", From: v.p.src, To: to}}
+	return verdict{action: accept, rewrite: &trace.Rewrite{Field: "src", From: v.p.src, To: to}}
 }

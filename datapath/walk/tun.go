@@ -7,6 +7,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // hand gives a packet to the program behind a TUN device. The program looks at nothing but
@@ -33,7 +34,7 @@ func (r *run) hand(dev *network.Link, p *packet) *fate {
 	if t.Secret != "" {
 		what += ", encrypted"
 	}
-	r.step(p, Step{Kind: Encap, Netns: h.Name, Out: dev.Name, Text: what})
+	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Out: dev.Name, Text: what})
 	arrived := r.carry(h, outer, p)
 	if arrived.kind != delivered {
 		return arrived
@@ -58,6 +59,6 @@ func (r *run) take(h *network.Host, secret string, outer, p *packet) *fate {
 		return r.lose(h, p, "%s has no device %s", h.Name, t.Link)
 	}
 	p.leaveNetns()
-	r.step(p, Step{Kind: Decap, Netns: h.Name, In: dev.Name, Text: fmt.Sprintf("UDP from %s", outer.src)})
+	r.step(p, trace.Step{Kind: trace.Decap, Netns: h.Name, In: dev.Name, Text: fmt.Sprintf("UDP from %s", outer.src)})
 	return r.receive(h, dev, p, false)
 }

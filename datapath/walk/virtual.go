@@ -9,6 +9,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // IPVS sits in the hooks of a host beside the tables (net/netfilter/ipvs/ip_vs_core.c,
@@ -69,8 +70,8 @@ func (r *run) serveVirtual(v *visit, c *served) *fate {
 	before := p.dst
 	p.served, p.dst = c, c.real
 	i := slices.IndexFunc(c.server.Real, func(s ipvs.Real) bool { return s.Addr == c.real })
-	r.step(p, Step{Kind: Balance, Netns: h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
-		Origin: Origin(c.server.Origin), Rewrite: &Rewrite{Field: "dst", From: before, To: p.dst},
+	r.step(p, trace.Step{Kind: trace.Balance, Netns: h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
+		Origin: trace.Origin(c.server.Origin), Rewrite: &trace.Rewrite{Field: "dst", From: before, To: p.dst},
 		Text: fmt.Sprintf("virtual server %s %s → %s (%d of %d)", c.server.Addr, c.server.Scheduler, c.real, i+1, len(c.server.Real))})
 	alter(h, p)
 	to, ok := h.Lookup(p.dst.Addr())
@@ -100,7 +101,7 @@ func alter(h *network.Host, p *packet) {
 // there, no error is sent.
 func (r *run) sendReal(h *network.Host, to network.Hop, p *packet) *fate {
 	p.ttl--
-	r.step(p, Step{Kind: Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
+	r.step(p, trace.Step{Kind: trace.Route, Netns: h.Name, Out: to.Dev.Name, Text: to.Text})
 	v := &visit{r: r, h: h, hook: "OUTPUT", out: to.Dev, p: p}
 	if f := r.tables(v, "raw", "mangle", "nat", "filter"); f != nil {
 		return f
@@ -135,9 +136,9 @@ func (r *run) answerVirtual(v *visit, c *served, src netip.AddrPort) {
 	p := v.p
 	from := p.src
 	p.served, p.src = c, src
-	r.step(p, Step{Kind: Balance, Netns: v.h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
-		Rewrite: &Rewrite{Field: "src", From: from, To: p.src},
-		Text:    fmt.Sprintf("virtual server %s answers for %s", c.server.Addr, endpoint(from))})
+	r.step(p, trace.Step{Kind: trace.Balance, Netns: v.h.Name, Hook: v.hook, In: name(v.in), Out: name(v.out),
+		Rewrite: &trace.Rewrite{Field: "src", From: from, To: p.src},
+		Text:    fmt.Sprintf("virtual server %s answers for %s", c.server.Addr, trace.Endpoint(from))})
 }
 
 // byVirtual reports whether a packet is on its way to a real server of a virtual one.

@@ -15,6 +15,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // virtual makes the router of the rows balance a virtual address, held by a dummy, over
@@ -214,7 +215,7 @@ func TestSchedulers(t *testing.T) {
 	}
 }
 
-func shares(p walk.Prediction) string {
+func shares(p trace.Prediction) string {
 	var parts []string
 	for _, e := range p.Results() {
 		who := e.Value.Answer

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // maxTunnels is how deep packets may be encapsulated; the kernel's own limit
@@ -29,7 +30,7 @@ func (r *run) tunnel(dev *network.Link, next netip.Addr, p *packet) *fate {
 	}
 	outer := &packet{proto: flow.UDP, ttl: 64, mark: p.mark, depth: p.depth + 1,
 		src: netip.AddrPortFrom(h.TunnelSource(dev, to), 0), dst: netip.AddrPortFrom(to, uint16(dev.VXLAN.Port))}
-	r.step(p, Step{Kind: Encap, Netns: h.Name, Out: dev.Name,
+	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Out: dev.Name,
 		Text: fmt.Sprintf("VXLAN %d to %s, for %s", dev.VXLAN.ID, to, macText(mac))})
 	arrived := r.carry(h, outer, p)
 	if arrived.kind != delivered {
@@ -59,7 +60,7 @@ func (r *run) untunnel(h *network.Host, from *network.Link, mac [6]byte, outer, 
 	}
 	p.leaveNetns()
 	p.mark = outer.mark // kept by skb_scrub_packet inside one namespace
-	r.step(p, Step{Kind: Decap, Netns: h.Name, In: dev.Name, Text: fmt.Sprintf("VXLAN %d", dev.VXLAN.ID)})
+	r.step(p, trace.Step{Kind: trace.Decap, Netns: h.Name, In: dev.Name, Text: fmt.Sprintf("VXLAN %d", dev.VXLAN.ID)})
 	if dev.MAC != mac {
 		return r.lose(h, p, "%s in %s is not %s: the frame is for another host", dev.Name, h.Name, macText(mac))
 	}

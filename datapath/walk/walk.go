@@ -10,7 +10,9 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/occupant"
+	"github.com/netlab/netlab/datapath/walk/memory"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // Bounds far beyond any real plan. Damaged ones may contain jump loops, which the
@@ -39,15 +41,15 @@ func New(p *plan.Plan) *World { return &World{network.New(p)} }
 func (w *World) NameServer(name string) bool { return w.net.NameServer(name) }
 
 // Walk follows a flow that starts with empty state.
-func (w *World) Walk(f flow.Flow) Prediction { return w.WalkFrom(nil, f) }
+func (w *World) Walk(f flow.Flow) trace.Prediction { return w.WalkFrom(nil, f) }
 
 // WalkFrom follows a flow through rules that remember earlier flows. Each branch of the
 // prediction has the state after it.
-func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
-	p := Prediction{Flow: f}
+func (w *World) WalkFrom(s *memory.State, f flow.Flow) trace.Prediction {
+	p := trace.Prediction{Flow: f}
 	left, steps, rules := 1.0, 0, 0
 	for choices := []bool(nil); ; {
-		r := &run{w: w.net, conns: map[*network.Host][]*conn{}, choices: choices, probability: 1, state: s.clone()}
+		r := &run{w: w.net, conns: map[*network.Host][]*conn{}, choices: choices, probability: 1, state: s.Clone()}
 		b := r.follow(f)
 		p.Branches = append(p.Branches, b)
 		left, steps, rules = left-b.Probability, steps+len(b.Steps), rules+r.seen
@@ -56,7 +58,7 @@ func (w *World) WalkFrom(s *State, f flow.Flow) Prediction {
 		}
 		if steps > walkSteps || rules > walkRules || len(p.Branches) >= walkBranches {
 			rest := ended(flow.Failed, fmt.Sprintf("there are so many random choices that only %d branches were followed", len(p.Branches)))
-			rest.Probability, rest.State = max(left, 0), s.clone()
+			rest.Probability, rest.State = max(left, 0), s.Clone()
 			p.Branches = append(p.Branches, rest)
 			return p
 		}
@@ -74,10 +76,10 @@ type run struct {
 	conns       map[*network.Host][]*conn
 	served      map[*network.Host][]*served
 	gateways    map[spread]netip.Addr // what was chosen if a route has several
-	state       *State
-	leg         Leg
+	state       *memory.State
+	leg         trace.Leg
 	relays      int // connections that proxies in user space have made
-	steps       []Step
+	steps       []trace.Step
 	seen        int // rules
 	moves       int
 }
@@ -142,7 +144,7 @@ func (r *run) gateway(h *network.Host, to network.Hop, p *packet) netip.Addr {
 	return all[i]
 }
 
-func (r *run) step(p *packet, s Step) {
+func (r *run) step(p *packet, s trace.Step) {
 	s.Leg, s.Tunnel, s.Packet = r.leg, p.depth, p.shown()
 	r.steps = append(r.steps, s)
 }
@@ -153,7 +155,7 @@ func (r *run) limit(h *network.Host, p *packet) *fate {
 		return nil
 	}
 	f := &fate{kind: broken, h: h, p: p, why: fmt.Sprintf("more than %d steps", branchSteps)}
-	r.step(p, Step{Kind: Broken, Netns: h.Name, Text: f.why})
+	r.step(p, trace.Step{Kind: trace.Broken, Netns: h.Name, Text: f.why})
 	return f
 }
 
@@ -165,7 +167,7 @@ type talk struct {
 	remote netip.AddrPort
 }
 
-func (r *run) follow(f flow.Flow) Branch {
+func (r *run) follow(f flow.Flow) trace.Branch {
 	f.Protocol = cmp.Or(f.Protocol, flow.TCP)
 	f.Within = cmp.Or(max(f.Within, 0), defaultWithin)
 	f.To = netip.AddrPortFrom(f.To.Addr().Unmap(), f.To.Port())
@@ -174,12 +176,12 @@ func (r *run) follow(f flow.Flow) Branch {
 	return b
 }
 
-func ended(o flow.Outcome, why string) Branch {
-	return Branch{Result: flow.Result{Outcome: o}, Why: why}
+func ended(o flow.Outcome, why string) trace.Branch {
+	return trace.Branch{Result: flow.Result{Outcome: o}, Why: why}
 }
 
-func (r *run) dial(f flow.Flow) Branch {
-	r.leg = Request
+func (r *run) dial(f flow.Flow) trace.Branch {
+	r.leg = trace.Request
 	h := r.w.Host(f.From)
 	if h == nil {
 		return ended(flow.Failed, fmt.Sprintf("there is no network namespace %q", f.From))
@@ -200,7 +202,7 @@ func (r *run) dial(f flow.Flow) Branch {
 }
 
 // arrived continues where the first packet ended.
-func (r *run) arrived(t *talk, f *fate) Branch {
+func (r *run) arrived(t *talk, f *fate) trace.Branch {
 	switch f.kind {
 	case delivered:
 		return r.serve(t, f)
@@ -228,7 +230,7 @@ func (r *run) arrived(t *talk, f *fate) Branch {
 
 // complain sends the dialer an error about the packet of a fate: an ICMP message, or a
 // reset.
-func (r *run) complain(t *talk, lost *fate, code Code) Branch {
+func (r *run) complain(t *talk, lost *fate, code Code) trace.Branch {
 	about, why := lost.p, lost.why
 	if code == TCPReset && about.port != nil && (about.served != nil || about.conn != nil && about.conn.dnat) {
 		// nf_send_reset in net/ipv4/netfilter/nf_reject_ipv4.c: it is sent directly.
@@ -243,13 +245,13 @@ func (r *run) complain(t *talk, lost *fate, code Code) Branch {
 	case f.h != t.dialer || !t.hears(f.p):
 		return ended(flow.Timeout, why+"; "+astray(f))
 	}
-	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name})
+	r.step(f.p, trace.Step{Kind: trace.Deliver, Netns: f.h.Name})
 	return ended(code.outcome(), why)
 }
 
 // tell sends an error about the packet of a fate to its sender.
 func (r *run) tell(lost *fate, code Code) *fate {
-	r.leg = Reply
+	r.leg = trace.Reply
 	h, about := lost.h, lost.p
 	quoted := about.tuple()
 	p := &packet{proto: about.proto, ttl: 64, dst: netip.AddrPortFrom(about.src.Addr(), 0), conn: about.conn, back: true}
@@ -300,7 +302,7 @@ func astray(f *fate) string {
 }
 
 // serve is the server's side: an agent answers, or the kernel reports a closed port.
-func (r *run) serve(t *talk, f *fate) Branch {
+func (r *run) serve(t *talk, f *fate) trace.Branch {
 	if x := f.h.TunnelAt(f.p.dst); x != nil && f.p.proto == flow.UDP {
 		return ended(flow.Timeout, r.lose(f.h, f.p, "the tunnel of %s in %s receives on udp port %d, and drops what does not come from another tunnel", x.Link, f.h.Name, x.At.Port()).why)
 	}
@@ -328,7 +330,7 @@ func (r *run) serve(t *talk, f *fate) Branch {
 		if len(f.h.Execs) > 0 {
 			why = fmt.Sprintf("no port block in %s says that its program listens on %s port %d", f.h.Name, t.flow.Protocol, f.p.dst.Port())
 		}
-		r.step(f.p, Step{Kind: Rejected, Netns: f.h.Name, Text: why})
+		r.step(f.p, trace.Step{Kind: trace.Rejected, Netns: f.h.Name, Text: why})
 		b := r.closed(t, f, why)
 		b.Assumed = len(f.h.Execs) > 0
 		return b
@@ -337,7 +339,7 @@ func (r *run) serve(t *talk, f *fate) Branch {
 		return r.program(t, f, &occupant.Exec{Name: who.Name, Node: who.Node})
 	}
 	seen, ttl := f.p.src, f.p.ttl
-	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: who.Name})
+	r.step(f.p, trace.Step{Kind: trace.Deliver, Netns: f.h.Name, Text: who.Name})
 	b := r.converse(t, f)
 	if b.Outcome != flow.Connected {
 		return b
@@ -355,9 +357,9 @@ func (r *run) serve(t *talk, f *fate) Branch {
 // program is the server's side where a program listens. A datagram that arrives is all that
 // counts, since a program answers only what it understands; what it writes in an HTTP
 // response, or does with an upload, is not in the plan.
-func (r *run) program(t *talk, f *fate, x *occupant.Exec) Branch {
+func (r *run) program(t *talk, f *fate, x *occupant.Exec) trace.Branch {
 	seen, ttl := f.p.src, f.p.ttl
-	r.step(f.p, Step{Kind: Deliver, Netns: f.h.Name, Text: x.Name})
+	r.step(f.p, trace.Step{Kind: trace.Deliver, Netns: f.h.Name, Text: x.Name})
 	b := ended(flow.Connected, "")
 	if t.flow.Protocol != flow.UDP {
 		if b = r.converse(t, f); b.Outcome != flow.Connected {
@@ -396,7 +398,7 @@ func listener(h *network.Host, p *packet) *occupant.Agent {
 }
 
 // closed is the reply to a packet for which no socket is open.
-func (r *run) closed(t *talk, f *fate, why string) Branch {
+func (r *run) closed(t *talk, f *fate, why string) trace.Branch {
 	code := TCPReset
 	if t.flow.Protocol == flow.UDP {
 		code = PortUnreachable.family(f.p.ipv6())
@@ -408,13 +410,13 @@ func (r *run) closed(t *talk, f *fate, why string) Branch {
 
 // converse is the rest of the conversation: the reply to the first packet, and on a
 // stream a request and its response, which firewalls may judge differently.
-func (r *run) converse(t *talk, f *fate) Branch {
+func (r *run) converse(t *talk, f *fate) trace.Branch {
 	server, local, remote := f.h, f.p.dst, f.p.src
 	legs := []struct {
-		leg    Leg
+		leg    trace.Leg
 		kind   kind
 		answer bool
-	}{{Reply, reply, true}, {Data, data, false}, {Answer, data, true}}
+	}{{trace.Reply, reply, true}, {trace.Data, data, false}, {trace.Answer, data, true}}
 	if t.flow.Protocol == flow.UDP {
 		legs = legs[:1]
 	}
@@ -423,7 +425,7 @@ func (r *run) converse(t *talk, f *fate) Branch {
 		if l.answer {
 			from, p.src, p.dst = server, local, remote
 		}
-		if l.leg == Data && t.flow.Upload > 0 {
+		if l.leg == trace.Data && t.flow.Upload > 0 {
 			p.size = r.longest(t, server, remote)
 		}
 		r.leg = l.leg
@@ -440,8 +442,8 @@ func (r *run) converse(t *talk, f *fate) Branch {
 			return ended(flow.Timeout, astray(got))
 		case !l.answer && (got.h != server || got.p.dst != local || got.p.src != remote):
 			return ended(flow.Timeout, fmt.Sprintf("the rest of the connection goes to %s as %s", got.h.Name, got.p.shown()))
-		case l.leg == Reply:
-			r.step(got.p, Step{Kind: Deliver, Netns: got.h.Name})
+		case l.leg == trace.Reply:
+			r.step(got.p, trace.Step{Kind: trace.Deliver, Netns: got.h.Name})
 		default:
 			r.steps = r.steps[:mark] // the same path as before
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // wireGuard gives a packet to a WireGuard device, which sends it to the peer that may have
@@ -30,7 +31,7 @@ func (r *run) wireGuard(dev *network.Link, p *packet) *fate {
 	}
 	outer := &packet{proto: flow.UDP, ttl: 64, depth: p.depth + 1, dst: to.Node,
 		src: netip.AddrPortFrom(h.Source(to.Node.Addr(), via), t.At.Port())}
-	r.step(p, Step{Kind: Encap, Netns: h.Name, Out: dev.Name, Text: fmt.Sprintf("WireGuard to %s, which has %s among its allowed IPs", to.Node, to.Pods)})
+	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Out: dev.Name, Text: fmt.Sprintf("WireGuard to %s, which has %s among its allowed IPs", to.Node, to.Pods)})
 	arrived := r.carry(h, outer, p)
 	if arrived.kind != delivered {
 		return arrived
@@ -63,7 +64,7 @@ func (r *run) unwrap(h, from *network.Host, sender *occupant.Tunnel, key occupan
 		return r.lose(h, p, "%s has no device %s", h.Name, t.Link)
 	}
 	p.leaveNetns()
-	r.step(p, Step{Kind: Decap, Netns: h.Name, In: dev.Name, Text: fmt.Sprintf("WireGuard from %s, which has %s among its allowed IPs", outer.src, p.src.Addr())})
+	r.step(p, trace.Step{Kind: trace.Decap, Netns: h.Name, In: dev.Name, Text: fmt.Sprintf("WireGuard from %s, which has %s among its allowed IPs", outer.src, p.src.Addr())})
 	return r.receive(h, dev, p, false)
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // certain is the probability above which a result should have been observed.
@@ -49,7 +49,7 @@ func (f Forecast) Disagrees(observations []flow.Observation) []string {
 // remembers reports whether rules remember the client, so that its connections depend on
 // each other.
 func (f Forecast) remembers() bool {
-	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return b.State.Remembers() })
+	return slices.ContainsFunc(f.Prediction.Branches, func(b trace.Branch) bool { return b.State.Remembers() })
 }
 
 // compare adds to a pair what was predicted of it, and whether that is the claim and what
@@ -74,7 +74,7 @@ func (f Forecast) known() bool { return len(f.Prediction.Branches) > 0 && f.Unkn
 // allows reports whether a result is possible, apart from what is assumed of programs. A
 // server may not identify itself.
 func (f Forecast) allows(r flow.Result) bool {
-	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool {
+	return slices.ContainsFunc(f.Prediction.Branches, func(b trace.Branch) bool {
 		if b.Probability == 0 || b.Assumed {
 			return false
 		}

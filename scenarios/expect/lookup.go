@@ -5,21 +5,22 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // walkByName follows a connection and, before it, the lookup of its name. What the lookup can
 // lead to besides an answer are branches that end there.
-func walkByName(w *walk.World, f flow.Flow) walk.Prediction {
+func walkByName(w *walk.World, f flow.Flow) trace.Prediction {
 	if f.Lookup == nil {
 		return w.Walk(f)
 	}
-	p := walk.Prediction{Flow: f}
+	p := trace.Prediction{Flow: f}
 	// Servers are asked in turn until one answers, with a query of its own.
-	unanswered := []walk.Branch{{Probability: 1, Result: flow.Result{Outcome: flow.DNS}, Why: "it has no name server"}}
+	unanswered := []trace.Branch{{Probability: 1, Result: flow.Result{Outcome: flow.DNS}, Why: "it has no name server"}}
 	answered := 0.0
 	for _, server := range f.Lookup.Servers {
 		asked := weight(unanswered)
-		var left []walk.Branch
+		var left []trace.Branch
 		for _, b := range w.Walk(flow.Flow{From: f.From, To: server, Protocol: flow.UDP, Within: f.Within}).Branches {
 			b.Probability *= asked
 			switch {
@@ -47,7 +48,7 @@ func walkByName(w *walk.World, f flow.Flow) walk.Prediction {
 	return p
 }
 
-func weight(branches []walk.Branch) (sum float64) {
+func weight(branches []trace.Branch) (sum float64) {
 	for _, b := range branches {
 		sum += b.Probability
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/reports"
 )
 
@@ -15,10 +16,10 @@ import (
 // (Unknown, and Reach.Unpredicted).
 type Forecast struct {
 	reports.Row
-	Unknown    string          // why paper cannot predict the pair; empty: it can
-	Prediction walk.Prediction // without branches when the name did not resolve
-	Wrong      []string        // what is wrong with the prediction
-	Outside    []walk.Branch   // those that do not end as claimed; of a mix, all
+	Unknown    string           // why paper cannot predict the pair; empty: it can
+	Prediction trace.Prediction // without branches when the name did not resolve
+	Wrong      []string         // what is wrong with the prediction
+	Outside    []trace.Branch   // those that do not end as claimed; of a mix, all
 }
 
 // Predict follows connections of every pair through a plan, in the order of the pairs of
@@ -31,7 +32,7 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 		if !p.target().NotFound {
 			f.Prediction = p.walk(w)
 			e = p.predicted(w, f.Prediction)
-			f.Outside = slices.DeleteFunc(slices.Clone(f.Prediction.Branches), func(b walk.Branch) bool { return p.Mix == nil && p.outcomes[b.Outcome] > 0 })
+			f.Outside = slices.DeleteFunc(slices.Clone(f.Prediction.Branches), func(b trace.Branch) bool { return p.Mix == nil && p.outcomes[b.Outcome] > 0 })
 		}
 		if f.Unknown = p.unknown(f.Prediction); f.Unknown != "" {
 			if !p.Sometimes {
@@ -53,11 +54,11 @@ func (r *Reach) Predict(w *walk.World) []Forecast {
 // choosesAgain reports whether a packet can be lost where it would take its chances anew
 // when it is sent again.
 func (f Forecast) choosesAgain() bool {
-	return slices.ContainsFunc(f.Prediction.Branches, func(b walk.Branch) bool { return f.Prediction.ChoosesAgain(&b) })
+	return slices.ContainsFunc(f.Prediction.Branches, func(b trace.Branch) bool { return f.Prediction.ChoosesAgain(&b) })
 }
 
 // unknown says why paper cannot judge what is claimed of the flow.
-func (p *pair) unknown(of walk.Prediction) string {
+func (p *pair) unknown(of trace.Prediction) string {
 	for _, b := range of.Branches {
 		switch {
 		case b.Probability == 0:
@@ -92,7 +93,7 @@ func (p *pair) flowsOnPaper() []flow.Flow {
 }
 
 // walk follows the first connection of the pair.
-func (p *pair) walk(w *walk.World) walk.Prediction {
+func (p *pair) walk(w *walk.World) trace.Prediction {
 	flows := p.flowsOnPaper()
 	prediction := walkByName(w, flows[0])
 	for _, f := range flows[1:] {
@@ -106,7 +107,7 @@ func (p *pair) walk(w *walk.World) walk.Prediction {
 
 // predicted are the results of a prediction, weighted by their probability. Where the
 // client's next connections matter, they are walked from what rules remember of its first.
-func (p *pair) predicted(w *walk.World, prediction walk.Prediction) evidence {
+func (p *pair) predicted(w *walk.World, prediction trace.Prediction) evidence {
 	weights := map[flow.Result]float64{}
 	var sequences [][]flow.Result
 	for _, first := range prediction.Branches {

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/scenarios/expect"
 )
 
 // claims are about one thing each: any two of a list contradict each other.
-func claims(p walk.Prediction) [][]expect.Reach {
+func claims(p trace.Prediction) [][]expect.Reach {
 	var outcomes, answers, sources []expect.Reach
 	for _, o := range []flow.Outcome{flow.Connected, flow.Refused, flow.Timeout, flow.Unreachable, flow.Reset} {
 		outcomes = append(outcomes, expect.Reach{Outcome: o})
@@ -38,7 +38,7 @@ func claims(p walk.Prediction) [][]expect.Reach {
 
 // luckily is what packets show if of all that can happen only that happens which pleases
 // the claim, as far as there is any.
-func luckily(trial *expect.Trial, p walk.Prediction) []flow.Observation {
+func luckily(trial *expect.Trial, p trace.Prediction) []flow.Observation {
 	var pleasing []flow.Observation
 	for _, r := range p.Results() {
 		once := *trial.Reach

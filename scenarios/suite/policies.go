@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/meaning"
 )
@@ -14,7 +14,7 @@ import (
 // that it has there: after DNAT, and before the node replaces the source.
 type enforced struct {
 	node      *topology.Node
-	packet    walk.Packet
+	packet    trace.Packet
 	judgement meaning.Judgement
 	// egress and ingress are the pods of the two sides, as far as the node has them.
 	egress, ingress *topology.Pod
@@ -22,7 +22,7 @@ type enforced struct {
 
 // enforcedOn follows a branch from node to node. Where no policies are
 // enforced nothing is decided.
-func enforcedOn(lab *topology.Lab, b *walk.Branch) []enforced {
+func enforcedOn(lab *topology.Lab, b *trace.Branch) []enforced {
 	if !lab.Enforces() {
 		return nil
 	}
@@ -44,10 +44,10 @@ func enforcedOn(lab *topology.Lab, b *walk.Branch) []enforced {
 
 // inForward is the first packet of a connection as the filter table of a namespace sees it:
 // after PREROUTING, before POSTROUTING, and not inside a tunnel.
-func inForward(b *walk.Branch, netns string) (p walk.Packet, passed bool) {
+func inForward(b *trace.Branch, netns string) (p trace.Packet, passed bool) {
 	for _, s := range b.Steps {
 		switch {
-		case s.Leg != walk.Request || s.Netns != netns || s.Tunnel > 0:
+		case s.Leg != trace.Request || s.Netns != netns || s.Tunnel > 0:
 		case s.Hook == "POSTROUTING":
 			return p, passed
 		default:
@@ -67,15 +67,15 @@ func own(e meaning.PolicyEnd, node *topology.Node) *topology.Pod {
 
 // DeniedBy lists the policies that stopped a packet on any of its paths, each with the
 // rule and its place.
-func DeniedBy(lab *topology.Lab, p walk.Prediction) []string {
-	said, _ := decidedBy(lab, slices.DeleteFunc(slices.Clone(p.Branches), func(b walk.Branch) bool { return b.Outcome == flow.Connected }))
+func DeniedBy(lab *topology.Lab, p trace.Prediction) []string {
+	said, _ := decidedBy(lab, slices.DeleteFunc(slices.Clone(p.Branches), func(b trace.Branch) bool { return b.Outcome == flow.Connected }))
 	return said
 }
 
 // decidedBy lists what policies decided about a packet on some of its paths: about one
 // that connected, why they let it pass; about any other, which of them stopped it. Named:
 // some policy decided, rather than none.
-func decidedBy(lab *topology.Lab, branches []walk.Branch) (said []string, named bool) {
+func decidedBy(lab *topology.Lab, branches []trace.Branch) (said []string, named bool) {
 	for i := range branches {
 		for _, e := range enforcedOn(lab, &branches[i]) {
 			for _, s := range e.sides() {
@@ -113,7 +113,7 @@ func (e *enforced) sides() []side {
 
 // Decisions says for every path that a packet can take which policies decided, a
 // paragraph for each node that has one of its pods.
-func Decisions(lab *topology.Lab, p walk.Prediction) []string {
+func Decisions(lab *topology.Lab, p trace.Prediction) []string {
 	var said []string
 	for i := range p.Branches {
 		for _, e := range enforcedOn(lab, &p.Branches[i]) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
@@ -52,7 +53,7 @@ func (x *run) addPrograms(ctx context.Context, lab *engine.Client, t *expect.Tri
 }
 
 // involves reports whether a program is at one end of what was forecast.
-func (x *run) involves(f expect.Forecast, p engine.Program) bool {
+func (x *run) involves(f expect.Forecast, p inside.Program) bool {
 	dialed := f.Prediction.Flow
 	if dialed.From == p.Netns {
 		return true

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/meaning"
 )
@@ -174,7 +174,7 @@ func (b *built) meaning(q question) []flow.Result {
 }
 
 // walked is what the rules do to a connection, on paper.
-func walked(p walk.Prediction) []flow.Result {
+func walked(p trace.Prediction) []flow.Result {
 	var out []flow.Result
 	for _, e := range p.Results() {
 		out = append(out, e.Value.Core())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/reports"
@@ -232,7 +233,7 @@ func notRun(result *reports.Result, err error, failure string) {
 // notInstalled says which package a lab lacks; empty: none, or the program is in no package
 // that is known here, and probably misspelt.
 func notInstalled(err error) string {
-	var program *engine.ProgramError
+	var program *inside.ProgramError
 	if !errors.As(err, &program) {
 		return ""
 	}
@@ -299,7 +300,7 @@ func (x *run) failure(name string, err error) reports.Result {
 	s := x.lab.Scenario
 	result := reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: x.lab.Path, Name: name}
 	why := err.Error()
-	var program *engine.ProgramError
+	var program *inside.ProgramError
 	if errors.As(err, &program) {
 		why += "\n" + program.Remedy()
 	}

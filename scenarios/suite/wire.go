@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/topology"
 )
@@ -73,7 +74,7 @@ func (w *wire) facts(paper *walk.World, o *flow.Observation, sent uint64) report
 		if b.TTL > 0 && b.Answer == w.to.AgentName() {
 			ttl = strconv.Itoa(b.TTL)
 		}
-		if slices.ContainsFunc(b.Steps, func(s walk.Step) bool { return s.Kind == walk.Encap }) {
+		if slices.ContainsFunc(b.Steps, func(s trace.Step) bool { return s.Kind == trace.Encap }) {
 			tunnel = string(s.Lab.Network.Mode.Tunnel)
 		}
 	}

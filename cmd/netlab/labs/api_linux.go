@@ -8,17 +8,18 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 )
 
 func apiCommand(u ui) *cobra.Command {
-	var inside bool
+	var node bool
 	var port uint16
 	c := &cobra.Command{
 		Use: "api [LAB]",
 		Long: `Serve the Kubernetes API of a lab on a port of this machine's loopback, read only, until
 interrupted, and print the kubeconfig that leads there: its token keeps other users out.
 
-Inside every node the same API is on ` + engine.APIAddress.String() + `, as on a node of a control plane, without a
+Inside every node the same API is on ` + inside.APIAddress.String() + `, as on a node of a control plane, without a
 token: --inside prints the kubeconfig for agents that run there, and ends.`,
 		Example: `  netlab api > lab.yaml &
   kubectl --kubeconfig lab.yaml get pods -w
@@ -32,14 +33,14 @@ token: --inside prints the kubeconfig for agents that run there, and ends.`,
 			if err != nil {
 				return err
 			}
-			if inside {
-				_, err := u.Text().Write(kubeconfig(info.Name, "http://"+engine.APIAddress.String(), "", "{}"))
+			if node {
+				_, err := u.Text().Write(kubeconfig(info.Name, "http://"+inside.APIAddress.String(), "", "{}"))
 				return err
 			}
 			return u.api(c.Context(), lab, info.Name, port)
 		},
 	}
-	c.Flags().BoolVar(&inside, "inside", false, "print the kubeconfig for agents inside the nodes")
+	c.Flags().BoolVar(&node, "inside", false, "print the kubeconfig for agents inside the nodes")
 	c.Flags().Uint16Var(&port, "port", 0, "the port of loopback (0: a free one)")
 	c.MarkFlagsMutuallyExclusive("inside", "port")
 	return c

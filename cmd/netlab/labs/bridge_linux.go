@@ -25,6 +25,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 )
 
 // bridge leads from a port of this machine's loopback to the API of a lab, for who has its
@@ -62,7 +63,7 @@ func openBridge(lab *engine.Client, name string, port uint16) (*bridge, error) {
 	b.lab = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return lab.API(ctx) }}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "http", Host: engine.APIAddress.String()})
+			r.SetURL(&url.URL{Scheme: "http", Host: inside.APIAddress.String()})
 			r.Out.Header.Del("Authorization")
 		},
 		FlushInterval: -1, // events of watches
@@ -98,7 +99,7 @@ func refuse(w http.ResponseWriter, code int, reason, message string) {
 // watch looks at the lab until the server has had enough of it; an error means that the lab is
 // gone.
 func (b *bridge) watch(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+engine.APIAddress.String()+"/api/v1/namespaces?watch=true", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+inside.APIAddress.String()+"/api/v1/namespaces?watch=true", nil)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 )
 
 func execCommand(u ui) *cobra.Command {
@@ -136,7 +137,7 @@ func untilTimeout(ctx context.Context) (running context.Context, release func())
 // execFailed gives the error of a program that did not run to completion the exit
 // code that shells use.
 func execFailed(err error) error {
-	var fault *engine.CommandError
+	var fault *inside.CommandError
 	switch {
 	case errors.As(err, &fault) && fault.NotFound:
 		return &command.Error{Err: err, Code: 127, Hint: "the program must be installed on this machine: labs share its files"}

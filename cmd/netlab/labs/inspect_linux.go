@@ -12,6 +12,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language/names"
 )
@@ -40,7 +41,7 @@ func inspectCommand(u ui) *cobra.Command {
 			}
 			err = u.inspect(v)
 			u.inspectSessions(v.Sessions)
-			u.printPrograms(v.Programs, func(engine.Program) bool { return true })
+			u.printPrograms(v.Programs, func(inside.Program) bool { return true })
 			u.printDraining(v.Draining)
 			return err
 		},
@@ -56,8 +57,8 @@ type view struct {
 	State string `json:"state"`
 	inventory
 	Interfaces map[string][]interfaceRecord `json:"interfaces"` // by network namespace
-	Programs   []engine.Program             `json:"programs,omitempty"`
-	Sessions   []engine.Session             `json:"sessions,omitempty"` // BGP
+	Programs   []inside.Program             `json:"programs,omitempty"`
+	Sessions   []inside.Session             `json:"sessions,omitempty"` // BGP
 	Draining   []engine.Draining            `json:"draining,omitempty"` // real servers that still have connections
 }
 

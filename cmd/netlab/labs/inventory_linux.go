@@ -8,6 +8,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
@@ -110,7 +111,7 @@ func MetaOf(s *language.Scenario, p *plan.Plan, name, path string) engine.Meta {
 
 // Serve makes the engine serve the lab as a server of the Kubernetes API.
 func Serve(meta *engine.Meta, s *language.Scenario) {
-	meta.API = engine.API{Version: kubernetes.Version, Born: kubernetes.Born, Objects: func() []byte { return kubernetes.Served(s.Spec, s.Lab) }}
+	meta.API = inside.API{Version: kubernetes.Version, Born: kubernetes.Born, Objects: func() []byte { return kubernetes.Served(s.Spec, s.Lab) }}
 	for _, n := range s.Lab.Nodes {
 		meta.API.Netns = append(meta.API.Netns, n.Netns())
 	}

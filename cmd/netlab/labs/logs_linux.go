@@ -12,6 +12,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 )
 
 func logsCommand(u ui) *cobra.Command {
@@ -78,7 +79,7 @@ func (u ui) logs(ctx context.Context, o logsOptions) error {
 }
 
 // runsPrograms refuses a pod that runs none.
-func runsPrograms(all []engine.Output, only string) error {
+func runsPrograms(all []inside.Output, only string) error {
 	var names []string
 	for _, o := range all {
 		names = append(names, o.Name)
@@ -101,7 +102,7 @@ type logPrinter struct {
 	cut     map[string]bool  // the last line is not complete
 }
 
-func (p *logPrinter) print(all []engine.Output) {
+func (p *logPrinter) print(all []inside.Output) {
 	for _, o := range all {
 		if missed := o.First - p.after[o.Name]; missed > 0 && (p.only == "" || p.only == o.Name) {
 			p.Say("%s: %d bytes before this are no longer kept", o.Name, missed)

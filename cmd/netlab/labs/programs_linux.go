@@ -3,11 +3,11 @@ package labs
 import (
 	"fmt"
 
-	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 )
 
 // printPrograms lists some of the programs of a lab.
-func (u ui) printPrograms(list []engine.Program, these func(engine.Program) bool) {
+func (u ui) printPrograms(list []inside.Program, these func(inside.Program) bool) {
 	for _, p := range list {
 		if these(p) {
 			u.Print("program of %s: %s\n", p.Name, inWords(p))
@@ -16,7 +16,7 @@ func (u ui) printPrograms(list []engine.Program, these func(engine.Program) bool
 }
 
 // inWords is the state of a program, and how often it was started again.
-func inWords(p engine.Program) string {
+func inWords(p inside.Program) string {
 	if p.Restarts > 0 {
 		return fmt.Sprintf("%s, restarted %d ×", p.State, p.Restarts)
 	}
@@ -24,7 +24,7 @@ func inWords(p engine.Program) string {
 }
 
 // ended lists the programs of a lab that do not run.
-func ended(list []engine.Program) (all []string) {
+func ended(list []inside.Program) (all []string) {
 	for _, p := range list {
 		if !p.Running && p.State != "starting" {
 			all = append(all, p.Name+" "+inWords(p))

@@ -6,11 +6,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
-	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 )
 
 // inspectSessions lists the BGP sessions of a lab.
-func (u ui) inspectSessions(list []engine.Session) {
+func (u ui) inspectSessions(list []inside.Session) {
 	if len(list) == 0 {
 		return
 	}
@@ -30,7 +30,7 @@ func (u ui) inspectSessions(list []engine.Session) {
 }
 
 // printLost lists the BGP sessions that are not established, and why.
-func (u ui) printLost(list []engine.Session) {
+func (u ui) printLost(list []inside.Session) {
 	for _, s := range list {
 		if !s.Established {
 			u.Print("BGP session of %s with %s (%s) is not established: %s\n", host(s.Netns), s.Peer, s.Address, s.Why)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -57,13 +58,13 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				if draining == nil {
 					draining = []engine.Draining{}
 				}
-				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "repair": repair, "fault": info.Fault, "draining": draining, "programs": append([]engine.Program{}, info.Programs...),
+				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "repair": repair, "fault": info.Fault, "draining": draining, "programs": append([]inside.Program{}, info.Programs...),
 					"repaired": info.Check.Summary, "check_error": info.Check.Err})
 			} else {
 				u.printDrift(info, drift, repair)
 				u.printLost(info.Sessions)
 				u.sayUserSpace(have)
-				u.printPrograms(info.Programs, func(p engine.Program) bool { return p.Restarts > 0 })
+				u.printPrograms(info.Programs, func(p inside.Program) bool { return p.Restarts > 0 })
 				u.printDraining(info.Draining)
 				u.sayCheck(info.Name, info.Check)
 			}

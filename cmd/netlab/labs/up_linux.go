@@ -15,6 +15,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
@@ -273,7 +274,7 @@ func cannotStart(err error) error {
 func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, meta engine.Meta, p *plan.Plan) error {
 	var lacks *engine.UnsupportedError
 	var clash *engine.ClashError
-	var program *engine.ProgramError
+	var program *inside.ProgramError
 	var told *command.Error
 	var stopped *engine.StoppedError
 	switch {

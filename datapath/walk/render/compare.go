@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // Compared is the prediction of one variation of a lab.
 type Compared struct {
-	Name       string          `json:"variation"` // proxy=ipvs
-	Prediction walk.Prediction `json:"prediction"`
+	Name       string           `json:"variation"` // proxy=ipvs
+	Prediction trace.Prediction `json:"prediction"`
 }
 
 // Compare shows the same flow in several variations, for a terminal: their results side by
@@ -35,7 +35,7 @@ func Compare(list []Compared, d Detail) string {
 			w.step(&b, s)
 		}
 	}
-	if !slices.ContainsFunc(paths, func(p []*walk.Step) bool { return len(p) > together }) {
+	if !slices.ContainsFunc(paths, func(p []*trace.Step) bool { return len(p) > together }) {
 		b.WriteString("\nThey do not part.\n")
 		return b.String()
 	}
@@ -91,9 +91,9 @@ func resultsTable(b *strings.Builder, list []Compared) {
 
 // alike are the steps that matter of one path of each variation: those that end as alike, and
 // stay together as long, as there are.
-func alike(list []Compared, d Detail) [][]*walk.Step {
+func alike(list []Compared, d Detail) [][]*trace.Step {
 	branch := &list[0].Prediction.Branches[0]
-	out := [][]*walk.Step{shown(branch, d)}
+	out := [][]*trace.Step{shown(branch, d)}
 	for _, c := range list[1:] {
 		best, together := 0, -1
 		for i := range c.Prediction.Branches {
@@ -111,7 +111,7 @@ func alike(list []Compared, d Detail) [][]*walk.Step {
 	return out
 }
 
-func shown(b *walk.Branch, d Detail) (list []*walk.Step) {
+func shown(b *trace.Branch, d Detail) (list []*trace.Step) {
 	for i := range b.Steps {
 		if s := &b.Steps[i]; d == Full || matters(s) {
 			list = append(list, s)
@@ -121,7 +121,7 @@ func shown(b *walk.Branch, d Detail) (list []*walk.Step) {
 }
 
 // parting is how many steps two paths have in common before the first that reads differently.
-func parting(a, b []*walk.Step) int {
+func parting(a, b []*trace.Step) int {
 	n := 0
 	for n < len(a) && n < len(b) && reads(a[n]) == reads(b[n]) {
 		n++
@@ -130,6 +130,6 @@ func parting(a, b []*walk.Step) int {
 }
 
 // reads is a step with the headings above it.
-func reads(s *walk.Step) string {
+func reads(s *trace.Step) string {
 	return strings.Join([]string{string(s.Leg), s.Netns, hookOf(s), line(s)}, "\n")
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // Mermaid is the prediction as a sequence diagram: namespaces as participants, hops as
 // messages, and as notes whatever changes or ends the packet. Branches are
 // alternatives.
-func Mermaid(p walk.Prediction) string {
+func Mermaid(p trace.Prediction) string {
 	m := &mermaid{}
 	for i := range p.Branches {
 		for j := range p.Branches[i].Steps {
@@ -57,7 +57,7 @@ func (m *mermaid) line(format string, args ...any) {
 	fmt.Fprintf(&m.b, "    "+format+"\n", args...)
 }
 
-func (m *mermaid) branch(b *walk.Branch) {
+func (m *mermaid) branch(b *trace.Branch) {
 	at := -1
 	for i := range b.Steps {
 		s := &b.Steps[i]
@@ -75,14 +75,14 @@ func (m *mermaid) branch(b *walk.Branch) {
 	}
 }
 
-func arrows(s *walk.Step) string {
-	if s.Leg == walk.Reply || s.Leg == walk.Answer {
+func arrows(s *trace.Step) string {
+	if s.Leg == trace.Reply || s.Leg == trace.Answer {
 		return "-->>"
 	}
 	return "->>"
 }
 
-func message(s *walk.Step) string {
+func message(s *trace.Step) string {
 	switch {
 	case s.Tunnel > 0 && s.Packet.Protocol == "ipip":
 		return "IPIP " + s.Packet.String()
@@ -93,17 +93,17 @@ func message(s *walk.Step) string {
 }
 
 // note is the note for a step in a diagram; empty for most.
-func note(s *walk.Step) string {
+func note(s *trace.Step) string {
 	switch {
-	case s.Kind == walk.RuleHit && s.Rewrite != nil:
+	case s.Kind == trace.RuleHit && s.Rewrite != nil:
 		return fmt.Sprintf("%s %s rule %d: %s %s", s.Table, s.Chain, s.Rule, s.Verdict, s.Rewrite)
-	case s.Kind == walk.RuleHit && (s.Verdict == "DROP" || s.Verdict == "REJECT"):
+	case s.Kind == trace.RuleHit && (s.Verdict == "DROP" || s.Verdict == "REJECT"):
 		return fmt.Sprintf("%s %s rule %d: %s", s.Table, s.Chain, s.Rule, s.Verdict)
-	case s.Kind == walk.Conntrack:
+	case s.Kind == trace.Conntrack:
 		return "conntrack: " + s.Rewrite.String()
-	case s.Kind == walk.Encap || s.Kind == walk.Policy || s.Kind == walk.Relay:
+	case s.Kind == trace.Encap || s.Kind == trace.Policy || s.Kind == trace.Relay:
 		return s.Text
-	case s.Kind == walk.Deliver && s.Text != "":
+	case s.Kind == trace.Deliver && s.Text != "":
 		return s.Text + " takes " + s.Packet.String()
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
-	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
 // Detail says how much of a trace a rendering shows.
@@ -20,7 +20,7 @@ const (
 
 // Text is the prediction for a terminal: the possible results of the flow, then each
 // branch step by step, from where it departs from the previous one.
-func Text(p walk.Prediction, d Detail) string {
+func Text(p trace.Prediction, d Detail) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s -> %s %s\n", p.Flow.From, cmp.Or(p.Flow.Protocol, flow.TCP), p.Flow.To)
 	for _, e := range p.Results() {
@@ -33,7 +33,7 @@ func Text(p walk.Prediction, d Detail) string {
 	return b.String()
 }
 
-func branchText(b *strings.Builder, p walk.Prediction, i int, d Detail) {
+func branchText(b *strings.Builder, p trace.Prediction, i int, d Detail) {
 	br := &p.Branches[i]
 	if len(p.Branches) > 1 {
 		fmt.Fprintf(b, "branch %d of %d, %s: ", i+1, len(p.Branches), percent(br.Probability))
@@ -56,7 +56,7 @@ func branchText(b *strings.Builder, p walk.Prediction, i int, d Detail) {
 	}
 }
 
-func common(b, other *walk.Branch) int {
+func common(b, other *trace.Branch) int {
 	n := 0
 	for n < len(b.Steps) && n < len(other.Steps) && same(b.Steps[n], other.Steps[n]) {
 		n++
@@ -64,7 +64,7 @@ func common(b, other *walk.Branch) int {
 	return n
 }
 
-func same(a, b walk.Step) bool {
+func same(a, b trace.Step) bool {
 	if a.Rewrite != nil && b.Rewrite != nil && *a.Rewrite == *b.Rewrite {
 		a.Rewrite, b.Rewrite = nil, nil
 	}
@@ -73,9 +73,9 @@ func same(a, b walk.Step) bool {
 
 // matters reports whether a step is relevant to the packet: not a jump to a chain in
 // which nothing matched, nor rules that accept a tunnel's packet.
-func matters(s *walk.Step) bool {
+func matters(s *trace.Step) bool {
 	switch {
-	case s.Kind != walk.RuleHit:
+	case s.Kind != trace.RuleHit:
 		return true
 	case s.Idle:
 		return false
@@ -85,11 +85,11 @@ func matters(s *walk.Step) bool {
 
 // textWriter writes headings where legs, namespaces and hooks change.
 type textWriter struct {
-	leg         walk.Leg
+	leg         trace.Leg
 	netns, hook string
 }
 
-func (w *textWriter) step(b *strings.Builder, s *walk.Step) {
+func (w *textWriter) step(b *strings.Builder, s *trace.Step) {
 	if s.Leg != w.leg {
 		w.leg, w.netns = s.Leg, ""
 		fmt.Fprintf(b, "%s\n", s.Leg)
@@ -107,47 +107,47 @@ func (w *textWriter) step(b *strings.Builder, s *walk.Step) {
 	fmt.Fprintf(b, "    %s\n", line(s))
 }
 
-func hookOf(s *walk.Step) string {
+func hookOf(s *trace.Step) string {
 	if s.Hook == "" {
 		return ""
 	}
 	return strings.TrimPrefix(s.Table+" "+s.Hook, " ")
 }
 
-func devices(s *walk.Step) string {
+func devices(s *trace.Step) string {
 	if s.In == "" && s.Out == "" {
 		return ""
 	}
 	return " [" + strings.TrimSpace(s.In+" > "+s.Out) + "]"
 }
 
-func line(s *walk.Step) string {
+func line(s *trace.Step) string {
 	switch s.Kind {
-	case walk.Send:
+	case trace.Send:
 		return fmt.Sprintf("send     %s, by %s", s.Packet, s.Text)
-	case walk.Route:
+	case trace.Route:
 		return "route    " + s.Text
-	case walk.RuleHit:
+	case trace.RuleHit:
 		return ruleLine(s)
-	case walk.Policy:
+	case trace.Policy:
 		return "| " + s.Chain + " " + s.Text
-	case walk.Conntrack:
+	case trace.Conntrack:
 		return fmt.Sprintf("conntrack  %s (%s)", s.Rewrite, s.Text)
-	case walk.Balance:
+	case trace.Balance:
 		return "ipvs     " + s.Text
-	case walk.Relay:
+	case trace.Relay:
 		return "proxy    " + s.Text
-	case walk.Hop:
+	case trace.Hop:
 		return hopLine(s)
-	case walk.Encap, walk.Decap:
+	case trace.Encap, trace.Decap:
 		return fmt.Sprintf("%s    %s { %s }", s.Kind, s.Text, s.Packet)
-	case walk.Deliver:
+	case trace.Deliver:
 		return strings.TrimSuffix(fmt.Sprintf("deliver  %s to %s", s.Packet, s.Text), " to ")
 	}
 	return strings.ToUpper(string(s.Kind)) + "  " + s.Text
 }
 
-func ruleLine(s *walk.Step) string {
+func ruleLine(s *trace.Step) string {
 	text := "|" + strings.Repeat("  ", s.Depth) + " " + fmt.Sprintf("%s #%d", s.Chain, s.Rule)
 	if spec, ok := strings.CutPrefix(s.Text, "-A "+s.Chain); ok {
 		text += spec
@@ -166,7 +166,7 @@ func ruleLine(s *walk.Step) string {
 	return text
 }
 
-func hopLine(s *walk.Step) string {
+func hopLine(s *trace.Step) string {
 	if s.Out != "" {
 		return fmt.Sprintf("%s  %s > %s", s.Text, s.In, s.Out)
 	}

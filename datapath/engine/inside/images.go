@@ -1,6 +1,6 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"cmp"
@@ -94,8 +94,8 @@ func store() error {
 	return nil
 }
 
-// forgetImages removes the images that no program of the lab has.
-func forgetImages(has *plan.Plan) {
+// ForgetImages removes the images that no program of the lab has.
+func ForgetImages(has *plan.Plan) {
 	entries, _ := os.ReadDir(imageStore)
 	for _, e := range entries {
 		folder := filepath.Join(imageStore, e.Name())

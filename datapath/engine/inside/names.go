@@ -1,6 +1,6 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"fmt"
@@ -93,7 +93,7 @@ type etc struct {
 }
 
 // etcOf is that of a pod in a namespace, or of the node or client itself.
-func (in *inside) etcOf(netns, pod string) etc {
+func (in *Lab) etcOf(netns, pod string) etc {
 	e := etc{hosts: *in.hosts.Load()}
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -1,4 +1,4 @@
-package walk
+package trace
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/walk/memory"
 )
 
 // Prediction is every possible result of a flow.
@@ -30,7 +31,7 @@ type Branch struct {
 	Steps   []Step     `json:"steps"`
 	// State is what the rules remember after this branch; a later walk may start from
 	// it.
-	State *State `json:"-"`
+	State *memory.State `json:"-"`
 }
 
 // ChoosesAgain reports whether a branch lost its packet in a namespace whose rules choose

@@ -1,4 +1,4 @@
-package walk
+package trace
 
 import (
 	"net/netip"
@@ -71,7 +71,7 @@ type Rewrite struct {
 
 // String is the rewrite as the traces write it: dst 10.96.0.1:80 => 10.244.1.2:8080.
 func (w Rewrite) String() string {
-	return w.Field + " " + endpoint(w.From) + " => " + endpoint(w.To)
+	return w.Field + " " + Endpoint(w.From) + " => " + Endpoint(w.To)
 }
 
 // Origin is the object that a rule serves, and where it is written.

@@ -1,6 +1,6 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"context"
@@ -126,9 +126,9 @@ func (s *speaker) asPlanned() vocabulary.Speaker {
 	return p
 }
 
-// allConverged waits until the speakers have learned what a plan says, no more and no less.
+// AwaitConvergence waits until the speakers have learned what a plan says, no more and no less.
 // Before that they connect, and repair their routes.
-func (in *inside) allConverged(ctx context.Context, want *plan.Plan) error {
+func (in *Lab) AwaitConvergence(ctx context.Context, want *plan.Plan) error {
 	in.mu.Lock()
 	speakers := map[string]*speaker{}
 	for name, o := range in.spaces {
@@ -212,8 +212,8 @@ type Session struct {
 	Received    int    `json:"prefixesReceived"`
 }
 
-// sessions are all BGP sessions, by namespace and peer.
-func (in *inside) sessions() (list []Session) {
+// Sessions are all BGP sessions, by namespace and peer.
+func (in *Lab) Sessions() (list []Session) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(in.spaces)) {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"cmp"
@@ -21,18 +21,18 @@ import (
 // lookupsAtOnce is how many names are looked up at a time: each lookup has a goroutine.
 const lookupsAtOnce = 64
 
-// dial makes connections, after it has looked up the names among their targets.
-func (e *engine) dial(ctx context.Context, flows []flow.Flow) []flow.Observation {
+// Dial makes connections, after it has looked up the names among their targets.
+func (in *Lab) Dial(ctx context.Context, flows []flow.Flow, space func(name string) (*netns.NS, error)) []flow.Observation {
 	if !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Lookup != nil }) {
-		return e.inside.server.Dial(ctx, flows, e.kernel.Namespace)
+		return in.server.Dial(ctx, flows, space)
 	}
 	seen := make([]flow.Observation, len(flows))
-	places := e.lookUp(ctx, flows, seen)
+	places := lookUp(ctx, flows, seen, space)
 	some := make([]flow.Flow, len(places))
 	for i, place := range places {
 		some[i] = seen[place].Flow
 	}
-	for i, o := range e.inside.server.Dial(ctx, some, e.kernel.Namespace) {
+	for i, o := range in.server.Dial(ctx, some, space) {
 		o.Flow = flows[places[i]]
 		seen[places[i]] = o
 	}
@@ -41,7 +41,7 @@ func (e *engine) dial(ctx context.Context, flows []flow.Flow) []flow.Observation
 
 // lookUp fills in the observations of flows whose name has no address, and returns the places of
 // the others, whose flows in the observations have the address that was found.
-func (e *engine) lookUp(ctx context.Context, flows []flow.Flow, seen []flow.Observation) (places []int) {
+func lookUp(ctx context.Context, flows []flow.Flow, seen []flow.Observation, space func(name string) (*netns.NS, error)) (places []int) {
 	var all sync.WaitGroup
 	slots := make(chan struct{}, lookupsAtOnce)
 	for i, f := range flows {
@@ -49,7 +49,7 @@ func (e *engine) lookUp(ctx context.Context, flows []flow.Flow, seen []flow.Obse
 		if f.Lookup == nil {
 			continue
 		}
-		ns, err := e.kernel.Namespace(f.From)
+		ns, err := space(f.From)
 		if err != nil {
 			seen[i].Outcome, seen[i].Err = flow.Failed, err.Error()
 			continue
@@ -58,7 +58,7 @@ func (e *engine) lookUp(ctx context.Context, flows []flow.Flow, seen []flow.Obse
 		all.Go(func() {
 			defer func() { <-slots }()
 			began := time.Now()
-			addrs, err := lookUp(ns, f)
+			addrs, err := addresses(ns, f)
 			o := &seen[i]
 			switch {
 			case ctx.Err() != nil:
@@ -79,7 +79,8 @@ func (e *engine) lookUp(ctx context.Context, flows []flow.Flow, seen []flow.Obse
 	return places
 }
 
-func lookUp(ns *netns.NS, f flow.Flow) ([]netip.Addr, error) {
+// addresses asks the name servers of a namespace for those of the name that a flow is for.
+func addresses(ns *netns.NS, f flow.Flow) ([]netip.Addr, error) {
 	of := zone.A
 	if f.Lookup.IPv6 {
 		of = zone.AAAA

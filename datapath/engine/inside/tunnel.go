@@ -1,6 +1,6 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"fmt"
@@ -90,19 +90,19 @@ func wireGuardPeers(peers []occupant.WireGuardPeer) (list []wireguard.Peer) {
 
 // greet and met are hooks of the kernel package: they begin sessions of a tunnel, and report
 // whether all were begun.
-func (in *inside) greet(name, link string, peers []occupant.WireGuardPeer) error {
+func (in *Lab) greet(name, link string, peers []occupant.WireGuardPeer) error {
 	if w := in.wireGuard(name, link); w != nil {
 		return w.Greet(wireGuardPeers(peers))
 	}
 	return nil
 }
 
-func (in *inside) met(name, link string, peers []occupant.WireGuardPeer, since time.Time) bool {
+func (in *Lab) met(name, link string, peers []occupant.WireGuardPeer, since time.Time) bool {
 	w := in.wireGuard(name, link)
 	return w == nil || w.Met(wireGuardPeers(peers), since)
 }
 
-func (in *inside) wireGuard(name, link string) *wireguard.Tunnel {
+func (in *Lab) wireGuard(name, link string) *wireguard.Tunnel {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if t := in.at(name).tunnels[link]; t != nil {

@@ -1,10 +1,9 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/agents/kubeapi"
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/bgp"
@@ -22,9 +22,9 @@ import (
 	"github.com/netlab/netlab/datapath/probe"
 )
 
-// inside holds what runs in the namespaces of a lab: agents, the programs of the
+// Lab holds what runs in the namespaces of a lab: agents, the programs of the
 // scenario, and those that the user runs.
-type inside struct {
+type Lab struct {
 	server *probe.Server
 	news   news // of what programs write
 
@@ -51,7 +51,27 @@ type occupants struct {
 	visited   bool      // users have run programs here, which may have left others behind
 }
 
-func (in *inside) at(name string) *occupants {
+// New makes that of a lab without namespaces.
+func New() (*Lab, error) {
+	server, err := probe.NewServer()
+	if err != nil {
+		return nil, err
+	}
+	in := &Lab{server: server, spaces: map[string]*occupants{}}
+	in.hosts.Store(new([]byte))
+	return in, nil
+}
+
+// Hooks are called by the kernel package when namespaces change, and are read.
+func (in *Lab) Hooks() kernel.Hooks {
+	return kernel.Hooks{Enter: in.enter, Leave: in.leave, Running: in.running, Greet: in.greet, Met: in.met}
+}
+
+// AllowHostPrograms says whether the programs that begin from now on have the machine's files
+// and rights.
+func (in *Lab) AllowHostPrograms(allowed bool) { in.open.Store(allowed) }
+
+func (in *Lab) at(name string) *occupants {
 	if in.spaces[name] == nil {
 		in.spaces[name] = &occupants{programs: map[string]*program{}, tunnels: map[string]*tunnel{}}
 	}
@@ -59,7 +79,7 @@ func (in *inside) at(name string) *occupants {
 }
 
 // enter is the hook that the kernel package calls on a thread in the namespace.
-func (in *inside) enter(here netns.Here, name string, add, remove plan.Netns) error {
+func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	o := in.at(name)
@@ -129,9 +149,9 @@ func sockets(listen []occupant.Listen) (list []probe.Socket) {
 	return list
 }
 
-// begin starts the programs that have not begun, once all namespaces are as planned, and
-// returns them.
-func (in *inside) begin(hosts []byte, space func(name string) (*netns.NS, error)) (list []*program) {
+// Begin starts the programs that have not begun, once all namespaces are as planned, and
+// returns them. Hosts are the lab's names in the format of /etc/hosts.
+func (in *Lab) Begin(hosts []byte, space func(name string) (*netns.NS, error)) (list Begun) {
 	in.hosts.Store(&hosts)
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -146,7 +166,7 @@ func (in *inside) begin(hosts []byte, space func(name string) (*netns.NS, error)
 }
 
 // leave is the hook that the kernel package calls before a namespace is removed.
-func (in *inside) leave(name string, ns *netns.NS) {
+func (in *Lab) leave(name string, ns *netns.NS) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	o, ok := in.spaces[name]
@@ -184,7 +204,7 @@ func (o *occupants) end() {
 }
 
 // running is the hook that adds what runs in a namespace to what was read from it.
-func (in *inside) running(name string, n *plan.Netns) {
+func (in *Lab) running(name string, n *plan.Netns) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if o, ok := in.spaces[name]; ok {
@@ -206,18 +226,16 @@ func (in *inside) running(name string, n *plan.Netns) {
 	}
 }
 
-var errClosed = errors.New("the lab is going down")
-
 // visit notes that a user runs a program in a namespace. Whatever it leaves behind ends
 // with the namespace.
-func (in *inside) visit(name string) {
+func (in *Lab) visit(name string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.at(name).visited = true
 }
 
-// close ends all agents and all processes of the lab.
-func (in *inside) close() {
+// Close ends all agents and all processes of the lab.
+func (in *Lab) Close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed {
@@ -247,3 +265,25 @@ func (in *inside) close() {
 // closed at both ends: one whose last packets are lost keeps its namespace while they are
 // sent again, for half a minute and more.
 const farewell = 100 * time.Millisecond
+
+// Programs are those of the scenario, by name.
+func (in *Lab) Programs() (list []Program) {
+	for _, p := range in.all() {
+		list = append(list, p.status())
+	}
+	return list
+}
+
+// all are all programs of the scenario, by name.
+func (in *Lab) all() []*program {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var all []*program
+	for _, o := range in.spaces {
+		for _, p := range o.programs {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b *program) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}

@@ -1,4 +1,4 @@
-package engine
+package inside
 
 import (
 	"net/netip"
@@ -28,25 +28,36 @@ func TestLifeOfATunnel(t *testing.T) {
 	for f, err := range kernel.Missing(t.Context(), []feature.Feature{feature.Tun}) {
 		t.Skipf("this machine lacks %s: %v", f, err)
 	}
-	e, err := newEngine(nil)
+	in, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.dismantle)
-	c := &crowd{engine: e, t: t}
+	k := kernel.New(in.Hooks())
+	t.Cleanup(func() {
+		in.Close()
+		k.Close("")
+	})
 	apply := func(p *plan.Plan) carrier {
 		t.Helper()
-		if err := c.ask(p); err != nil {
+		encoded, err := plan.Encode(p)
+		if err != nil {
 			t.Fatal(err)
 		}
-		have, err := e.kernel.Read(t.Context(), p)
+		own, err := plan.Decode(string(encoded)) // the kernel keeps it
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Apply(t.Context(), own); err != nil {
+			t.Fatal(err)
+		}
+		have, err := k.Read(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if drift := plan.Drift(have, p); drift != nil {
 			t.Fatalf("not as planned: %q", drift)
 		}
-		if x := e.inside.spaces["node.a"].tunnels["flannel0"]; x != nil {
+		if x := in.spaces["node.a"].tunnels["flannel0"]; x != nil {
 			return x.carrier
 		}
 		return nil
@@ -56,7 +67,7 @@ func TestLifeOfATunnel(t *testing.T) {
 	if second := apply(tunnelled(peer)); second != first || first.Err() != nil {
 		t.Errorf("a change of peers starts another tunnel, or ends it: %v", first.Err())
 	}
-	ns, err := e.kernel.Namespace("node.a")
+	ns, err := k.Namespace("node.a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +75,7 @@ func TestLifeOfATunnel(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := tunnelled(peer)
-	have, err := e.kernel.Read(t.Context(), want)
+	have, err := k.Read(t.Context(), want)
 	if err != nil {
 		t.Fatal(err)
 	}

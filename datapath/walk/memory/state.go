@@ -1,4 +1,4 @@
-package walk
+package memory
 
 import (
 	"maps"
@@ -8,15 +8,16 @@ import (
 
 // State is what rules remember from one connection to the next: the lists of recent and
 // the bindings of IPVS, with which services keep a client on its endpoint. The zero
-// State is empty. A State does not change; walks return new ones.
+// State is empty. Only a walk changes a State, its own clone; those that it was given and
+// those that it has returned stay as they are.
 type State struct {
 	now   time.Duration
 	notes int // so far
 	lists map[recentKey]recentList
 	// elements are those of dynamic sets: when each was last updated.
 	elements map[elementKey]time.Duration
-	// bindings are what IPVS remembers: see schedule.go.
-	bindings map[boundKey]binding
+	// bindings are what IPVS remembers: see affinity.go.
+	bindings map[Affinity]binding
 }
 
 // recentKey names a list: each namespace has its own.
@@ -43,13 +44,13 @@ func (s *State) Remembers() bool { return s != nil && len(s.lists)+len(s.binding
 
 // After is the state some time later.
 func (s *State) After(d time.Duration) *State {
-	later := s.clone()
+	later := s.Clone()
 	later.now += d
 	return later
 }
 
-// clone copies what a walk may change.
-func (s *State) clone() *State {
+// Clone copies what a walk may change.
+func (s *State) Clone() *State {
 	if s == nil {
 		return &State{}
 	}
@@ -60,8 +61,8 @@ func (s *State) clone() *State {
 	return c
 }
 
-// remember records an address in a list, as recent's --set does.
-func (s *State) remember(netns, list string, a netip.Addr) {
+// Record notes an address in a list, as recent's --set does.
+func (s *State) Record(netns, list string, a netip.Addr) {
 	if s.lists == nil {
 		s.lists = map[recentKey]recentList{}
 	}
@@ -83,23 +84,23 @@ func (s *State) remember(netns, list string, a netip.Addr) {
 	l[a] = note{s.now, s.notes}
 }
 
-// keep adds an element to a dynamic set, or begins its time again.
-func (s *State) keep(netns, set, key string) {
+// Keep adds an element to a dynamic set, or begins its time again.
+func (s *State) Keep(netns, set, key string) {
 	if s.elements == nil {
 		s.elements = map[elementKey]time.Duration{}
 	}
 	s.elements[elementKey{netns, set, key}] = s.now
 }
 
-// kept reports whether an element was updated within the last seconds.
-func (s *State) kept(netns, set, key string, seconds uint32) bool {
+// Kept reports whether an element was updated within the last seconds.
+func (s *State) Kept(netns, set, key string, seconds uint32) bool {
 	at, ok := s.elements[elementKey{netns, set, key}]
 	return ok && s.now-at < time.Duration(seconds)*time.Second
 }
 
-// seen reports whether an address was recorded within the last seconds (0: at any
+// Seen reports whether an address was recorded within the last seconds (0: at any
 // time), as --rcheck does. With reap, older records are removed.
-func (s *State) seen(netns, list string, a netip.Addr, seconds int, reap bool) bool {
+func (s *State) Seen(netns, list string, a netip.Addr, seconds int, reap bool) bool {
 	l := s.lists[recentKey{netns, list}]
 	within := time.Duration(seconds) * time.Second
 	if reap && seconds > 0 {

@@ -1,12 +1,11 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,9 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/cell"
-	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
@@ -174,33 +171,6 @@ func startOpen(x *occupant.Exec, in, out *os.File) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// installed reports a program of the plan that this machine does not have, unless the
-// scenario brings it along.
-func installed(want *plan.Plan) error {
-	for i := range want.Netns {
-		for _, x := range want.Netns[i].Execs {
-			if x.Image.Digest != "" {
-				continue // it has its own
-			}
-			env := environment(&x)
-			named := func(f occupant.File) bool { return filepath.Base(f.Path) == filepath.Base(x.Argv[0]) }
-			path, err := lookPath(x.Argv[0], env)
-			if err == nil && strings.Contains(path, "/") {
-				if !filepath.IsAbs(path) {
-					path = filepath.Join(orRoot(x.Dir), path)
-				}
-				_, err = os.Stat(path)
-			}
-			if err == nil || slices.ContainsFunc(x.Files, named) {
-				continue
-			}
-			return &ProgramError{Pod: x.Name, File: x.Origin.File, Line: x.Origin.Line, Missing: x.Argv[0],
-				Why: "cannot run: " + debian.NotInstalled(x.Argv[0])}
-		}
-	}
-	return nil
-}
-
 // imagePath is where programs are in images that do not say it.
 const imagePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -218,6 +188,11 @@ func environment(x *occupant.Exec) (env []string) {
 		}
 	}
 	return append(env, x.Env...)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func orRoot(dir string) string {

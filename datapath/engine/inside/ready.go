@@ -1,6 +1,6 @@
 //go:build linux
 
-package engine
+package inside
 
 import (
 	"bufio"
@@ -38,9 +38,12 @@ const (
 	lastLines = 10
 )
 
-// allReady waits until programs are ready, and returns what is wrong with the first that is
+// Begun are programs that have begun.
+type Begun []*program
+
+// AwaitReady waits until they are ready, and returns what is wrong with the first that is
 // not.
-func allReady(ctx context.Context, list []*program) error {
+func (list Begun) AwaitReady(ctx context.Context) error {
 	all, ctx := errgroup.WithContext(ctx)
 	for _, p := range list {
 		all.Go(func() error { return p.awaitReady(ctx) })

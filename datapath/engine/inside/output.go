@@ -1,4 +1,6 @@
-package engine
+//go:build linux
+
+package inside
 
 import (
 	"bytes"
@@ -74,3 +76,27 @@ func (n *news) tell() {
 		n.next = nil
 	}
 }
+
+// Output is a part of what a program wrote.
+type Output struct {
+	Program
+	First int64 // how much it wrote before
+	Text  []byte
+}
+
+// End is the position after it.
+func (o Output) End() int64 { return o.First + int64(len(o.Text)) }
+
+// Outputs returns what programs wrote, by their names; of those in after, what they wrote after
+// that position. It reports whether that is anything.
+func (in *Lab) Outputs(after map[string]int64) (all []Output, some bool) {
+	for _, p := range in.all() {
+		text, first := p.output.since(after[p.Name])
+		some = some || len(text) > 0
+		all = append(all, Output{p.status(), first, text})
+	}
+	return all, some
+}
+
+// News returns a channel that is closed when a program writes something new.
+func (in *Lab) News() <-chan struct{} { return in.news.wait() }
