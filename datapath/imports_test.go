@@ -26,7 +26,9 @@ type importRow struct {
 var importTable = []importRow{
 	{"topology", nil, nil, "what a lab is must not depend on how it is written, built or shown"},
 	{"topology/ipam", []string{"topology"}, nil, "a pool does not know what its addresses are for"},
-	{"topology/resolve", []string{"topology", "topology/ipam"}, nil, "what a lab is must not depend on how it is written, built or shown"},
+	{"topology/resolve", []string{"topology", "topology/ipam", "topology/resolve/*"}, nil, "what a lab is must not depend on how it is written, built or shown"},
+	{"topology/resolve/draft", []string{"topology", "topology/ipam"}, nil, "a draft records what is decided; it decides nothing"},
+	{"topology/resolve/*", []string{"topology", "topology/ipam", "topology/resolve/draft"}, nil, "services and policies do not know each other: what they share is in draft"},
 	{"topology/meaning", []string{"topology", "datapath/flow"}, nil, "what Kubernetes promises does not depend on any implementation: facts come as data"},
 	{"topology/dns", []string{"topology", "datapath/plan/zone", "datapath/plan/origin"}, nil, "names follow from the lab, whoever serves them"},
 	{"topology/kubernetes", []string{"topology"}, []string{"go.yaml.in/yaml/v3"}, "manifests and YAML stay at this border"},

@@ -1,4 +1,4 @@
-package resolve
+package policies
 
 import (
 	"maps"
@@ -7,34 +7,8 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
-
-// Matches reports whether labels carry every key of the selector with the same
-// value. An empty selector matches everything, as in Kubernetes.
-func Matches(selector, labels map[string]string) bool {
-	for k, v := range selector {
-		if have, ok := labels[k]; !ok || have != v {
-			return false
-		}
-	}
-	return true
-}
-
-// labels are labels as written; never nil.
-func labels(written map[string]string) map[string]string {
-	out := map[string]string{}
-	maps.Copy(out, written)
-	return out
-}
-
-// formatLabels is a label map as kubectl prints it: sorted, key=value, commas.
-func formatLabels(labels map[string]string) string {
-	var out []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		out = append(out, k+"="+labels[k])
-	}
-	return strings.Join(out, ",")
-}
 
 // selector is a label selector whose conditions were checked: all have to hold. The
 // zero selector selects everything.
@@ -59,7 +33,7 @@ const (
 
 // matches reports whether labels meet all conditions.
 func (s selector) matches(labels map[string]string) bool {
-	return Matches(s.labels, labels) && !slices.ContainsFunc(s.expressions, func(e expression) bool { return !e.matches(labels) })
+	return draft.Matches(s.labels, labels) && !slices.ContainsFunc(s.expressions, func(e expression) bool { return !e.matches(labels) })
 }
 
 // matches does as k8s.io/apimachinery/pkg/labels: NotIn holds for what does not
@@ -94,19 +68,19 @@ func (r *resolver) selector(s topology.SelectorSpec) (selector, bool) {
 		case e.Key.Set:
 			r.labelKey(x.key, e.Key.Origin)
 		case e.Key.Origin == (topology.Origin{}):
-			r.errorf(at(e.Origin, s.Origin), "Expression without key", "An expression needs a label. Add key = \"app\".")
+			r.Errorf(draft.At(e.Origin, s.Origin), "Expression without key", "An expression needs a label. Add key = \"app\".")
 		}
 		switch {
 		case !e.Operator.Set && e.Operator.Origin == (topology.Origin{}):
-			r.errorf(at(e.Origin, s.Origin), "Expression without operator", "An expression needs an operator. Add operator = \"In\", \"NotIn\", \"Exists\" or \"DoesNotExist\".")
+			r.Errorf(draft.At(e.Origin, s.Origin), "Expression without operator", "An expression needs an operator. Add operator = \"In\", \"NotIn\", \"Exists\" or \"DoesNotExist\".")
 		case e.Operator.Set && !known:
-			r.errorf(at(e.Operator.Origin, e.Origin), "Unknown operator",
-				"%q is not a valid selector operator.%s Use %s.", shorten(x.operator), topology.DidYouMean(x.operator, operators), topology.OneOf(operators))
+			r.Errorf(draft.At(e.Operator.Origin, e.Origin), "Unknown operator",
+				"%q is not a valid selector operator.%s Use %s.", draft.Shorten(x.operator), topology.DidYouMean(x.operator, operators), topology.OneOf(operators))
 		case (x.operator == opIn || x.operator == opNotIn) && len(x.values) == 0 && (e.Values.Set || e.Values.Origin == (topology.Origin{})):
-			r.errorf(at(e.Values.Origin, e.Operator.Origin, e.Origin), "Operator without values",
+			r.Errorf(draft.At(e.Values.Origin, e.Operator.Origin, e.Origin), "Operator without values",
 				"values must be specified when operator is \"In\" or \"NotIn\". Add values = [\"…\"].")
 		case (x.operator == opExists || x.operator == opDoesNotExist) && len(x.values) > 0:
-			r.errorf(at(e.Values.Origin, e.Origin), "Operator takes no values",
+			r.Errorf(draft.At(e.Values.Origin, e.Origin), "Operator takes no values",
 				"values may not be specified when operator is \"Exists\" or \"DoesNotExist\". Remove values, or use \"In\".")
 		}
 		for _, v := range x.values {
@@ -127,19 +101,19 @@ func (r *resolver) labelKey(key string, origin topology.Origin) {
 	if !prefixed {
 		prefix, name = "", key
 	}
-	if prefixed && (!isDNSSubdomain(prefix) || strings.HasSuffix(prefix, ".")) || !labelText.MatchString(name) {
-		r.errorf(at(origin), "Invalid label key",
+	if prefixed && (!draft.IsDNSSubdomain(prefix) || strings.HasSuffix(prefix, ".")) || !labelText.MatchString(name) {
+		r.Errorf(draft.At(origin), "Invalid label key",
 			"The key %q is not a qualified name: up to 63 letters, digits, \"-\", \"_\" and \".\", beginning and ending with a letter or digit, after an optional DNS subdomain and \"/\". Correct it.",
-			shorten(key))
+			draft.Shorten(key))
 	}
 }
 
 // labelValue reports a value that no label can have.
 func (r *resolver) labelValue(key, value string, origin topology.Origin) {
 	if value != "" && !labelText.MatchString(value) {
-		r.errorf(at(origin), "Invalid label value",
+		r.Errorf(draft.At(origin), "Invalid label value",
 			"The value %q of %q is not a label value: up to 63 letters, digits, \"-\", \"_\" and \".\", beginning and ending with a letter or digit. Correct it.",
-			shorten(value), shorten(key))
+			draft.Shorten(value), draft.Shorten(key))
 	}
 }
 

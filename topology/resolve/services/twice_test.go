@@ -1,10 +1,11 @@
-package resolve
+package services_test
 
 import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
 
 // Two pods on the network of one node have one address, and a numeric target port is
@@ -15,7 +16,7 @@ func TestPodsOfOneAddressAreOneEndpoint(t *testing.T) {
 			HostNetwork: topology.Opt[bool]{Value: true, Set: true}, Ready: topology.Opt[bool]{Value: ready, Set: true}}
 	}
 	for name, ready := range map[string][2]bool{"both ready": {true, true}, "the first": {true, false}, "the second": {false, true}} {
-		lab, _ := Lab(&topology.Spec{
+		lab, _ := resolve.Lab(&topology.Spec{
 			Nodes: []topology.NodeSpec{{Name: "n1"}},
 			Pods:  []topology.PodSpec{pod("a", ready[0]), pod("b", ready[1])},
 			Services: []topology.ServiceSpec{{Name: "web", Selector: map[string]string{"app": "web"}, Ports: []topology.ServicePortSpec{{

@@ -1,19 +1,20 @@
-package resolve
+package services
 
 import (
 	"slices"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // policies resolves the traffic policies.
 func (r *resolver) policies(s *resolving) {
 	known := []string{string(topology.PolicyCluster), string(topology.PolicyLocal)}
 	external := s.spec.ExternalTrafficPolicy
-	s.ExternalTrafficPolicy = topology.TrafficPolicy(r.enum(external, "traffic policy", string(topology.PolicyCluster), known, nil))
-	s.InternalTrafficPolicy = topology.TrafficPolicy(r.enum(s.spec.InternalTrafficPolicy, "traffic policy", string(topology.PolicyCluster), known, nil))
+	s.ExternalTrafficPolicy = topology.TrafficPolicy(r.Enum(external, "traffic policy", string(topology.PolicyCluster), known, nil))
+	s.InternalTrafficPolicy = topology.TrafficPolicy(r.Enum(s.spec.InternalTrafficPolicy, "traffic policy", string(topology.PolicyCluster), known, nil))
 	if external.Set && !s.external() && !s.broken {
-		r.errorf(at(external.Origin), "External policy without external traffic",
+		r.Errorf(draft.At(external.Origin), "External policy without external traffic",
 			"external_traffic_policy may only be set for externally-accessible services. Use type = \"NodePort\", or remove it.")
 	}
 }
@@ -26,16 +27,16 @@ const (
 
 // affinity resolves the session affinity.
 func (r *resolver) affinity(s *resolving) {
-	kind := r.enum(s.spec.SessionAffinity, "session affinity", "None", []string{"None", "ClientIP"}, nil)
+	kind := r.Enum(s.spec.SessionAffinity, "session affinity", "None", []string{"None", "ClientIP"}, nil)
 	timeout := s.spec.AffinitySeconds
 	switch {
 	case kind != "ClientIP":
 		if timeout.Set {
-			r.errorf(at(timeout.Origin), "Timeout without affinity",
+			r.Errorf(draft.At(timeout.Origin), "Timeout without affinity",
 				"An affinity timeout must not be set when session affinity is \"None\". Set session_affinity = \"ClientIP\", or remove it.")
 		}
 	case timeout.Set && (timeout.Value < 1 || timeout.Value > maxAffinity):
-		r.errorf(at(timeout.Origin), "Affinity timeout out of range",
+		r.Errorf(draft.At(timeout.Origin), "Affinity timeout out of range",
 			"The affinity timeout %d must be greater than 0 and at most %d seconds, which is one day. Use a number from 1 to %d.",
 			timeout.Value, maxAffinity, maxAffinity)
 	default:
@@ -53,7 +54,7 @@ const (
 // PreferSameZone.
 func (r *resolver) distribution(s *resolving) {
 	o := s.spec.TrafficDistribution
-	s.TrafficDistribution = r.enum(o, "traffic distribution", "", []string{"PreferClose", preferSameZone, preferSameNode}, nil)
+	s.TrafficDistribution = r.Enum(o, "traffic distribution", "", []string{"PreferClose", preferSameZone, preferSameNode}, nil)
 	if s.TrafficDistribution == "PreferClose" {
 		s.TrafficDistribution = preferSameZone
 	}

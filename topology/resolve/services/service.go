@@ -1,4 +1,4 @@
-package resolve
+package services
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // The labels that make kube-proxy leave a service to another proxy (the informer
@@ -16,6 +17,9 @@ const (
 	proxyNameLabel = "service.kubernetes.io/service-proxy-name"
 	headlessLabel  = "service.kubernetes.io/headless"
 )
+
+// resolver resolves services in a draft.
+type resolver struct{ *draft.Draft }
 
 // resolving is a service with its spec.
 type resolving struct {
@@ -41,30 +45,32 @@ func (s *resolving) hasNodePorts() bool {
 	return s.Type == topology.NodePort || s.Type == topology.LoadBalancer
 }
 
-func (r *resolver) resolveServices() {
+// Resolve resolves the services of a lab whose nodes and pods are resolved.
+func Resolve(d *draft.Draft) {
+	r := &resolver{d}
 	seen := map[string]topology.Origin{}
 	var all []*resolving
-	for _, spec := range r.spec.Services {
-		r.of("service", spec.Written.Block, spec.Written.Key)
+	for _, spec := range r.Spec.Services {
+		r.Of("service", spec.Written.Block, spec.Written.Key)
 		named := cmp.Or(spec.Written.Named, spec.Origin)
 		sv := &topology.Service{
-			Name: spec.Name, Written: spec.Written, Namespace: r.namespace(spec.Namespace), Labels: labels(spec.Labels),
+			Name: spec.Name, Written: spec.Written, Namespace: r.Namespace(spec.Namespace), Labels: draft.Labels(spec.Labels),
 			Selector: maps.Clone(spec.Selector), Origin: spec.Origin,
 		}
-		r.checkName("service", spec.Name, named)
+		r.CheckName("service", spec.Name, named)
 		name := sv.Name
 		if sv.Namespace != topology.DefaultNamespace {
 			name = sv.Namespace + "/" + name
 		}
-		if !r.unique(seen, "service", name, named) {
+		if !r.Unique(seen, "service", name, named) {
 			continue
 		}
 		s := &resolving{Service: sv, spec: spec}
 		r.resolveService(s)
 		all = append(all, s)
-		r.lab.Services = append(r.lab.Services, sv)
+		r.Lab.Services = append(r.Lab.Services, sv)
 	}
-	r.of("service", "", "")
+	r.Of("service", "", "")
 	r.clusterIPs(all)
 	r.nodePorts(all)
 	r.proxyPorts(all)
@@ -79,7 +85,7 @@ func (r *resolver) resolveServices() {
 func (r *resolver) resolveService(s *resolving) {
 	known := []string{string(topology.ClusterIP), string(topology.NodePort), string(topology.LoadBalancer), string(topology.ExternalName)}
 	s.broken = s.spec.Type.Set && !slices.Contains(known, s.spec.Type.Value)
-	s.Type = topology.ServiceType(r.enum(s.spec.Type, "service type", string(topology.ClusterIP), known, nil))
+	s.Type = topology.ServiceType(r.Enum(s.spec.Type, "service type", string(topology.ClusterIP), known, nil))
 	_, named := s.Labels[proxyNameLabel]
 	_, headless := s.Labels[headlessLabel]
 	s.Unmanaged = named || headless
@@ -101,7 +107,7 @@ func (r *resolver) externalName(s *resolving) {
 	name := s.spec.ExternalName
 	if s.Type != topology.ExternalName {
 		if name.Set && !s.broken {
-			r.errorf(at(name.Origin), "External name without ExternalName",
+			r.Errorf(draft.At(name.Origin), "External name without ExternalName",
 				"external_name is only meaningful when type is \"ExternalName\". Use that type, or remove it.")
 		}
 		return
@@ -109,16 +115,16 @@ func (r *resolver) externalName(s *resolving) {
 	switch s.ExternalName = name.Value; {
 	case !name.Set && name.Origin != (topology.Origin{}): // reported by the reader
 	case name.Value == "" || name.Value == ".":
-		r.errorf(at(name.Origin, s.Origin), "Missing external name",
+		r.Errorf(draft.At(name.Origin, s.Origin), "Missing external name",
 			"external_name is required when type is \"ExternalName\". Add external_name = \"db.example.com\".")
-	case !isDNSSubdomain(name.Value):
-		r.errorf(at(name.Origin), "Invalid external name",
+	case !draft.IsDNSSubdomain(name.Value):
+		r.Errorf(draft.At(name.Origin), "Invalid external name",
 			"external_name %q is not a DNS name: labels of a-z, 0-9 and \"-\", joined by dots, up to 253 characters. Use one such as \"db.example.com\".",
-			shorten(name.Value))
+			draft.Shorten(name.Value))
 	}
 	refuse := func(o topology.Origin, set bool, attribute string) {
 		if set {
-			r.errorf(at(o, s.Origin), "Alias with addresses",
+			r.Errorf(draft.At(o, s.Origin), "Alias with addresses",
 				"%s may not be set for ExternalName services, which are only an alias of a name. Remove it.", attribute)
 		}
 	}
@@ -145,44 +151,44 @@ type numberKey struct {
 
 func (r *resolver) servicePorts(s *resolving) {
 	if len(s.spec.Ports) == 0 && !s.headless && s.Type != topology.ExternalName && !s.broken {
-		r.errorf(at(s.Origin), "Service without ports", "Service %q has no port, so no client can connect to it. Add port \"http\" { port = 80 }.", s.Name)
+		r.Errorf(draft.At(s.Origin), "Service without ports", "Service %q has no port, so no client can connect to it. Add port \"http\" { port = 80 }.", s.Name)
 	}
 	names := map[string]topology.Origin{}
 	numbers := map[numberKey]string{}
 	for _, ps := range s.spec.Ports {
 		switch {
 		case ps.Name != "":
-			r.checkName("port", ps.Name, ps.Origin)
+			r.CheckName("port", ps.Name, ps.Origin)
 		case len(s.spec.Ports) > 1:
-			r.errorf(at(ps.Origin, s.Origin), "Port without name",
+			r.Errorf(draft.At(ps.Origin, s.Origin), "Port without name",
 				"A name is required for every port when a service has several. Write port \"http\" { … }.")
 			continue
 		}
-		if r.unique(names, "port", ps.Name, ps.Origin) {
+		if r.Unique(names, "port", ps.Name, ps.Origin) {
 			r.servicePort(s, ps, numbers)
 		}
 	}
 }
 
 func (r *resolver) servicePort(s *resolving, ps topology.ServicePortSpec, numbers map[numberKey]string) {
-	p := &topology.ServicePort{Name: ps.Name, Protocol: r.protocol(ps.Protocol), Origin: ps.Origin}
-	p.Port = r.port(ps.Port, "port "+strconv.Quote(ps.Name)+" of "+s.who(), at(ps.Origin, s.Origin))
+	p := &topology.ServicePort{Name: ps.Name, Protocol: r.Protocol(ps.Protocol), Origin: ps.Origin}
+	p.Port = r.Port(ps.Port, "port "+strconv.Quote(ps.Name)+" of "+s.who(), draft.At(ps.Origin, s.Origin))
 	if p.Port == 0 {
 		return
 	}
 	key := numberKey{p.Protocol, p.Port}
 	if first, ok := numbers[key]; ok {
-		r.errorf(at(ps.Port.Origin, ps.Origin), "Port taken twice",
+		r.Errorf(draft.At(ps.Port.Origin, ps.Origin), "Port taken twice",
 			"The ports %q and %q of service %q are both %s port %d. Use different numbers.", first, ps.Name, s.Name, p.Protocol, p.Port)
 		return
 	}
 	numbers[key] = ps.Name
 	if ps.NodePort.Set && s.Type == topology.ClusterIP && !s.broken {
-		r.errorf(at(ps.NodePort.Origin), "Node port without NodePort",
+		r.Errorf(draft.At(ps.NodePort.Origin), "Node port without NodePort",
 			"node_port may not be used when type is \"ClusterIP\". Use type = \"NodePort\", or remove it.")
 	}
 	if s.Type == topology.LoadBalancer && p.Port == kubeletPort {
-		r.errorf(at(ps.Port.Origin), "Port of the kubelet",
+		r.Errorf(draft.At(ps.Port.Origin), "Port of the kubelet",
 			"A load balancer may not expose port %d externally, since it is used by kubelet. Use another number.", kubeletPort)
 	}
 	p.TargetPort = ps.TargetPort.Or(strconv.Itoa(int(p.Port)))

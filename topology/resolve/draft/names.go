@@ -1,4 +1,4 @@
-package resolve
+package draft
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// checkName reports a name that is not a DNS label (RFC 1123), as Kubernetes
+// CheckName reports a name that is not a DNS label (RFC 1123), as Kubernetes
 // requires for parts of a host name.
-func (r *resolver) checkName(kind, name string, origin topology.Origin) {
+func (d *Draft) CheckName(kind, name string, origin topology.Origin) {
 	if dnsLabel.MatchString(name) {
 		return
 	}
@@ -18,15 +18,15 @@ func (r *resolver) checkName(kind, name string, origin topology.Origin) {
 	if s := dnsLabelFrom(name); s != "" {
 		fix = fmt.Sprintf("use %q", s)
 	}
-	r.errorf(at(origin), "Invalid name",
+	d.Errorf(At(origin), "Invalid name",
 		"The %s name %q is not a DNS label: up to 63 of a-z, 0-9 and \"-\", beginning and ending with a letter or digit. To fix it, %s.",
-		kind, shorten(name), fix)
+		kind, Shorten(name), fix)
 }
 
 var dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// isDNSSubdomain reports a name of several labels (RFC 1123), which may end in a dot.
-func isDNSSubdomain(s string) bool {
+// IsDNSSubdomain reports a name of several labels (RFC 1123), which may end in a dot.
+func IsDNSSubdomain(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	for label := range strings.SplitSeq(s, ".") {
 		if !dnsLabel.MatchString(label) {
@@ -36,7 +36,8 @@ func isDNSSubdomain(s string) bool {
 	return len(s) <= 253
 }
 
-func isLabelRune(c rune) bool {
+// IsLabelRune reports whether a DNS label can have a character.
+func IsLabelRune(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-'
 }
 
@@ -44,7 +45,7 @@ func isLabelRune(c rune) bool {
 func dnsLabelFrom(s string) string {
 	out := strings.Trim(strings.Map(func(c rune) rune {
 		switch {
-		case isLabelRune(c):
+		case IsLabelRune(c):
 			return c
 		case c == '_' || c == '.' || c == ' ' || c == '/':
 			return '-'
@@ -58,10 +59,21 @@ func dnsLabelFrom(s string) string {
 	return out
 }
 
-// shorten keeps a message readable when a name is not.
-func shorten(s string) string {
+// Shorten keeps a message readable when a name is not.
+func Shorten(s string) string {
 	if len(s) <= 80 {
 		return s
 	}
 	return strings.ToValidUTF8(s[:80], "") + "…"
+}
+
+// Unique reports a second object of the same kind and name.
+func (d *Draft) Unique(seen map[string]topology.Origin, kind, name string, origin topology.Origin) bool {
+	if first, ok := seen[name]; ok {
+		d.Errorf(At(origin), "Duplicate "+kind,
+			"The %s %q was already declared %s. Rename or remove one of them.", kind, Shorten(name), first.SeenFrom(origin))
+		return false
+	}
+	seen[name] = origin
+	return true
 }

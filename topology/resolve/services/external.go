@@ -1,15 +1,14 @@
-package resolve
+package services
 
 import (
 	"cmp"
-	"iter"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/ipam"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // nonSpecial says why an address cannot be a host's, or "": ValidateNonSpecialIP in
@@ -32,11 +31,11 @@ func nonSpecial(a netip.Addr) string {
 // does not have.
 func (r *resolver) usableAddress(a netip.Addr, what string, o topology.Origin) bool {
 	if why := nonSpecial(a); why != "" {
-		r.errorf(at(o), "Unusable address", "The %s %s %s. Use the address of a host.", what, a, why)
+		r.Errorf(draft.At(o), "Unusable address", "The %s %s %s. Use the address of a host.", what, a, why)
 		return false
 	}
-	if !topology.PrefixOfFamily(r.lab.Network.ServiceCIDRs, a.Is6()).IsValid() {
-		r.errorf(at(o), "Family not configured", "The %s %s is %s, which is not configured in this lab. Use an address of another family.", what, a, nameOfFamily(a.Is6()))
+	if !topology.PrefixOfFamily(r.Lab.Network.ServiceCIDRs, a.Is6()).IsValid() {
+		r.Errorf(draft.At(o), "Family not configured", "The %s %s is %s, which is not configured in this lab. Use an address of another family.", what, a, draft.FamilyName(a.Is6()))
 		return false
 	}
 	return true
@@ -57,7 +56,7 @@ func (r *resolver) externalIPs(s *resolving) {
 func (r *resolver) sourceRanges(s *resolving) {
 	o := s.spec.SourceRanges
 	if o.Set && s.Type != topology.LoadBalancer && !s.broken {
-		r.errorf(at(o.Origin), "Source ranges without load balancer",
+		r.Errorf(draft.At(o.Origin), "Source ranges without load balancer",
 			"load_balancer_source_ranges may only be used when type is \"LoadBalancer\". Use that type, or remove it.")
 		return
 	}
@@ -65,8 +64,8 @@ func (r *resolver) sourceRanges(s *resolving) {
 	for _, text := range o.Value {
 		p, err := netip.ParsePrefix(strings.TrimSpace(text))
 		if err != nil || p.Addr().Is4In6() {
-			r.errorf(at(o.Origin), "Invalid source range",
-				"%q is not a range of addresses. Use a list of CIDRs such as [\"10.240.0.0/24\", \"10.250.0.0/24\"].", shorten(text))
+			r.Errorf(draft.At(o.Origin), "Invalid source range",
+				"%q is not a range of addresses. Use a list of CIDRs such as [\"10.240.0.0/24\", \"10.250.0.0/24\"].", draft.Shorten(text))
 			continue
 		}
 		everybody = everybody || p.Bits() == 0
@@ -83,7 +82,7 @@ func (r *resolver) sourceRanges(s *resolving) {
 // ones, else one per family out of load_balancer_cidr.
 func (r *resolver) loadBalancers(all []*resolving) {
 	pools := map[bool]ipam.AddrPool{}
-	for _, p := range r.lab.Network.LoadBalancerCIDRs {
+	for _, p := range r.Lab.Network.LoadBalancerCIDRs {
 		pools[p.Addr().Is6()] = ipam.NewAddrPool(p)
 	}
 	for _, s := range all {
@@ -94,7 +93,7 @@ func (r *resolver) loadBalancers(all []*resolving) {
 		}
 	}
 	for _, s := range all {
-		proxy := r.enum(s.spec.LoadBalancerMode, "load balancer IP mode", "VIP", []string{"VIP", "Proxy"}, nil) == "Proxy"
+		proxy := r.Enum(s.spec.LoadBalancerMode, "load balancer IP mode", "VIP", []string{"VIP", "Proxy"}, nil) == "Proxy"
 		if s.Type != topology.LoadBalancer {
 			r.refuseLoadBalancer(s)
 			continue
@@ -118,7 +117,7 @@ func (r *resolver) loadBalancers(all []*resolving) {
 			}
 			a, ok := pool.Assign("loadbalancer/"+s.Namespace+"/"+s.Name, pool.All(), s.who())
 			if !ok {
-				r.errorf(at(s.Origin), "No load balancer IP left",
+				r.Errorf(draft.At(s.Origin), "No load balancer IP left",
 					"load_balancer_cidr %s has no address left for service %q. Use a larger load_balancer_cidr.", pool.Prefix, s.Name)
 				continue
 			}
@@ -134,7 +133,7 @@ func (r *resolver) refuseLoadBalancer(s *resolving) {
 	}
 	refuse := func(o topology.Origin, set bool, attribute string) {
 		if set {
-			r.errorf(at(o), "Not a load balancer",
+			r.Errorf(draft.At(o), "Not a load balancer",
 				"%s may only be used when type is \"LoadBalancer\". Use that type, or remove it.", attribute)
 		}
 	}
@@ -154,43 +153,25 @@ func (r *resolver) via(s *resolving) {
 	}
 	o := s.spec.LoadBalancerVia
 	for _, name := range sortedNames(o.Value) {
-		if n := r.node(name, o.Origin); n != nil {
+		if n := r.Node(name, o.Origin); n != nil {
 			s.Via = append(s.Via, n)
 		}
 	}
 	if o.Set && len(o.Value) == 0 {
-		r.errorf(at(o.Origin), "No node takes the traffic", "via is an empty list, so no packet from outside would arrive. Name a node, or leave it out for all.")
+		r.Errorf(draft.At(o.Origin), "No node takes the traffic", "via is an empty list, so no packet from outside would arrive. Name a node, or leave it out for all.")
 	}
 	if o.Set {
 		return
 	}
-	for _, n := range r.declared {
+	for _, n := range r.Declared {
 		if s.ExternalTrafficPolicy != topology.PolicyLocal || readyOn(s.Service, n) {
 			s.Via = append(s.Via, n)
 		}
 	}
 	if len(s.Via) == 0 {
-		s.Via = slices.Clone(r.declared)
+		s.Via = slices.Clone(r.Declared)
 	}
 	slices.SortFunc(s.Via, func(a, b *topology.Node) int { return cmp.Compare(a.Name, b.Name) })
-}
-
-// node is the node of a name; nil: there is none, which is reported.
-func (r *resolver) node(name string, origins ...topology.Origin) *topology.Node {
-	if r.nodes[name] == nil {
-		r.undeclared("node", name, maps.Keys(r.nodes), origins)
-	}
-	return r.nodes[name]
-}
-
-// undeclared reports a name that no object of a kind has.
-func (r *resolver) undeclared(kind, name string, known iter.Seq[string], origins []topology.Origin) {
-	if strings.HasPrefix(name, kind+".") {
-		r.errorf(origins, "Unknown "+kind, "There is no %s %q. Write %s without quotes.", kind, shorten(name), shorten(name))
-		return
-	}
-	r.errorf(origins, "Unknown "+kind, "There is no %s %q.%s Declare it with %s %q {}.",
-		kind, shorten(name), topology.DidYouMean(name, slices.Sorted(known)), kind, shorten(name))
 }
 
 // readyOn reports whether the service has a ready endpoint on the node.
@@ -208,15 +189,15 @@ func (s *resolving) needsHealthCheck() bool {
 // healthCheck checks a written health check node port.
 func (r *resolver) healthCheck(s *resolving) bool {
 	o := s.spec.HealthCheckNodePort
-	switch lo, hi := r.lab.Proxy.NodePortMin, r.lab.Proxy.NodePortMax; {
+	switch lo, hi := r.Lab.Proxy.NodePortMin, r.Lab.Proxy.NodePortMax; {
 	case !o.Set || s.broken:
 		return false
 	case !s.needsHealthCheck():
-		r.errorf(at(o.Origin), "Health check without Local policy",
+		r.Errorf(draft.At(o.Origin), "Health check without Local policy",
 			"health_check_node_port may only be set when type is \"LoadBalancer\" and external_traffic_policy is \"Local\". Set both, or remove it.")
 		return false
 	case o.Value < max(lo, 1) || o.Value > min(hi, 65535):
-		r.errorf(at(o.Origin), "Node port out of range",
+		r.Errorf(draft.At(o.Origin), "Node port out of range",
 			"The health check node port %d is not in the range %d-%d. Use a number in the range, or change node_port_range of the proxy.", o.Value, lo, hi)
 		return false
 	}

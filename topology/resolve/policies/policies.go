@@ -1,4 +1,4 @@
-package resolve
+package policies
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // The policy types, which are directions.
@@ -16,51 +17,55 @@ const (
 	typeEgress  = "Egress"
 )
 
-// resolvePolicies resolves everything about network policies. Pods are resolved and
+// resolver resolves policies in a draft.
+type resolver struct{ *draft.Draft }
+
+// Resolve resolves everything about network policies. Pods are resolved and
 // sorted by then.
-func (r *resolver) resolvePolicies() {
-	s, o := &r.spec.PolicyOptions, &r.lab.PolicyOptions
-	styles := r.catalogue.StyleNames()
-	o.Style = r.catalogue.Styles[slices.Index(styles, r.enum(s.Style, "policy style", cmp.Or(r.lab.Network.Mode.Style, styles[0]), styles, nil))]
-	o.Deny = r.enum(s.Deny, "deny setting", topology.DenyDrop, []string{topology.DenyDrop, topology.DenyReject}, nil)
-	o.Live = r.enum(s.Live, "live setting", "keep", []string{"keep", "cut"}, nil)
-	o.HostEgress = r.enum(s.HostEgress, "host_egress setting", "allow", []string{"allow", "enforce"}, nil) == "enforce"
+func Resolve(d *draft.Draft) {
+	r := &resolver{d}
+	s, o := &r.Spec.PolicyOptions, &r.Lab.PolicyOptions
+	styles := r.Catalogue.StyleNames()
+	o.Style = r.Catalogue.Styles[slices.Index(styles, r.Enum(s.Style, "policy style", cmp.Or(r.Lab.Network.Mode.Style, styles[0]), styles, nil))]
+	o.Deny = r.Enum(s.Deny, "deny setting", topology.DenyDrop, []string{topology.DenyDrop, topology.DenyReject}, nil)
+	o.Live = r.Enum(s.Live, "live setting", "keep", []string{"keep", "cut"}, nil)
+	o.HostEgress = r.Enum(s.HostEgress, "host_egress setting", "allow", []string{"allow", "enforce"}, nil) == "enforce"
 	o.Origin = s.Origin
 	seen := map[string]topology.Origin{}
-	for _, p := range r.spec.Policies {
+	for _, p := range r.Spec.Policies {
 		r.policy(p, seen)
 	}
-	slices.SortFunc(r.lab.Policies, func(a, b *topology.Policy) int { return inNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
+	slices.SortFunc(r.Lab.Policies, func(a, b *topology.Policy) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
 	seen = map[string]topology.Origin{}
-	for _, p := range r.spec.ClusterPolicies {
+	for _, p := range r.Spec.ClusterPolicies {
 		r.clusterPolicy(p, seen)
 	}
-	slices.SortFunc(r.lab.ClusterPolicies, func(a, b *topology.ClusterPolicy) int {
+	slices.SortFunc(r.Lab.ClusterPolicies, func(a, b *topology.ClusterPolicy) int {
 		return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Name, b.Name))
 	})
-	r.of("policy", "", "")
+	r.Of("policy", "", "")
 	r.ambiguous()
 }
 
 // policyName reports a name that is not a DNS subdomain, as Kubernetes requires.
 func (r *resolver) policyName(kind, name string, origin topology.Origin) {
-	if !isDNSSubdomain(name) || strings.HasSuffix(name, ".") {
-		r.checkName(kind, name, origin)
+	if !draft.IsDNSSubdomain(name) || strings.HasSuffix(name, ".") {
+		r.CheckName(kind, name, origin)
 	}
 }
 
 func (r *resolver) policy(s topology.PolicySpec, seen map[string]topology.Origin) {
-	r.of("policy", s.Written.Block, s.Written.Key)
+	r.Of("policy", s.Written.Block, s.Written.Key)
 	named := cmp.Or(s.Written.Named, s.Origin)
 	r.policyName("policy", s.Name, named)
-	p := &topology.Policy{Name: s.Name, Namespace: r.namespace(s.Namespace), Origin: s.Origin}
-	if !r.unique(seen, "policy", p.Namespace+"/"+p.Name, named) {
+	p := &topology.Policy{Name: s.Name, Namespace: r.Namespace(s.Namespace), Origin: s.Origin}
+	if !r.Unique(seen, "policy", p.Namespace+"/"+p.Name, named) {
 		return
 	}
 	pods, usable := r.selector(s.PodSelector)
 	if usable {
 		p.Pods = r.podsWhere(func(pod *topology.Pod) bool { return pod.Namespace == p.Namespace && pods.matches(pod.Labels) })
-		r.warnUnselected(fmt.Sprintf("policy %q", p.Name), fmt.Sprintf("pod of namespace %q", p.Namespace), p.Pods, at(s.PodSelector.Origin, s.Origin))
+		r.warnUnselected(fmt.Sprintf("policy %q", p.Name), fmt.Sprintf("pod of namespace %q", p.Namespace), p.Pods, draft.At(s.PodSelector.Origin, s.Origin))
 	}
 	ingress, egress := r.policyTypes(s)
 	p.Ingress = topology.Direction{Isolates: ingress}
@@ -77,12 +82,12 @@ func (r *resolver) policy(s topology.PolicySpec, seen map[string]topology.Origin
 			}
 		}
 		if len(d.rules) > 0 && !d.to.Isolates {
-			r.warnf(at(d.rules[0].Origin, s.Origin), "Rules without effect",
+			r.Warnf(draft.At(d.rules[0].Origin, s.Origin), "Rules without effect",
 				"policy_types does not list %q, so the %s rules of policy %q have no effect. Add it to policy_types, or remove the rules.",
 				d.name, strings.ToLower(d.name), p.Name)
 		}
 	}
-	r.lab.Policies = append(r.lab.Policies, p)
+	r.Lab.Policies = append(r.Lab.Policies, p)
 }
 
 // policyTypes returns the directions in which a policy isolates: those that it names,
@@ -94,15 +99,15 @@ func (r *resolver) policyTypes(s topology.PolicySpec) (ingress, egress bool) {
 	}
 	types := []string{typeIngress, typeEgress}
 	if len(o.Value) > len(types) {
-		r.errorf(at(o.Origin, s.Origin), "Too many policy types", "A policy may not specify more than two policy types. Use \"Ingress\", \"Egress\" or both.")
+		r.Errorf(draft.At(o.Origin, s.Origin), "Too many policy types", "A policy may not specify more than two policy types. Use \"Ingress\", \"Egress\" or both.")
 		return true, true
 	}
 	for i, t := range o.Value {
 		switch {
 		case !slices.Contains(types, t):
-			r.errorf(at(o.Origin, s.Origin), "Unknown policy type", "%q is not a policy type.%s Use \"Ingress\" or \"Egress\".", shorten(t), topology.DidYouMean(t, types))
+			r.Errorf(draft.At(o.Origin, s.Origin), "Unknown policy type", "%q is not a policy type.%s Use \"Ingress\" or \"Egress\".", draft.Shorten(t), topology.DidYouMean(t, types))
 		case slices.Contains(o.Value[:i], t):
-			r.warnf(at(o.Origin, s.Origin), "Policy type twice", "policy_types lists %q twice. Remove one of them, or write \"Ingress\" and \"Egress\".", t)
+			r.Warnf(draft.At(o.Origin, s.Origin), "Policy type twice", "policy_types lists %q twice. Remove one of them, or write \"Ingress\" and \"Egress\".", t)
 		}
 	}
 	return slices.Contains(o.Value, typeIngress), slices.Contains(o.Value, typeEgress)
@@ -123,16 +128,16 @@ func (r *resolver) policyRule(s topology.PolicyRuleSpec, namespace string) topol
 func (r *resolver) policyPeer(s topology.PeerSpec, rule topology.PolicyRuleSpec, namespace string) topology.PolicyPeer {
 	out := topology.PolicyPeer{Origin: s.Origin}
 	block := s.Block.Origin != (topology.Origin{}) || s.Block.Set
-	where := at(s.Origin, rule.Origin)
+	where := draft.At(s.Origin, rule.Origin)
 	if s.Networks.Origin != (topology.Origin{}) || s.Networks.Set {
-		r.errorf(at(s.Networks.Origin, s.Origin), "Networks in a policy", "Only rules of a cluster_policy have networks. Write ip_block { cidr = \"…\" }.")
+		r.Errorf(draft.At(s.Networks.Origin, s.Origin), "Networks in a policy", "Only rules of a cluster_policy have networks. Write ip_block { cidr = \"…\" }.")
 	} else if !block && !s.PodSelector.Set && !s.NamespaceSelector.Set {
-		r.errorf(where, "Empty peer",
+		r.Errorf(where, "Empty peer",
 			"A peer must specify pod_selector, namespace_selector or ip_block. Write pod_selector = {} for all pods of the namespace, or remove the block to match all peers.")
 	}
 	switch {
 	case block && (s.PodSelector.Set || s.NamespaceSelector.Set):
-		r.errorf(at(s.Block.Origin, s.Origin), "Block mixed with selectors",
+		r.Errorf(draft.At(s.Block.Origin, s.Origin), "Block mixed with selectors",
 			"A peer may not specify both ip_block and another peer. Write two peers instead.")
 	case block:
 		r.policyBlock(s, &out)
@@ -153,7 +158,7 @@ func (r *resolver) policyPeer(s topology.PeerSpec, rule topology.PolicyRuleSpec,
 }
 
 func (r *resolver) namespaceMatches(s selector, name string) bool {
-	ns := r.namespaces[name]
+	ns := r.Namespaces[name]
 	return ns != nil && s.matches(ns.Labels)
 }
 
@@ -171,7 +176,7 @@ func (r *resolver) policyBlock(s topology.PeerSpec, out *topology.PolicyPeer) {
 		r.hostBits(e.Value, e.Origin)
 		except := e.Value.Masked()
 		if except.Addr().Is6() != out.Block.Addr().Is6() || except.Bits() <= out.Block.Bits() || !out.Block.Contains(except.Addr()) {
-			r.errorf(at(e.Origin, s.Origin), "Exception outside its block",
+			r.Errorf(draft.At(e.Origin, s.Origin), "Exception outside its block",
 				"except %s must be a strict subset of cidr %s. Use a longer prefix inside it, or write another peer.", except, out.Block)
 			continue
 		}
@@ -182,14 +187,14 @@ func (r *resolver) policyBlock(s topology.PeerSpec, out *topology.PolicyPeer) {
 // hostBits warns of a prefix that does not mean what it seems to.
 func (r *resolver) hostBits(p netip.Prefix, origin topology.Origin) {
 	if p != p.Masked() {
-		r.warnf(at(origin), "CIDR has host bits", "%s has bits beyond its prefix length, so it means %s. Write that.", p, p.Masked())
+		r.Warnf(draft.At(origin), "CIDR has host bits", "%s has bits beyond its prefix length, so it means %s. Write that.", p, p.Masked())
 	}
 }
 
 // podsWhere are the pods with a network of their own for which f holds.
 func (r *resolver) podsWhere(f func(*topology.Pod) bool) []*topology.Pod {
 	var out []*topology.Pod
-	for _, p := range r.lab.Pods {
+	for _, p := range r.Lab.Pods {
 		if !p.HostNetwork && f(p) {
 			out = append(out, p)
 		}
@@ -201,7 +206,7 @@ func (r *resolver) podsWhere(f func(*topology.Pod) bool) []*topology.Pod {
 // looks the same.
 func (r *resolver) warnUnselected(who, what string, pods []*topology.Pod, where []topology.Origin) {
 	if len(pods) == 0 {
-		r.warnf(where, "Policy selects no pod",
+		r.Warnf(where, "Policy selects no pod",
 			"No %s is selected by %s; pods on the host's network never are. Correct the selector, or leave it if that is what you want.", what, who)
 	}
 }

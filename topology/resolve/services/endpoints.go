@@ -1,4 +1,4 @@
-package resolve
+package services
 
 import (
 	"fmt"
@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // selects reports whether a service selects a pod: same namespace, labels match.
 // A service without a selector selects nothing.
 func selects(sv *topology.Service, p *topology.Pod) bool {
-	return len(sv.Selector) > 0 && p.Namespace == sv.Namespace && Matches(sv.Selector, p.Labels)
+	return len(sv.Selector) > 0 && p.Namespace == sv.Namespace && draft.Matches(sv.Selector, p.Labels)
 }
 
 // endpoints fills the endpoints of a service port, as the EndpointSlice controller
@@ -23,14 +24,14 @@ func (r *resolver) endpoints(s *resolving, p *topology.ServicePort, spec topolog
 	number, err := strconv.Atoi(p.TargetPort)
 	byName := err != nil
 	if !byName && (number < 1 || number > 65535) {
-		r.errorf(at(spec.TargetPort.Origin, spec.Origin), "Port out of range",
+		r.Errorf(draft.At(spec.TargetPort.Origin, spec.Origin), "Port out of range",
 			"The target port of port %q is %d. Use a number from 1 to 65535, or the name of a pod's port.", p.Name, number)
 		return
 	}
 	r.writtenEndpoints(s, p)
 	var known []string
 	selected, named, listening := 0, 0, false
-	for _, pod := range r.lab.Pods {
+	for _, pod := range r.Lab.Pods {
 		if !selects(s.Service, pod) {
 			continue
 		}
@@ -61,26 +62,19 @@ func (r *resolver) endpoints(s *resolving, p *topology.ServicePort, spec topolog
 	if selected == 0 {
 		return
 	}
-	where := at(spec.TargetPort.Origin, spec.Port.Origin, spec.Origin)
+	where := draft.At(spec.TargetPort.Origin, spec.Port.Origin, spec.Origin)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	switch {
 	case byName && named == 0:
-		r.errorf(where, "No pod has that port",
+		r.Errorf(where, "No pod has that port",
 			"None of the pods that service %q selects has a %s port named %q.%s Name one of their ports, or give a number.",
-			s.Name, p.Protocol, shorten(p.TargetPort), hintPorts(p.TargetPort, known))
+			s.Name, p.Protocol, draft.Shorten(p.TargetPort), draft.HintPorts(p.TargetPort, known))
 	case !byName && !listening:
-		r.warnf(where, "No pod listens there",
+		r.Warnf(where, "No pod listens there",
 			"None of the pods that service %q selects listens on %s port %d, so connections will be refused. Set target_port to a port of the pods.",
 			s.Name, p.Protocol, number)
 	}
-}
-
-func hintPorts(name string, known []string) string {
-	if hint := topology.DidYouMean(name, known); hint != "" || len(known) == 0 {
-		return hint
-	}
-	return fmt.Sprintf(" They have %s.", strings.Join(known, ", "))
 }
 
 // endpointsOf are the endpoints of a pod, one per family of the service.
@@ -103,14 +97,14 @@ func (s *resolving) endpointsOf(p *topology.Pod, port uint16) []*topology.Endpoi
 // checkSelector warns of a selector that no pod matches: it may be intended, but a
 // typo looks the same.
 func (r *resolver) checkSelector(sv *topology.Service, s topology.ServiceSpec) {
-	if len(sv.Selector) == 0 || slices.ContainsFunc(r.lab.Pods, func(p *topology.Pod) bool { return selects(sv, p) }) {
+	if len(sv.Selector) == 0 || slices.ContainsFunc(r.Lab.Pods, func(p *topology.Pod) bool { return selects(sv, p) }) {
 		return
 	}
 	hint := "Give a pod these labels, or leave it if you want no endpoints."
 	if near := r.nearestLabels(sv); near != "" {
 		hint = fmt.Sprintf("The nearest labels are %s. Use those, or leave it if you want no endpoints.", near)
 	}
-	r.warnf(at(s.SelectorOrigin, s.Origin), "Selector selects nothing",
+	r.Warnf(draft.At(s.SelectorOrigin, s.Origin), "Selector selects nothing",
 		"No pod of namespace %q has the labels %s. %s", sv.Namespace, formatLabels(sv.Selector), hint)
 }
 
@@ -119,9 +113,9 @@ func (r *resolver) checkSelector(sv *topology.Service, s topology.ServiceSpec) {
 func (r *resolver) nearestLabels(sv *topology.Service) string {
 	var pairs []string
 	elsewhere := ""
-	for _, p := range r.lab.Pods {
+	for _, p := range r.Lab.Pods {
 		if p.Namespace != sv.Namespace {
-			if Matches(sv.Selector, p.Labels) {
+			if draft.Matches(sv.Selector, p.Labels) {
 				elsewhere = fmt.Sprintf("%s, of pod %q in namespace %q", formatLabels(sv.Selector), p.Name, p.Namespace)
 			}
 			continue
@@ -149,4 +143,13 @@ func (r *resolver) nearestLabels(sv *topology.Service) string {
 		return ""
 	}
 	return formatLabels(near)
+}
+
+// formatLabels is a label map as kubectl prints it: sorted, key=value, commas.
+func formatLabels(labels map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		out = append(out, k+"="+labels[k])
+	}
+	return strings.Join(out, ",")
 }

@@ -1,4 +1,4 @@
-package resolve
+package policies
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // The limits of policy.networking.k8s.io/v1alpha2 (clusternetworkpolicy_types.go).
@@ -17,37 +18,37 @@ const (
 )
 
 func (r *resolver) clusterPolicy(s topology.ClusterPolicySpec, seen map[string]topology.Origin) {
-	r.of("cluster_policy", s.Written.Block, s.Written.Key)
+	r.Of("cluster_policy", s.Written.Block, s.Written.Key)
 	named := cmp.Or(s.Written.Named, s.Origin)
 	r.policyName("cluster policy", s.Name, named)
-	if !r.unique(seen, "cluster policy", s.Name, named) {
+	if !r.Unique(seen, "cluster policy", s.Name, named) {
 		return
 	}
 	tiers := []string{string(topology.AdminTier), string(topology.BaselineTier)}
 	p := &topology.ClusterPolicy{Name: s.Name, Origin: s.Origin}
-	p.Tier = topology.PolicyTier(r.enum(s.Tier, "tier", string(topology.AdminTier), tiers, nil))
+	p.Tier = topology.PolicyTier(r.Enum(s.Tier, "tier", string(topology.AdminTier), tiers, nil))
 	if s.Tier == (topology.Opt[string]{}) {
-		r.errorf(at(s.Origin), "Policy without tier", "Cluster policy %q has no tier. Add tier = \"Admin\" or \"Baseline\".", s.Name)
+		r.Errorf(draft.At(s.Origin), "Policy without tier", "Cluster policy %q has no tier. Add tier = \"Admin\" or \"Baseline\".", s.Name)
 	}
 	switch o := s.Priority; {
 	case o == (topology.Opt[int]{}):
-		r.errorf(at(s.Origin), "Policy without priority", "Cluster policy %q has no priority. Add priority = 100; lower numbers come first.", s.Name)
+		r.Errorf(draft.At(s.Origin), "Policy without priority", "Cluster policy %q has no priority. Add priority = 100; lower numbers come first.", s.Name)
 	case o.Set && (o.Value < 0 || o.Value > maxPolicyPriority):
-		r.errorf(at(o.Origin, s.Origin), "Priority out of range", "The priority %d is out of range. Use a number from 0 to %d.", o.Value, maxPolicyPriority)
+		r.Errorf(draft.At(o.Origin, s.Origin), "Priority out of range", "The priority %d is out of range. Use a number from 0 to %d.", o.Value, maxPolicyPriority)
 	default:
 		p.Priority = o.Value
 	}
 	r.subject(p, s)
 	p.Ingress = r.clusterRules(p, s.Ingress, true)
 	p.Egress = r.clusterRules(p, s.Egress, false)
-	r.lab.ClusterPolicies = append(r.lab.ClusterPolicies, p)
+	r.Lab.ClusterPolicies = append(r.Lab.ClusterPolicies, p)
 }
 
 // subject resolves the pods that a cluster policy selects.
 func (r *resolver) subject(p *topology.ClusterPolicy, s topology.ClusterPolicySpec) {
-	where := at(s.Subject.Origin, s.Origin)
+	where := draft.At(s.Subject.Origin, s.Origin)
 	if !s.Subject.PodSelector.Set && !s.Subject.NamespaceSelector.Set {
-		r.errorf(where, "Policy without subject",
+		r.Errorf(where, "Policy without subject",
 			"Cluster policy %q does not say which pods it selects. Add subject { namespace_selector = {} } for all pods.", s.Name)
 		return
 	}
@@ -76,26 +77,26 @@ func (r *resolver) clusterRules(p *topology.ClusterPolicy, specs []topology.Poli
 		direction, peers = "ingress", "from"
 	}
 	if len(specs) > maxPolicyItems {
-		r.errorf(at(specs[maxPolicyItems].Origin, p.Origin), "Too many rules",
+		r.Errorf(draft.At(specs[maxPolicyItems].Origin, p.Origin), "Too many rules",
 			"Cluster policy %q has %d %s rules, and at most %d are allowed. Use another policy for the rest.", p.Name, len(specs), direction, maxPolicyItems)
 	}
 	actions := []string{string(topology.PolicyAccept), string(topology.PolicyDeny), string(topology.PolicyPass)}
 	var out []topology.PolicyRule
 	for _, s := range specs {
-		where := at(s.Origin, p.Origin)
-		rule := topology.PolicyRule{Name: s.Name, Origin: s.Origin, Action: topology.PolicyAction(r.enum(s.Action, "action", string(topology.PolicyDeny), actions, nil))}
+		where := draft.At(s.Origin, p.Origin)
+		rule := topology.PolicyRule{Name: s.Name, Origin: s.Origin, Action: topology.PolicyAction(r.Enum(s.Action, "action", string(topology.PolicyDeny), actions, nil))}
 		if s.Action == (topology.Opt[string]{}) {
-			r.errorf(where, "Rule without action", "A rule of a cluster policy needs an action. Add action = \"Accept\", \"Deny\" or \"Pass\".")
+			r.Errorf(where, "Rule without action", "A rule of a cluster policy needs an action. Add action = \"Accept\", \"Deny\" or \"Pass\".")
 		}
 		if len(s.Name) > maxPolicyRuleName {
-			r.errorf(where, "Rule name too long", "The name of a rule may have at most %d characters, but %q has %d. Shorten it.", maxPolicyRuleName, shorten(s.Name), len(s.Name))
+			r.Errorf(where, "Rule name too long", "The name of a rule may have at most %d characters, but %q has %d. Shorten it.", maxPolicyRuleName, draft.Shorten(s.Name), len(s.Name))
 		}
 		switch {
 		case len(s.Peers) == 0:
-			r.errorf(where, "Rule without peers",
+			r.Errorf(where, "Rule without peers",
 				"A rule of a cluster policy must have at least one peer. Add %s { namespace_selector = {} } for all pods.", peers)
 		case len(s.Peers) > maxPolicyItems || len(s.Ports) > maxPolicyItems:
-			r.errorf(where, "Too many peers or ports", "A rule may have at most %d peers and %d ports. Use another rule for the rest.", maxPolicyItems, maxPolicyItems)
+			r.Errorf(where, "Too many peers or ports", "A rule may have at most %d peers and %d ports. Use another rule for the rest.", maxPolicyItems, maxPolicyItems)
 		}
 		for _, peer := range s.Peers {
 			rule.Peers = append(rule.Peers, r.clusterPeer(peer, s, ingress)...)
@@ -110,19 +111,19 @@ func (r *resolver) clusterRules(p *topology.ClusterPolicy, specs []topology.Poli
 // clusterPeer resolves a peer, which may stand for several blocks of addresses.
 func (r *resolver) clusterPeer(s topology.PeerSpec, rule topology.PolicyRuleSpec, ingress bool) []topology.PolicyPeer {
 	networks, selectors := s.Networks.Set || s.Networks.Origin != (topology.Origin{}), s.PodSelector.Set || s.NamespaceSelector.Set
-	where := at(s.Networks.Origin, s.Origin, rule.Origin)
+	where := draft.At(s.Networks.Origin, s.Origin, rule.Origin)
 	switch {
 	case s.Block.Set || s.Block.Origin != (topology.Origin{}):
-		r.errorf(at(s.Block.Origin, s.Origin), "Block in a cluster policy", "Rules of cluster policies have no ip_block. Write networks = [\"…\"] in a to block.")
+		r.Errorf(draft.At(s.Block.Origin, s.Origin), "Block in a cluster policy", "Rules of cluster policies have no ip_block. Write networks = [\"…\"] in a to block.")
 		return nil
 	case networks && selectors:
-		r.errorf(where, "Networks mixed with selectors", "A peer may not specify both networks and selectors. Write two peers instead.")
+		r.Errorf(where, "Networks mixed with selectors", "A peer may not specify both networks and selectors. Write two peers instead.")
 		return nil
 	case networks && ingress:
-		r.errorf(where, "Networks in ingress", "Ingress rules of cluster policies have no networks: the API has them for egress only. Use a policy block with ip_block.")
+		r.Errorf(where, "Networks in ingress", "Ingress rules of cluster policies have no networks: the API has them for egress only. Use a policy block with ip_block.")
 		return nil
 	case !networks && !selectors:
-		r.errorf(at(s.Origin, rule.Origin), "Empty peer",
+		r.Errorf(draft.At(s.Origin, rule.Origin), "Empty peer",
 			"A peer must specify exactly one of selectors and networks. Write namespace_selector = {} for all pods.")
 		return nil
 	case !networks:
@@ -131,14 +132,14 @@ func (r *resolver) clusterPeer(s topology.PeerSpec, rule topology.PolicyRuleSpec
 	}
 	switch n := len(s.Networks.Value); {
 	case s.Networks.Set && n == 0:
-		r.errorf(where, "Empty networks", "A peer has 1 to %d networks, but this one has none. Add one, or remove the peer.", maxPolicyItems)
+		r.Errorf(where, "Empty networks", "A peer has 1 to %d networks, but this one has none. Add one, or remove the peer.", maxPolicyItems)
 	case n > maxPolicyItems:
-		r.errorf(where, "Too many networks", "A peer has 1 to %d networks, but this one has %d. Use another peer for the rest.", maxPolicyItems, n)
+		r.Errorf(where, "Too many networks", "A peer has 1 to %d networks, but this one has %d. Use another peer for the rest.", maxPolicyItems, n)
 	}
 	var out []topology.PolicyPeer
 	for i, p := range s.Networks.Value {
 		if slices.Contains(s.Networks.Value[:i], p) {
-			r.errorf(where, "Network listed twice", "networks has %s twice. Remove one of them.", p)
+			r.Errorf(where, "Network listed twice", "networks has %s twice. Remove one of them.", p)
 			continue
 		}
 		r.hostBits(p, s.Networks.Origin)
@@ -152,13 +153,13 @@ func (r *resolver) clusterPorts(s topology.PolicyRuleSpec, rule topology.PolicyR
 	networks := slices.ContainsFunc(rule.Peers, func(p topology.PolicyPeer) bool { return p.Block.IsValid() })
 	for _, p := range rule.Ports {
 		if p.Name != "" && networks && !ingress {
-			r.errorf(at(p.Origin, s.Origin), "Port name of a network",
+			r.Errorf(draft.At(p.Origin, s.Origin), "Port name of a network",
 				"networks cannot be set with a named port, since networks have no named ports. Use a number.")
 		}
 	}
 	for _, p := range s.Ports {
 		if p.EndPort.Set && p.Port.Value == fmt.Sprint(p.EndPort.Value) {
-			r.errorf(at(p.EndPort.Origin, p.Origin), "Range of one port", "In a cluster policy the start port must be less than the end port. Remove end_port.")
+			r.Errorf(draft.At(p.EndPort.Origin, p.Origin), "Range of one port", "In a cluster policy the start port must be less than the end port. Remove end_port.")
 		}
 	}
 }
@@ -166,7 +167,7 @@ func (r *resolver) clusterPorts(s topology.PolicyRuleSpec, rule topology.PolicyR
 // ambiguous warns of policies of one tier and priority that could decide differently
 // about the same connection: which of them applies is undefined.
 func (r *resolver) ambiguous() {
-	list := r.lab.ClusterPolicies
+	list := r.Lab.ClusterPolicies
 	for i, a := range list {
 		for _, b := range list[i+1:] {
 			if a.Tier != b.Tier || a.Priority != b.Priority {
@@ -186,7 +187,7 @@ func (r *resolver) ambiguous() {
 				if a.Origin.File == b.Origin.File && a.Origin.Line < b.Origin.Line {
 					here, other = b, a
 				}
-				r.warnf(at(here.Origin), "Undefined order of policies",
+				r.Warnf(draft.At(here.Origin), "Undefined order of policies",
 					"Cluster policies %q and %q, %s, have tier %s and priority %d and different actions for the same %s connections: which one applies is undefined. Give them different priorities.",
 					here.Name, other.Name, other.Origin.SeenFrom(here.Origin), a.Tier, a.Priority, strings.ToLower(d.name))
 				break

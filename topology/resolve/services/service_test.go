@@ -1,4 +1,4 @@
-package resolve
+package services_test
 
 import (
 	"fmt"
@@ -10,14 +10,36 @@ import (
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve"
 )
+
+func set[T any](v T) topology.Opt[T] {
+	return topology.Opt[T]{Value: v, Set: true, Origin: topology.Origin{Line: 1}}
+}
+
+// twoNodes is a lab with a service, as a base for cases that change one thing.
+func twoNodes() *topology.Spec {
+	return &topology.Spec{
+		Name:    "lab",
+		Nodes:   []topology.NodeSpec{{Name: "node1"}, {Name: "node2"}},
+		Clients: []topology.ClientSpec{{Name: "laptop"}},
+		Pods: []topology.PodSpec{
+			{Block: "web", Key: "0", Labels: map[string]string{"app": "web"}, Ports: []topology.PortSpec{{Name: "http", Port: set(8080)}}},
+			{Block: "web", Key: "1", Index: 1, Labels: map[string]string{"app": "web"}, Ports: []topology.PortSpec{{Name: "http", Port: set(8080)}}},
+		},
+		Services: []topology.ServiceSpec{{
+			Name: "web", Type: set("NodePort"), Selector: map[string]string{"app": "web"},
+			Ports: []topology.ServicePortSpec{{Name: "http", Port: set(80), TargetPort: set("http"), NodePort: set(31380)}},
+		}},
+	}
+}
 
 // resolved resolves twoNodes with its service changed, and expects no problem.
 func resolved(t *testing.T, edit func(*topology.Spec, *topology.ServiceSpec)) (*topology.Lab, *topology.Service) {
 	t.Helper()
 	spec := twoNodes()
 	edit(spec, &spec.Services[0])
-	lab, problems := Lab(spec, datapath.Catalogue())
+	lab, problems := resolve.Lab(spec, datapath.Catalogue())
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
 	}
@@ -90,7 +112,7 @@ func TestHintsAreTheEndpointsOwnZoneAndNode(t *testing.T) {
 	} {
 		_, sv := resolved(t, func(s *topology.Spec, sv *topology.ServiceSpec) {
 			s.Nodes[0].Zone = set("a")
-			s.Nodes[1].Labels = map[string]string{zoneLabel: "b"}
+			s.Nodes[1].Labels = map[string]string{"topology.kubernetes.io/zone": "b"}
 			sv.TrafficDistribution = set(distribution)
 		})
 		var got []string
@@ -216,7 +238,7 @@ func TestHeadlessAndAliasesHaveNoAddress(t *testing.T) {
 }
 
 func TestLabelsLeaveServicesToOtherProxies(t *testing.T) {
-	for _, label := range []string{proxyNameLabel, headlessLabel} {
+	for _, label := range []string{"service.kubernetes.io/service-proxy-name", "service.kubernetes.io/headless"} {
 		_, sv := resolved(t, func(_ *topology.Spec, s *topology.ServiceSpec) { s.Labels = map[string]string{label: ""} })
 		if !sv.Unmanaged {
 			t.Errorf("%s: managed", label)
@@ -264,7 +286,7 @@ func FuzzServicesNeverPanic(f *testing.F) {
 			s.Endpoints = []topology.EndpointSpec{{Address: set(a), Port: set(number)}, {Pod: set(ip)}, {Pod: set("default/web-0"), Node: set(ip), PortName: set(policy)}}
 		}
 		s.SourceRanges, s.LoadBalancerVia, s.ExternalName = set([]string{ip, address}), set([]string{policy, "node1"}), set(ip)
-		lab, problems := Lab(spec, datapath.Catalogue())
+		lab, problems := resolve.Lab(spec, datapath.Catalogue())
 		if problems.Failed() {
 			return
 		}

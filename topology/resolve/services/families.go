@@ -1,4 +1,4 @@
-package resolve
+package services
 
 import (
 	"fmt"
@@ -7,17 +7,12 @@ import (
 
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/ipam"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // skippedClusterIPs are the first addresses of the service CIDR, which are left to
 // manual choice: 10.96.0.1 and 10.96.0.10 are taken in every cluster.
 const skippedClusterIPs = 10
-
-// The IP families, as Kubernetes names them.
-const (
-	ipv4 = "IPv4"
-	ipv6 = "IPv6"
-)
 
 // none is the cluster IP of a headless service.
 const none = "None"
@@ -35,10 +30,10 @@ func (r *resolver) serviceFamilies(s *resolving) {
 	if s.headless && s.Selector == nil {
 		def = "PreferDualStack"
 	}
-	policy := r.enum(s.spec.IPFamilyPolicy, "IP family policy", def, policies, nil)
+	policy := r.Enum(s.spec.IPFamilyPolicy, "IP family policy", def, policies, nil)
 	if policy == "SingleStack" {
 		several := func(o topology.Origin, what string) {
-			r.errorf(at(s.spec.IPFamilyPolicy.Origin, o), "Single stack with two families",
+			r.Errorf(draft.At(s.spec.IPFamilyPolicy.Origin, o), "Single stack with two families",
 				"ip_family_policy must be \"RequireDualStack\" or \"PreferDualStack\" when multiple %s are specified. Set it, or give one.", what)
 		}
 		if len(written) == 2 {
@@ -49,8 +44,8 @@ func (r *resolver) serviceFamilies(s *resolving) {
 	}
 	for i, a := range given {
 		if i < len(written) && a.Is6() != written[i] {
-			r.errorf(at(s.clusterIPOrigin()), "Cluster IP of other family",
-				"The cluster IP %s is not an %s address, as ip_families says it is. Give the addresses in the order of ip_families.", a, nameOfFamily(written[i]))
+			r.Errorf(draft.At(s.clusterIPOrigin()), "Cluster IP of other family",
+				"The cluster IP %s is not an %s address, as ip_families says it is. Give the addresses in the order of ip_families.", a, draft.FamilyName(written[i]))
 			return
 		}
 		if i >= len(written) {
@@ -60,9 +55,9 @@ func (r *resolver) serviceFamilies(s *resolving) {
 	if len(written) == 0 {
 		written = append(written, r.primary6())
 	}
-	dual := len(r.lab.Network.ServiceCIDRs) == 2
+	dual := len(r.Lab.Network.ServiceCIDRs) == 2
 	if policy == "RequireDualStack" && !dual {
-		r.errorf(at(s.spec.IPFamilyPolicy.Origin), "Lab has one family",
+		r.Errorf(draft.At(s.spec.IPFamilyPolicy.Origin), "Lab has one family",
 			"This lab is not configured for dual-stack services. Give pod_cidr, service_cidr and node_cidr a prefix of each family.")
 	}
 	if policy != "SingleStack" && len(written) == 1 && dual {
@@ -74,18 +69,11 @@ func (r *resolver) serviceFamilies(s *resolving) {
 // primary6 reports whether the first family of the lab is IPv6: that of the first
 // service CIDR as written.
 func (r *resolver) primary6() bool {
-	if o := r.spec.Network.ServiceCIDRs; o.Set && len(o.Value) > 0 && o.Value[0].IsValid() {
+	if o := r.Spec.Network.ServiceCIDRs; o.Set && len(o.Value) > 0 && o.Value[0].IsValid() {
 		return o.Value[0].Addr().Is6()
 	}
-	cidrs := r.lab.Network.ServiceCIDRs
+	cidrs := r.Lab.Network.ServiceCIDRs
 	return len(cidrs) > 0 && cidrs[0].Addr().Is6()
-}
-
-func nameOfFamily(six bool) string {
-	if six {
-		return ipv6
-	}
-	return ipv4
 }
 
 // writtenFamilies reads ip_families.
@@ -93,14 +81,14 @@ func (r *resolver) writtenFamilies(s *resolving) []bool {
 	var out []bool
 	o := s.spec.IPFamilies
 	for _, f := range o.Value {
-		six := f == ipv6
+		six := f == draft.IPv6
 		switch {
-		case f != ipv4 && f != ipv6:
-			r.errorf(at(o.Origin), "Unknown IP family", "%q is not an IP family.%s Use IPv4 or IPv6.", shorten(f), topology.DidYouMean(f, []string{ipv4, ipv6}))
+		case f != draft.IPv4 && f != draft.IPv6:
+			r.Errorf(draft.At(o.Origin), "Unknown IP family", "%q is not an IP family.%s Use IPv4 or IPv6.", draft.Shorten(f), topology.DidYouMean(f, []string{draft.IPv4, draft.IPv6}))
 		case slices.Contains(out, six):
-			r.errorf(at(o.Origin), "Family given twice", "ip_families names %s twice. Name each family once.", f)
-		case !topology.PrefixOfFamily(r.lab.Network.ServiceCIDRs, six).IsValid():
-			r.errorf(at(o.Origin), "Family not configured",
+			r.Errorf(draft.At(o.Origin), "Family given twice", "ip_families names %s twice. Name each family once.", f)
+		case !topology.PrefixOfFamily(r.Lab.Network.ServiceCIDRs, six).IsValid():
+			r.Errorf(draft.At(o.Origin), "Family not configured",
 				"%s is not configured in this lab. Give pod_cidr, service_cidr and node_cidr a prefix of it, or use another family.", f)
 		default:
 			out = append(out, six)
@@ -126,16 +114,16 @@ func (r *resolver) givenClusterIPs(s *resolving) []netip.Addr {
 	if slices.Contains(list, none) {
 		s.headless = true
 		if len(list) > 1 {
-			r.errorf(at(o), "None and cluster IPs", "\"None\" must be the first and only value of cluster_ips. Remove the others.")
+			r.Errorf(draft.At(o), "None and cluster IPs", "\"None\" must be the first and only value of cluster_ips. Remove the others.")
 		}
 		if s.hasNodePorts() {
-			r.errorf(at(o), "Headless "+string(s.Type)+" service",
+			r.Errorf(draft.At(o), "Headless "+string(s.Type)+" service",
 				"cluster_ip may not be \"None\" when type is %q. Use type = \"ClusterIP\", or remove cluster_ip.", s.Type)
 		}
 		return nil
 	}
 	if len(list) > 2 {
-		r.errorf(at(o), "Too many cluster IPs", "cluster_ips may have one address per IP family. Give at most two.")
+		r.Errorf(draft.At(o), "Too many cluster IPs", "cluster_ips may have one address per IP family. Give at most two.")
 		return nil
 	}
 	var out []netip.Addr
@@ -143,12 +131,12 @@ func (r *resolver) givenClusterIPs(s *resolving) []netip.Addr {
 		a, err := netip.ParseAddr(text)
 		switch {
 		case err != nil || a.Zone() != "" || a.Is4In6():
-			r.errorf(at(o), "Invalid address", "%q is not an IP address. Use an address of service_cidr, or \"None\".", shorten(text))
+			r.Errorf(draft.At(o), "Invalid address", "%q is not an IP address. Use an address of service_cidr, or \"None\".", draft.Shorten(text))
 		case slices.ContainsFunc(out, func(b netip.Addr) bool { return a.Is4() == b.Is4() }):
-			r.errorf(at(o), "Two addresses of a family", "cluster_ips may have no more than one address for each IP family. Remove %s.", a)
+			r.Errorf(draft.At(o), "Two addresses of a family", "cluster_ips may have no more than one address for each IP family. Remove %s.", a)
 		default:
 			before := len(r.Problems)
-			r.addressFamily(topology.Opt[netip.Addr]{Value: a, Set: true, Origin: o}, r.lab.Network.ServiceCIDRs, "service_cidr")
+			r.AddressFamily(topology.Opt[netip.Addr]{Value: a, Set: true, Origin: o}, r.Lab.Network.ServiceCIDRs, "service_cidr")
 			if len(r.Problems) == before {
 				out = append(out, a)
 			}
@@ -166,13 +154,13 @@ func (r *resolver) clusterIPs(all []*resolving) {
 		given[s], s.ClusterIPs = s.ClusterIPs, nil
 	}
 	pools := map[bool]ipam.AddrPool{}
-	for _, prefix := range r.lab.Network.ServiceCIDRs {
+	for _, prefix := range r.Lab.Network.ServiceCIDRs {
 		pool := ipam.NewAddrPool(prefix)
 		pools[prefix.Addr().Is6()] = pool
 		for _, s := range all {
 			for _, a := range given[s] {
-				if sameFamily(a, prefix) {
-					r.claim(pool, "service_cidr", topology.Opt[netip.Addr]{Value: a, Set: true, Origin: s.clusterIPOrigin()}, s.who())
+				if draft.SameFamily(a, prefix) {
+					r.Claim(pool, "service_cidr", topology.Opt[netip.Addr]{Value: a, Set: true, Origin: s.clusterIPOrigin()}, s.who())
 				}
 			}
 		}
@@ -192,7 +180,7 @@ func (r *resolver) clusterIP(s *resolving, pool ipam.AddrPool, given []netip.Add
 		return // a family that the lab does not have, and reported
 	}
 	for _, a := range given {
-		if sameFamily(a, pool.Prefix) {
+		if draft.SameFamily(a, pool.Prefix) {
 			s.ClusterIPs = append(s.ClusterIPs, a)
 			return
 		}
@@ -200,7 +188,7 @@ func (r *resolver) clusterIP(s *resolving, pool ipam.AddrPool, given []netip.Add
 	w := ipam.Window{Lo: min(skippedClusterIPs+1, pool.Size/2), Hi: pool.Size}
 	a, ok := pool.Assign("service/"+s.Namespace+"/"+s.Name, w, fmt.Sprintf("service %q", s.Name))
 	if !ok {
-		r.errorf(at(s.Origin), "No cluster IP left",
+		r.Errorf(draft.At(s.Origin), "No cluster IP left",
 			"service_cidr %s has no address left for service %q. Use a larger service_cidr.", pool.Prefix, s.Name)
 		return
 	}

@@ -1,4 +1,4 @@
-package resolve
+package policies
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // lastPort is the highest port.
@@ -25,11 +26,11 @@ func (r *resolver) policyPorts(rule topology.PolicyRuleSpec) []topology.PolicyPo
 // policyPort resolves a port of a rule. It reports false where it cannot be used.
 func (r *resolver) policyPort(s topology.PolicyPortSpec, rule topology.Origin) (topology.PolicyPort, bool) {
 	before := len(r.Problems)
-	out := topology.PolicyPort{Protocol: r.protocol(s.Protocol), Last: lastPort, Origin: s.Origin}
+	out := topology.PolicyPort{Protocol: r.Protocol(s.Protocol), Last: lastPort, Origin: s.Origin}
 	end := s.EndPort
 	if !s.Port.Set {
 		if end.Set {
-			r.errorf(at(end.Origin, s.Origin, rule), "End port without port", "end_port may not be specified when port is not specified. Add port = 1, or remove end_port.")
+			r.Errorf(draft.At(end.Origin, s.Origin, rule), "End port without port", "end_port may not be specified when port is not specified. Add port = 1, or remove end_port.")
 		}
 		return out, len(r.Problems) == before && s.Port.Origin == (topology.Origin{})
 	}
@@ -37,21 +38,21 @@ func (r *resolver) policyPort(s topology.PolicyPortSpec, rule topology.Origin) (
 	if err != nil {
 		out.Name, out.Last = s.Port.Value, 0
 		if why := badPortName(out.Name); why != "" {
-			r.errorf(at(s.Port.Origin, s.Origin, rule), "Invalid port name", "The port name %q %s. Use a number, or a name such as \"http\".", shorten(out.Name), why)
+			r.Errorf(draft.At(s.Port.Origin, s.Origin, rule), "Invalid port name", "The port name %q %s. Use a number, or a name such as \"http\".", draft.Shorten(out.Name), why)
 		}
 		if end.Set {
-			r.errorf(at(end.Origin, s.Origin, rule), "End port with port name", "end_port may not be specified when port is non-numeric. Use a number for port, or remove end_port.")
+			r.Errorf(draft.At(end.Origin, s.Origin, rule), "End port with port name", "end_port may not be specified when port is non-numeric. Use a number for port, or remove end_port.")
 		}
 		return out, len(r.Problems) == before
 	}
 	inRange := func(n int) bool { return n >= 1 && n <= lastPort }
 	switch {
 	case !inRange(n):
-		r.errorf(at(s.Port.Origin, s.Origin, rule), "Port out of range", "The port %d is out of range. Use a number from 1 to %d.", n, lastPort)
+		r.Errorf(draft.At(s.Port.Origin, s.Origin, rule), "Port out of range", "The port %d is out of range. Use a number from 1 to %d.", n, lastPort)
 	case end.Set && !inRange(end.Value):
-		r.errorf(at(end.Origin, s.Origin, rule), "Port out of range", "The end port %d is out of range. Use a number from %d to %d.", end.Value, n, lastPort)
+		r.Errorf(draft.At(end.Origin, s.Origin, rule), "Port out of range", "The end port %d is out of range. Use a number from %d to %d.", end.Value, n, lastPort)
 	case end.Set && end.Value < n:
-		r.errorf(at(end.Origin, s.Origin, rule), "End port below port", "end_port %d must be greater than or equal to port %d. Swap them.", end.Value, n)
+		r.Errorf(draft.At(end.Origin, s.Origin, rule), "End port below port", "end_port %d must be greater than or equal to port %d. Swap them.", end.Value, n)
 	}
 	if len(r.Problems) > before {
 		return out, false
@@ -67,7 +68,7 @@ func badPortName(s string) string {
 	switch {
 	case s == "" || len(s) > 15:
 		return "must have 1 to 15 characters"
-	case strings.ContainsFunc(s, func(c rune) bool { return !isLabelRune(c) }):
+	case strings.ContainsFunc(s, func(c rune) bool { return !draft.IsLabelRune(c) }):
 		return "must contain only a-z, 0-9 and \"-\""
 	case !strings.ContainsFunc(s, lower):
 		return "must contain at least one letter"

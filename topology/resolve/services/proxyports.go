@@ -1,10 +1,11 @@
-package resolve
+package services
 
 import (
 	"fmt"
 
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/ipam"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // The ports on which a proxy in user space listens are below node ports, and those that the
@@ -17,7 +18,7 @@ const (
 // proxyPorts gives every service port that a proxy in user space serves a port of the nodes,
 // the same on each, that nothing else in the lab uses.
 func (r *resolver) proxyPorts(all []*resolving) {
-	if !r.lab.Proxy.Mode.UserSpace {
+	if !r.Lab.Proxy.Mode.UserSpace {
 		return
 	}
 	numbers := ipam.NewPool(lastProxyPort - firstProxyPort + 1)
@@ -26,8 +27,8 @@ func (r *resolver) proxyPorts(all []*resolving) {
 			numbers.Reserve(uint64(port-firstProxyPort), "")
 		}
 	}
-	reserve(uint16(r.lab.Network.TunnelPort()))
-	for _, pod := range r.lab.Pods {
+	reserve(uint16(r.Lab.Network.TunnelPort()))
+	for _, pod := range r.Lab.Pods {
 		for _, p := range pod.Ports {
 			reserve(p.Number)
 			reserve(p.HostPort)
@@ -46,15 +47,15 @@ func (r *resolver) proxyPorts(all []*resolving) {
 		r.unknownInUserSpace(s)
 		for _, p := range s.Ports {
 			if p.Protocol == topology.SCTP {
-				r.warnf(at(p.Origin, s.Origin), "Protocol not served",
-					"Proxy mode %s serves no SCTP, so nothing answers at this port of service %q. Use proxy mode %s.", r.lab.Proxy.Mode.Name, s.Name, topology.OneOf(r.catalogue.KernelProxies()))
+				r.Warnf(draft.At(p.Origin, s.Origin), "Protocol not served",
+					"Proxy mode %s serves no SCTP, so nothing answers at this port of service %q. Use proxy mode %s.", r.Lab.Proxy.Mode.Name, s.Name, topology.OneOf(r.Catalogue.KernelProxies()))
 				continue
 			}
 			slot, ok := numbers.Take(fmt.Sprintf("proxyport/%s/%s/%s/%s", s.Namespace, s.Name, p.Name, p.Protocol), numbers.All(), s.who())
 			if !ok {
-				r.errorf(at(p.Origin, s.Origin), "No proxy port left",
+				r.Errorf(draft.At(p.Origin, s.Origin), "No proxy port left",
 					"Proxy mode %s listens on a port of every node for each port of a service, and ports %d-%d are all taken. Use proxy mode %s for so many services.",
-					r.lab.Proxy.Mode.Name, firstProxyPort, lastProxyPort, topology.OneOf(r.catalogue.KernelProxies()))
+					r.Lab.Proxy.Mode.Name, firstProxyPort, lastProxyPort, topology.OneOf(r.Catalogue.KernelProxies()))
 				return
 			}
 			p.ProxyPort = firstProxyPort + uint16(slot)
@@ -76,8 +77,8 @@ func (r *resolver) unknownInUserSpace(s *resolving) {
 		{"traffic_distribution", s.spec.TrafficDistribution.Set, s.spec.TrafficDistribution.Origin, "uses the endpoints of all zones"},
 	} {
 		if o.given {
-			r.warnf(at(o.origin, s.Origin), "Not known in user space",
-				"%s has no effect on service %q: proxy mode %s %s. Remove it, or use proxy mode %s.", o.name, s.Name, r.lab.Proxy.Mode.Name, o.does, topology.OneOf(r.catalogue.KernelProxies()))
+			r.Warnf(draft.At(o.origin, s.Origin), "Not known in user space",
+				"%s has no effect on service %q: proxy mode %s %s. Remove it, or use proxy mode %s.", o.name, s.Name, r.Lab.Proxy.Mode.Name, o.does, topology.OneOf(r.Catalogue.KernelProxies()))
 		}
 	}
 }
