@@ -198,7 +198,7 @@ func TestNamesOfTheCatalogueAreUnique(t *testing.T) {
 
 // mayNotName are the packages that know modes only by their facts.
 var mayNotName = []string{"../topology", "../topology/resolve", "../topology/resolve/draft", "../topology/resolve/services", "../topology/resolve/policies", "../topology/ipam", "../topology/meaning",
-	"../scenarios/language", "../scenarios/language/source", "../scenarios/language/blocks", "../scenarios/language/names", "../scenarios/expect", "../reports", ".", "podnet", "service", "policy", "walk", "kernel", "engine", "probe"}
+	"../scenarios/language", "../scenarios/language/source", "../scenarios/language/blocks", "../scenarios/language/names", "../scenarios/expect", "../scenarios/expect/trial", "../reports", ".", "podnet", "service", "policy", "walk", "kernel", "engine", "probe"}
 
 // sameWord are words spelled like a name but with another meaning.
 var sameWord = map[string][]string{

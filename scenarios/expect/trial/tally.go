@@ -1,4 +1,4 @@
-package expect
+package trial
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/expect"
 )
 
 // tally is the evidence of one pair, added up for the columns of a report.
@@ -21,16 +22,16 @@ type tally struct {
 	ttls     []int
 }
 
-func (e evidence) tally() tally {
-	t := tally{made: e.made}
+func newTally(e expect.Evidence) tally {
+	t := tally{made: e.Made}
 	outcomes := map[flow.Outcome]float64{}
 	answers := map[reports.Answers]float64{}
 	sources := map[netip.Addr]bool{}
 	ttls := map[int]bool{}
-	for _, w := range e.results {
-		outcomes[w.Outcome] += w.weight
+	for _, w := range e.Results {
+		outcomes[w.Outcome] += w.Weight
 		if w.Answer != "" {
-			answers[reports.Answers{Name: w.Answer, Node: w.Node}] += w.weight
+			answers[reports.Answers{Name: w.Answer, Node: w.Node}] += w.Weight
 		}
 		if w.Source.IsValid() {
 			sources[w.Source] = true
@@ -40,14 +41,14 @@ func (e evidence) tally() tally {
 		}
 	}
 	for o, weight := range outcomes {
-		n, chance := e.share(weight)
+		n, chance := share(e, weight)
 		t.outcomes = append(t.outcomes, reports.Outcomes{Outcome: o, Count: n, Chance: chance})
 	}
 	slices.SortFunc(t.outcomes, func(a, b reports.Outcomes) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.Chance, a.Chance), cmp.Compare(a.Outcome, b.Outcome))
 	})
 	for a, weight := range answers {
-		a.Count, a.Chance = e.share(weight)
+		a.Count, a.Chance = share(e, weight)
 		t.answers = append(t.answers, a)
 	}
 	slices.SortFunc(t.answers, func(a, b reports.Answers) int {
@@ -60,8 +61,8 @@ func (e evidence) tally() tally {
 
 // share is a weight as reports show it: a number of connections, or on paper a
 // probability, whose last digits differ by the order of the rules.
-func (e evidence) share(weight float64) (n int, chance float64) {
-	if e.made > 0 {
+func share(e expect.Evidence, weight float64) (n int, chance float64) {
+	if e.Made > 0 {
 		return int(weight), 0
 	}
 	const digits = 1e9

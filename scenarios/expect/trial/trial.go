@@ -1,4 +1,4 @@
-package expect
+package trial
 
 import (
 	"fmt"
@@ -6,31 +6,32 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/scenarios/expect"
 )
 
 // Trial is one expectation put to the test: what paper predicts of it, the connections
 // that this takes, and which of them were dialed again.
 type Trial struct {
-	*Reach
+	*expect.Reach
 	Forecasts []Forecast // of the pairs; nil: nothing is predicted
 	counts    []int      // connections of each pair
 	again     map[int]bool
 }
 
-// Try prepares the trial of an expectation in a world; without one, nothing is predicted.
-func (r *Reach) Try(w *walk.World) *Trial {
+// New prepares the trial of an expectation in a world; without one, nothing is predicted.
+func New(r *expect.Reach, w *walk.World) *Trial {
 	t := &Trial{Reach: r, again: map[int]bool{}}
 	if w != nil {
-		t.Forecasts = r.Predict(w)
+		t.Forecasts = Predict(r, w)
 	}
-	for i, p := range r.pairs() {
+	for i, p := range pairs(r) {
 		n := r.Connections()
 		if t.Forecasts != nil {
 			n = max(n, p.toSee(t.Forecasts[i]))
 		}
-		if p.target().NotFound {
+		if p.Target().NotFound {
 			n = 0
-			if p.target().lookup(p.from) != nil {
+			if p.Flow(0).Lookup != nil {
 				n = 1
 			}
 		}
@@ -50,28 +51,28 @@ func (p *pair) toSee(f Forecast) int {
 	}
 	shares := map[string]float64{}
 	for _, b := range f.Prediction.Branches {
-		what := p.judged(b.Result)
+		what := p.Judged(b.Result)
 		if f.Unknown != "" { // packets alone tell what those who answer differ in
 			what = fmt.Sprint(what, b.Result)
 		}
 		shares[what] += b.Probability
 	}
-	return min(toSeeAll(shares), most)
+	return min(expect.ToSeeAll(shares), most)
 }
 
 // Flows are all connections: for each dialer, for each target whose name resolved, those of
 // the pair in a row; after them those that they are compared with.
 func (t *Trial) Flows() []flow.Flow {
 	var flows []flow.Flow
-	for i, p := range t.pairs() {
+	for i, p := range pairs(t.Reach) {
 		once := t.Forecasts != nil && t.Forecasts[i].choosesAgain()
 		for n := range t.counts[i] {
-			f := p.flow(Dial{p.from, p.to, n})
+			f := p.Flow(n)
 			f.Once = once
 			flows = append(flows, f)
 		}
 	}
-	return append(flows, t.references()...)
+	return append(flows, t.References()...)
 }
 
 // dials is how many of Flows belong to pairs.
@@ -131,12 +132,12 @@ func (t *Trial) Redialed(places []int) {
 // Flows.
 func (t *Trial) Judge(observations []flow.Observation) Verdict {
 	dials := t.dials()
-	if n := dials + len(t.references()); n != len(observations) {
+	if n := dials + len(t.References()); n != len(observations) {
 		panic(fmt.Sprintf("expectation %q: %d flows, but %d observations", t.Name, n, len(observations)))
 	}
 	v := Verdict{OK: true}
 	next := 0
-	for i, p := range t.pairs() {
+	for i, p := range pairs(t.Reach) {
 		out := p.judge(observations, next, t.counts[i], dials)
 		next += t.counts[i]
 		for _, place := range out.Flows {

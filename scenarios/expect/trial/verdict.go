@@ -1,4 +1,4 @@
-package expect
+package trial
 
 import "github.com/netlab/netlab/reports"
 

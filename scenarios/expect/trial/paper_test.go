@@ -1,4 +1,4 @@
-package expect
+package trial
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/scenarios/expect"
 )
 
 // twins is a host with two servers behind port 80, chosen at random. One of them answers
@@ -35,46 +36,51 @@ func twins() *walk.World {
 	}}})
 }
 
+// twin is a port of the world of twins.
+func twin(port uint16) []expect.Target {
+	return []expect.Target{{Name: "twins", Addr: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)}}
+}
+
 func TestPredictJudgesTheClaim(t *testing.T) {
-	self := Place{Name: "a", Netns: "client.a"}
-	at := func(port uint16) []Target {
-		return []Target{{Name: "there", Addr: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)}}
+	self := expect.Place{Name: "a", Netns: "client.a"}
+	at := func(port uint16) []expect.Target {
+		return []expect.Target{{Name: "there", Addr: netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)}}
 	}
 	one := netip.MustParsePrefix("127.0.0.1/32")
 	for _, row := range []struct {
 		name  string
-		reach Reach
+		reach expect.Reach
 		want  []string
 	}{
-		{"as claimed", Reach{To: at(80), Answers: []string{"one", "two"}, Sources: [][]netip.Prefix{{one}}}, nil},
-		{"weights", Reach{To: at(80), Spread: &Spread{Tolerance: 0.01, Weights: map[string]float64{"one": 1, "two": 3}}}, nil},
-		{"another outcome", Reach{To: at(81)}, []string{""}},
-		{"refused as claimed", Reach{To: at(81), Outcome: flow.Refused}, nil},
-		{"one too many", Reach{To: at(80), Answers: []string{"one"}}, []string{"outside the claim: 75 % connected, answered by two, seen as 127.0.0.1 (two should not answer)"}},
-		{"one too few", Reach{To: at(80), Answers: []string{"one", "two", "three"}}, []string{"three cannot answer"}},
-		{"another source", Reach{To: at(80), Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}},
+		{"as claimed", expect.Reach{To: at(80), Answers: []string{"one", "two"}, Sources: [][]netip.Prefix{{one}}}, nil},
+		{"weights", expect.Reach{To: at(80), Spread: &expect.Spread{Tolerance: 0.01, Weights: map[string]float64{"one": 1, "two": 3}}}, nil},
+		{"another outcome", expect.Reach{To: at(81)}, []string{""}},
+		{"refused as claimed", expect.Reach{To: at(81), Outcome: flow.Refused}, nil},
+		{"one too many", expect.Reach{To: at(80), Answers: []string{"one"}}, []string{"outside the claim: 75 % connected, answered by two, seen as 127.0.0.1 (two should not answer)"}},
+		{"one too few", expect.Reach{To: at(80), Answers: []string{"one", "two", "three"}}, []string{"three cannot answer"}},
+		{"another source", expect.Reach{To: at(80), Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}},
 			[]string{"outside the claim: 25 % connected, answered by one, seen as 127.0.0.1 (127.0.0.1 is not an allowed source)",
 				"outside the claim: 75 % connected, answered by two, seen as 127.0.0.1 (127.0.0.1 is not an allowed source)"}},
-		{"sometimes", Reach{To: at(80), Answers: []string{"one"}, Sometimes: true}, nil},
-		{"not even sometimes", Reach{To: at(80), Answers: []string{"one"}, Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}, Sometimes: true},
+		{"sometimes", expect.Reach{To: at(80), Answers: []string{"one"}, Sometimes: true}, nil},
+		{"not even sometimes", expect.Reach{To: at(80), Answers: []string{"one"}, Sources: [][]netip.Prefix{{netip.MustParsePrefix("10.0.0.0/8")}}, Sometimes: true},
 			[]string{"no connection is as claimed"}},
-		{"one of them not even sometimes", Reach{To: at(80), Answers: []string{"one", "three"}, Sometimes: true}, []string{"three cannot answer"}},
-		{"half of the packets", Reach{To: at(83), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Timeout: 1}, Within: time.Second}, nil},
-		{"half of them, sent twice", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}, Within: 2500 * time.Millisecond}, nil},
-		{"half of them", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}}, nil},
-		{"all of them", Reach{To: at(82)}, []string{"outside the claim: 50 % refused"}},
-		{"some of them", Reach{To: at(82), Outcome: flow.Refused, Sometimes: true}, nil},
-		{"other weights", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 2, flow.Refused: 1}},
+		{"one of them not even sometimes", expect.Reach{To: at(80), Answers: []string{"one", "three"}, Sometimes: true}, []string{"three cannot answer"}},
+		{"half of the packets", expect.Reach{To: at(83), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Timeout: 1}, Within: time.Second}, nil},
+		{"half of them, sent twice", expect.Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}, Within: 2500 * time.Millisecond}, nil},
+		{"half of them", expect.Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}}, nil},
+		{"all of them", expect.Reach{To: at(82)}, []string{"outside the claim: 50 % refused"}},
+		{"some of them", expect.Reach{To: at(82), Outcome: flow.Refused, Sometimes: true}, nil},
+		{"other weights", expect.Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 2, flow.Refused: 1}},
 			[]string{"50.0 % of the connections end connected, not 66.7 %", "50.0 % of the connections end refused, not 33.3 %"}},
-		{"another outcome in the mix", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Timeout: 1}},
+		{"another outcome in the mix", expect.Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Timeout: 1}},
 			[]string{"outside the claim: 50 % refused", "0.0 % of the connections end timeout, not 50.0 %"}},
-		{"who answers in the mix", Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}, Answers: []string{"one"}}, nil},
-		{"unfair", Reach{To: at(80), Spread: &Spread{Tolerance: 0.1}}, []string{"one has 25.0 % of the answers, not 50.0 %", "two has 75.0 % of the answers, not 50.0 %"}},
-		{"no such name", Reach{To: []Target{{Name: "nowhere", NotFound: true}}}, []string{""}},
+		{"who answers in the mix", expect.Reach{To: at(82), Mix: map[flow.Outcome]float64{flow.Connected: 1, flow.Refused: 1}, Answers: []string{"one"}}, nil},
+		{"unfair", expect.Reach{To: at(80), Spread: &expect.Spread{Tolerance: 0.1}}, []string{"one has 25.0 % of the answers, not 50.0 %", "two has 75.0 % of the answers, not 50.0 %"}},
+		{"no such name", expect.Reach{To: []expect.Target{{Name: "nowhere", NotFound: true}}}, []string{""}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			row.reach.From = []Place{self}
-			got := row.reach.Predict(twins())
+			row.reach.From = []expect.Place{self}
+			got := Predict(&row.reach, twins())
 			if len(got) != 1 || !slices.Equal(got[0].Wrong, row.want) {
 				t.Errorf("got %q, want %q", got[0].Wrong, row.want)
 			}
@@ -83,8 +89,8 @@ func TestPredictJudgesTheClaim(t *testing.T) {
 }
 
 func TestDisagreementIsNotFailure(t *testing.T) {
-	r := Reach{From: []Place{{Name: "a", Netns: "client.a"}}, To: []Target{{Name: "there", Addr: netip.MustParseAddrPort("127.0.0.1:80")}}}
-	f := r.Predict(twins())[0]
+	r := expect.Reach{From: []expect.Place{{Name: "a", Netns: "client.a"}}, To: []expect.Target{{Name: "there", Addr: netip.MustParseAddrPort("127.0.0.1:80")}}}
+	f := Predict(&r, twins())[0]
 	loop := netip.MustParseAddrPort("127.0.0.1:4711")
 	one := flow.Observation{Outcome: flow.Connected, Answer: "one", Source: loop}
 	two := flow.Observation{Outcome: flow.Connected, Answer: "two", Source: loop}
@@ -112,10 +118,10 @@ func TestDisagreementIsNotFailure(t *testing.T) {
 func TestPaperDoesNotGuessPrograms(t *testing.T) {
 	x := plan.Exec{Name: "a", Argv: []string{"server"}, Listen: []plan.Listen{{Protocol: "tcp", Port: 80}}}
 	w := walk.New(&plan.Plan{Netns: []plan.Netns{{Name: "pod.a", Execs: []plan.Exec{x}}}})
-	for _, r := range []Reach{{To: twin(81)}, {To: twin(81), Outcome: flow.Refused}, {To: twin(80), HTTP: &HTTP{Path: "/", Status: 404}}, {To: twin(80), MTU: 1500}} {
-		r.From, r.Outcome = []Place{{Name: "a", Netns: "pod.a"}}, cmp.Or(r.Outcome, flow.Connected)
+	for _, r := range []expect.Reach{{To: twin(81)}, {To: twin(81), Outcome: flow.Refused}, {To: twin(80), HTTP: &expect.HTTP{Path: "/", Status: 404}}, {To: twin(80), MTU: 1500}} {
+		r.From, r.Outcome = []expect.Place{{Name: "a", Netns: "pod.a"}}, cmp.Or(r.Outcome, flow.Connected)
 		outcome := r.Describe()
-		f := r.Predict(w)[0]
+		f := Predict(&r, w)[0]
 		if f.Unknown == "" || !f.OK || len(f.Outcomes) > 0 {
 			t.Errorf("%s: got %+v", outcome, f)
 		}
@@ -124,13 +130,13 @@ func TestPaperDoesNotGuessPrograms(t *testing.T) {
 		}
 	}
 	// On its ports it answers, as paper says: a claim to the contrary is wrong at once.
-	r := Reach{From: []Place{{Name: "a", Netns: "pod.a"}}, To: twin(80), Outcome: flow.Connected, Answers: []string{"a"}}
-	if f := r.Predict(w)[0]; !f.OK || f.Unknown != "" {
+	r := expect.Reach{From: []expect.Place{{Name: "a", Netns: "pod.a"}}, To: twin(80), Outcome: flow.Connected, Answers: []string{"a"}}
+	if f := Predict(&r, w)[0]; !f.OK || f.Unknown != "" {
 		t.Errorf("on its port: %+v", f)
 	}
 	for _, protocol := range []flow.Protocol{flow.TCP, flow.UDP} {
 		r.Outcome, r.Protocol = flow.Refused, protocol
-		if f := r.Predict(w)[0]; f.OK != (protocol == flow.UDP) {
+		if f := Predict(&r, w)[0]; f.OK != (protocol == flow.UDP) {
 			t.Errorf("refused over %s: %+v", protocol, f)
 		}
 		r.Answers = nil

@@ -1,4 +1,4 @@
-package expect
+package trial
 
 import (
 	"fmt"
@@ -8,10 +8,11 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
+	"github.com/netlab/netlab/scenarios/expect"
 )
 
 // certain is the probability above which a result should have been observed.
-const certain = 1 - missed
+const certain = 1 - expect.Missed
 
 // Disagrees says how what was observed of the pair's flows differs from the forecast: a
 // result that the rules do not allow, or one that should have been observed among so many

@@ -1,4 +1,4 @@
-package expect
+package trial
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
+	"github.com/netlab/netlab/scenarios/expect"
 )
 
 // Forecast is what the rules do with one pair of dialer and target, on paper, as the
@@ -23,24 +24,24 @@ type Forecast struct {
 
 // Predict follows connections of every pair through a plan, in the order of the pairs of
 // Judge, and judges their results as Judge does.
-func (r *Reach) Predict(w *walk.World) []Forecast {
+func Predict(r *expect.Reach, w *walk.World) []Forecast {
 	var all []Forecast
-	for _, p := range r.pairs() {
-		f := Forecast{Row: reports.Row{Who: p.who(), To: p.target().Name, Wanted: p.wanted()}}
-		e := unresolved()
-		if !p.target().NotFound {
+	for _, p := range pairs(r) {
+		f := Forecast{Row: reports.Row{Who: p.Who(), To: p.Target().Name, Wanted: p.Wanted()}}
+		e := expect.Unresolved()
+		if !p.Target().NotFound {
 			f.Prediction = p.walk(w)
 			e = p.predicted(w, f.Prediction)
-			f.Outside = slices.DeleteFunc(slices.Clone(f.Prediction.Branches), func(b walk.Branch) bool { return p.Mix == nil && p.outcomes[b.Outcome] > 0 })
+			f.Outside = slices.DeleteFunc(slices.Clone(f.Prediction.Branches), func(b walk.Branch) bool { return p.Mix == nil && p.MayEnd(b.Outcome) })
 		}
 		if f.Unknown = p.unknown(f.Prediction); f.Unknown != "" {
 			if !p.Sometimes {
-				f.Wrong = p.outside(f.certain())
+				f.Wrong = p.Outside(f.certain())
 			}
 			f.Predicted = "not predicted: " + f.Unknown
 		} else {
-			e.tally().row(&f.Row)
-			f.Wrong = p.check(e)
+			newTally(e).row(&f.Row)
+			f.Wrong = p.Check(e)
 			f.Predicted = f.inWords()
 		}
 		f.OK = len(f.Wrong) == 0
@@ -71,22 +72,22 @@ func (p *pair) unknown(of walk.Prediction) string {
 }
 
 // certain are the results that do not depend on what is unknown.
-func (f Forecast) certain() evidence {
+func (f Forecast) certain() expect.Evidence {
 	weights := map[flow.Result]float64{}
 	for _, b := range f.Prediction.Branches {
 		if !b.Assumed && b.Status != flow.AnyStatus {
 			weights[b.Result] += b.Probability
 		}
 	}
-	return newEvidence(0, weights, nil)
+	return expect.NewEvidence(0, weights, nil)
 }
 
 // flowsOnPaper are one connection of the pair to each address of the target, since
 // connections take them in turn.
 func (p *pair) flowsOnPaper() []flow.Flow {
 	var flows []flow.Flow
-	for n := range 1 + len(p.target().Also) {
-		flows = append(flows, p.flow(Dial{From: p.from, To: p.to, N: n}))
+	for n := range 1 + len(p.Target().Also) {
+		flows = append(flows, p.Flow(n))
 	}
 	return flows
 }
@@ -106,7 +107,7 @@ func (p *pair) walk(w *walk.World) walk.Prediction {
 
 // predicted are the results of a prediction, weighted by their probability. Where the
 // client's next connections matter, they are walked from what rules remember of its first.
-func (p *pair) predicted(w *walk.World, prediction walk.Prediction) evidence {
+func (p *pair) predicted(w *walk.World, prediction walk.Prediction) expect.Evidence {
 	weights := map[flow.Result]float64{}
 	var sequences [][]flow.Result
 	for _, first := range prediction.Branches {
@@ -122,7 +123,7 @@ func (p *pair) predicted(w *walk.World, prediction walk.Prediction) evidence {
 		}
 		sequences = append(sequences, sequence)
 	}
-	return newEvidence(0, weights, sequences)
+	return expect.NewEvidence(0, weights, sequences)
 }
 
 // inWords lists the possible results of the pair's connections, with probabilities where there is
