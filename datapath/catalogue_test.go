@@ -198,16 +198,16 @@ func TestNamesOfTheCatalogueAreUnique(t *testing.T) {
 
 // mayNotName are the packages that know modes only by their facts.
 var mayNotName = []string{"../topology", "../topology/resolve", "../topology/resolve/draft", "../topology/resolve/services", "../topology/resolve/policies", "../topology/ipam", "../topology/meaning",
-	"../scenarios/language", "../scenarios/language/source", "../scenarios/language/blocks", "../scenarios/language/names", "../scenarios/expect", "../scenarios/expect/trial", "../reports", ".", "podnet", "service", "policy", "walk", "kernel", "engine", "probe"}
+	"../scenarios/language", "../scenarios/language/source", "../scenarios/language/blocks", "../scenarios/language/names", "../scenarios/language/claims", "../scenarios/expect", "../scenarios/expect/trial", "../reports", ".", "podnet", "service", "policy", "walk", "kernel", "engine", "probe"}
 
 // sameWord are words spelled like a name but with another meaning.
 var sameWord = map[string][]string{
-	"../topology":           {"none", "legacy", "udp"}, // detect_local, the rule layout, and a protocol
-	"../scenarios/language": {"udp"},                   // a protocol
-	"engine":                {"udp"},
-	".":                     {"none", "nftables"},                      // catalogue.go: no backend, and a planned one
-	"kernel":                {"vxlan", "bridge", "iptables", "legacy"}, // kinds of links, and programs
-	"walk":                  {"ipvs", "udp"},                           // the kind of a step, and a protocol
+	"../topology":                  {"none", "legacy", "udp"}, // detect_local, the rule layout, and a protocol
+	"../scenarios/language/claims": {"udp"},                   // a protocol
+	"engine":                       {"udp"},
+	".":                            {"none", "nftables"},                      // catalogue.go: no backend, and a planned one
+	"kernel":                       {"vxlan", "bridge", "iptables", "legacy"}, // kinds of links, and programs
+	"walk":                         {"ipvs", "udp"},                           // the kind of a step, and a protocol
 }
 
 // The names of modes, backends and styles appear only in the catalogue and in their own

@@ -86,8 +86,10 @@ var importTable = []importRow{
 	{"scenarios/language/blocks", []string{"topology", "scenarios/language/source", "scenarios/language/functions"},
 		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/zclconf/..."}, "how blocks are read does not depend on which"},
 	{"scenarios/language/names", []string{"topology", "topology/dns", "datapath/plan/zone", "datapath/flow", "scenarios/expect"}, nil, "what a name means in a lab does not depend on who wrote it where"},
+	{"scenarios/language/claims", []string{"topology", "datapath/flow", "scenarios/expect", "scenarios/language/source", "scenarios/language/functions", "scenarios/language/blocks", "scenarios/language/names"},
+		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/zclconf/..."}, "claims are about a lab that is resolved, however it was written"},
 	{"scenarios/language/printer", []string{"topology"}, []string{"github.com/hashicorp/hcl/v2/...", "github.com/zclconf/..."}, "a lab is written as text without knowing where it comes from"},
-	{"scenarios/language", []string{"topology", "topology/resolve", "topology/dns", "topology/kubernetes", "datapath/flow", "datapath/image", "scenarios/expect", "scenarios/language/*"},
+	{"scenarios/language", []string{"topology", "topology/resolve", "topology/dns", "topology/kubernetes", "datapath/image", "scenarios/expect", "scenarios/language/*"},
 		[]string{"github.com/hashicorp/hcl/v2/...", "github.com/zclconf/..."}, "loading a scenario needs no plan and no kernel"},
 	{"cmd/...", []string{"..."}, []string{"..."}, ""},
 }

@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"cmp"
@@ -25,8 +25,25 @@ const (
 	maxCount      = 10_000
 )
 
-func (l *loader) evalExpects() {
-	l.places = names.New(l.lab())
+// Read reads the expect and fault blocks of a scenario whose lab is resolved: the claims in the
+// order of the files, those of faults last, and the faults.
+func Read(b *blocks.Reader, lab *topology.Lab, kinds []topology.FaultKind) ([]*expect.Reach, []*topology.Fault) {
+	l := &reader{Reader: b, lab: lab, places: names.New(lab), kinds: kinds}
+	l.evalExpects()
+	return l.expects, l.faults
+}
+
+// reader reads claims about a lab.
+type reader struct {
+	*blocks.Reader
+	lab     *topology.Lab
+	places  *names.Places
+	kinds   []topology.FaultKind // that a lab can have
+	expects []*expect.Reach
+	faults  []*topology.Fault
+}
+
+func (l *reader) evalExpects() {
 	seen := map[string]topology.Origin{}
 	for b := range l.Objects("expect") {
 		c := &expectBody{}
@@ -39,7 +56,7 @@ func (l *loader) evalExpects() {
 }
 
 // addClaim adds an expectation, whose name no other may have.
-func (l *loader) addClaim(e *expect.Reach, at hcl.Range, seen map[string]topology.Origin) {
+func (l *reader) addClaim(e *expect.Reach, at hcl.Range, seen map[string]topology.Origin) {
 	if first, ok := seen[e.Name]; ok {
 		l.Errorf(at, "Duplicate expect", "The expect %q was already declared %s. Rename or remove one of them.", e.Name, first.SeenFrom(e.Origin))
 	}
@@ -48,7 +65,7 @@ func (l *loader) addClaim(e *expect.Reach, at hcl.Range, seen map[string]topolog
 }
 
 // claims are what one expect block claims: several things if it is about a model.
-func (l *loader) claims(b *blocks.Block, c *expectBody) []*expect.Reach {
+func (l *reader) claims(b *blocks.Block, c *expectBody) []*expect.Reach {
 	if c.model != nil && !l.IsNull(c.model, b.Scope) {
 		return l.model(b, c)
 	}
@@ -70,7 +87,7 @@ func rangeOf(a *hcl.Attribute) (r hcl.Range) {
 
 // nameOr is the name of an expectation or fault: the one that is written, else the label of
 // its block, with the key of the instance.
-func (l *loader) nameOr(written *hcl.Attribute, b *blocks.Block) string {
+func (l *reader) nameOr(written *hcl.Attribute, b *blocks.Block) string {
 	name := b.Label
 	if b.Key != "" {
 		name += ": " + b.Key
@@ -79,7 +96,7 @@ func (l *loader) nameOr(written *hcl.Attribute, b *blocks.Block) string {
 }
 
 // evalExpect resolves one expect block, or returns nil if anything in it is wrong.
-func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
+func (l *reader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 	e := &expect.Reach{
 		Name: l.nameOr(c.name, b), Origin: b.Origin(),
 		Within: l.Duration(c.within, defaultWithin, false, b.Scope),
@@ -139,7 +156,7 @@ func (l *loader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 }
 
 // between reads a number within bounds; 0: not set.
-func (l *loader) between(a *hcl.Attribute, sc blocks.Scope, what string, least, most int) int {
+func (l *reader) between(a *hcl.Attribute, sc blocks.Scope, what string, least, most int) int {
 	n := l.Number(a, sc)
 	if n.Set && (n.Value < least || n.Value > most) {
 		l.Errorf(source.RangeOf(n.Origin), strings.ToUpper(what[:1])+what[1:]+" out of range", "The %s %d is out of range. Use a number from %d to %d.", what, n.Value, least, most)
@@ -153,7 +170,7 @@ type dialer struct {
 	object cty.Value
 }
 
-func (l *loader) dialers(a *hcl.Attribute, sc blocks.Scope) ([]dialer, bool) {
+func (l *reader) dialers(a *hcl.Attribute, sc blocks.Scope) ([]dialer, bool) {
 	v, ok := l.Value(a, sc)
 	if !ok {
 		return nil, false
@@ -180,7 +197,7 @@ func (l *loader) dialers(a *hcl.Attribute, sc blocks.Scope) ([]dialer, bool) {
 }
 
 // answers reads the agents that may answer.
-func (l *loader) answers(a *hcl.Attribute, sc blocks.Scope) []string {
+func (l *reader) answers(a *hcl.Attribute, sc blocks.Scope) []string {
 	v, ok := l.Value(a, sc)
 	if !ok {
 		return nil
@@ -214,7 +231,7 @@ func (l *loader) answers(a *hcl.Attribute, sc blocks.Scope) []string {
 
 // sourcePrefixes reads what the server must see, once per dialer: the expression may refer
 // to each.from.
-func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope) [][]netip.Prefix {
+func (l *reader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope) [][]netip.Prefix {
 	if a == nil {
 		return nil
 	}
@@ -243,7 +260,7 @@ func (l *loader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope
 }
 
 // spread reads how answers are balanced.
-func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expect.Spread {
+func (l *reader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expect.Spread {
 	c := &spreadBody{}
 	l.Read(b, c.table())
 	out := &expect.Spread{}
@@ -275,7 +292,7 @@ func (l *loader) spread(b *blocks.Block, e *expect.Reach, sc blocks.Scope) *expe
 }
 
 // http reads what an HTTP request must return; nil where the expectation makes none.
-func (l *loader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope) *expect.HTTP {
+func (l *reader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope) *expect.HTTP {
 	b := l.Option(c.Content, "http")
 	if b == nil && protocol != "http" {
 		return nil

@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"strconv"
@@ -12,6 +12,9 @@ import (
 )
 
 // What the blocks of expectations may hold.
+
+// ExpectTable is a claim about the lab.
+func ExpectTable() blocks.Schema { return new(expectBody).table() }
 
 // expectBody is a claim about the lab.
 type expectBody struct {

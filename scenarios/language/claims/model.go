@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"fmt"
@@ -37,13 +37,13 @@ type modelClaim struct {
 // (kubernetes.io/docs/concepts/cluster-administration/networking): three rules and the
 // goals that they serve, each with a name of its own. What the lab has nothing of, such as
 // services, is not claimed.
-func (l *loader) model(b *blocks.Block, c *expectBody) []*expect.Reach {
+func (l *reader) model(b *blocks.Block, c *expectBody) []*expect.Reach {
 	l.Word(c.model, "model", b.Scope, "", []string{kubernetesModel}, nil)
 	attrs := []*hcl.Attribute{c.from, c.to, c.port, c.protocol, c.outcome, c.sometimes, c.answer, c.source, c.count, c.sticky, c.ttl, c.mtu, c.upload, c.allow, c.denied}
 	l.without(c, b.Scope, attrs, []string{"spread", "http", "latency", "throughput"}, func(at hcl.Range, _, called string) {
 		l.Errorf(at, "Not with a model", "A model says itself who dials whom, and what is seen. Remove %s, or write another expectation.", called)
 	})
-	m := modelReader{lab: l.lab(), places: l.places}
+	m := modelReader{lab: l.lab, places: l.places}
 	claims := m.claims()
 	if len(m.listening(false)) == 0 {
 		l.Errorf(c.model.NameRange, "Nothing to dial", "The model is about connections between pods, and no pod of this lab listens on a tcp port. Give a pod a port block.")
@@ -76,7 +76,7 @@ func (l *loader) model(b *blocks.Block, c *expectBody) []*expect.Reach {
 }
 
 // broken reads which rules of the model are to fail.
-func (l *loader) broken(c *expectBody, claims []modelClaim, sc blocks.Scope) (rules []string) {
+func (l *reader) broken(c *expectBody, claims []modelClaim, sc blocks.Scope) (rules []string) {
 	v, ok := l.Value(c.fails, sc)
 	if !ok {
 		return nil

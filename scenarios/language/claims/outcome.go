@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"maps"
@@ -16,7 +16,7 @@ import (
 var outcomes = []string{string(flow.Connected), string(flow.Refused), string(flow.Timeout), string(flow.Unreachable), string(flow.Reset), string(flow.DNS)}
 
 // outcome reads how connections end: all alike, by weights, or some of them.
-func (l *loader) outcome(e *expect.Reach, c *expectBody, sc blocks.Scope) {
+func (l *reader) outcome(e *expect.Reach, c *expectBody, sc blocks.Scope) {
 	e.Outcome, e.Sometimes = flow.Connected, l.Boolean(c.sometimes, sc).Value
 	v, ok := l.Value(c.outcome, sc)
 	if !ok {
@@ -49,7 +49,7 @@ func (l *loader) outcome(e *expect.Reach, c *expectBody, sc blocks.Scope) {
 
 // weights reads a map of positive numbers for some of the names; nil: it is none. of says
 // what the names are.
-func (l *loader) weights(a *hcl.Attribute, v cty.Value, of string, names []string, kind, example string) map[string]float64 {
+func (l *reader) weights(a *hcl.Attribute, v cty.Value, of string, names []string, kind, example string) map[string]float64 {
 	if !blocks.IsMap(v) {
 		l.WrongType(a, kind, example, v)
 		return nil

@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 // allow reads a truth table: allow lists the pairs that connect, [from, to], where
 // each of the two may be a list; denied says how all others end. A pod always
 // reaches itself, listed or not.
-func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, sc blocks.Scope) *expect.Allow {
+func (l *reader) allow(e *expect.Reach, c *expectBody, from []dialer, sc blocks.Scope) *expect.Allow {
 	a, denied := c.allow, c.denied
 	if a == nil || l.IsNull(a, sc) {
 		if denied != nil {
@@ -26,7 +26,7 @@ func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, sc blocks.
 		l.Errorf(at, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", name)
 	})
 	def := flow.Timeout
-	if l.lab().PolicyOptions.Deny == "reject" {
+	if l.lab.PolicyOptions.Deny == "reject" {
 		def = flow.Refused
 	}
 	out := &expect.Allow{Denied: flow.Outcome(l.Word(denied, "denied setting", sc, string(def), []string{string(flow.Timeout), string(flow.Refused)}, nil))}
@@ -59,7 +59,7 @@ func (l *loader) allow(e *expect.Reach, c *expectBody, from []dialer, sc blocks.
 
 // without reports attributes and blocks that an expectation of this kind cannot have: where
 // each is, its name, and what to call it.
-func (l *loader) without(c *expectBody, sc blocks.Scope, attrs []*hcl.Attribute, nested []string, report func(at hcl.Range, name, called string)) {
+func (l *reader) without(c *expectBody, sc blocks.Scope, attrs []*hcl.Attribute, nested []string, report func(at hcl.Range, name, called string)) {
 	for _, a := range attrs {
 		if a != nil && !l.IsNull(a, sc) {
 			report(a.NameRange, a.Name, a.Name)
@@ -73,7 +73,7 @@ func (l *loader) without(c *expectBody, sc blocks.Scope, attrs []*hcl.Attribute,
 }
 
 // allowPair marks the pairs of one element of allow.
-func (l *loader) allowPair(out *expect.Allow, e *expect.Reach, from []dialer, r *targetReader, who, whom cty.Value) {
+func (l *reader) allowPair(out *expect.Allow, e *expect.Reach, from []dialer, r *targetReader, who, whom cty.Value) {
 	for _, f := range blocks.ObjectsIn(who) {
 		place, known := l.place(f)
 		i := slices.IndexFunc(from, func(d dialer) bool { return known && d.place.Netns == place.Netns && d.place.Name == place.Name })

@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"time"
@@ -11,7 +11,7 @@ import (
 )
 
 // measures reads what an expectation measures.
-func (l *loader) measures(e *expect.Reach, c *expectBody, sc blocks.Scope) {
+func (l *reader) measures(e *expect.Reach, c *expectBody, sc blocks.Scope) {
 	e.Latency = l.bound(e, c, "latency", `"40ms"`, sc, func(s string) (float64, bool) {
 		d, err := time.ParseDuration(s)
 		return d.Seconds(), err == nil && d > 0
@@ -53,7 +53,7 @@ func measured(c *expectBody) hcl.Range {
 
 // bound reads a latency or throughput block; nil where there is none, or none that is
 // be used.
-func (l *loader) bound(e *expect.Reach, c *expectBody, kind, example string, sc blocks.Scope, parse func(string) (float64, bool)) *expect.Bound {
+func (l *reader) bound(e *expect.Reach, c *expectBody, kind, example string, sc blocks.Scope, parse func(string) (float64, bool)) *expect.Bound {
 	b := l.Option(c.Content, kind)
 	if b == nil {
 		return nil

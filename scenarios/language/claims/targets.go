@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 
 // targets reads to, port and protocol of an expectation. A plain name is resolved in
 // the namespaces of the dialers.
-func (l *loader) targets(e *expect.Reach, c *expectBody, from []dialer, sc blocks.Scope) bool {
+func (l *reader) targets(e *expect.Reach, c *expectBody, from []dialer, sc blocks.Scope) bool {
 	protocol := topology.Protocol(l.Word(c.protocol, "protocol", sc, "", []string{"tcp", "udp", "sctp", "http"}, []string{"icmp"}))
 	e.HTTP = l.http(c, protocol, sc)
 	if e.HTTP != nil {
@@ -60,8 +60,8 @@ func (l *loader) targets(e *expect.Reach, c *expectBody, from []dialer, sc block
 }
 
 // targetReader prepares to read targets from an attribute.
-func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, from []dialer, sc blocks.Scope) *targetReader {
-	r := &targetReader{loader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, from: from}
+func (l *reader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, from []dialer, sc blocks.Scope) *targetReader {
+	r := &targetReader{reader: l, at: a.Expr.Range(), protocol: topology.Protocol(e.Protocol), dns: e.Outcome == flow.DNS, from: from}
 	if p := c.port; p != nil {
 		r.port, r.portAt = l.TargetPort(p, sc).Value, p.Expr.Range()
 	}
@@ -70,7 +70,7 @@ func (l *loader) targetReader(e *expect.Reach, c *expectBody, a *hcl.Attribute, 
 
 // targetReader reads the elements of to.
 type targetReader struct {
-	*loader
+	*reader
 	at, portAt hcl.Range
 	port       string // of the attribute: a number or a name
 	protocol   topology.Protocol
@@ -254,17 +254,17 @@ func targetKinds() []string { return append([]string{"service"}, blocks.HostKind
 
 // object is what an object of an expression stands for; nil if it is not one, or was not
 // resolved.
-func (l *loader) object(v cty.Value) any {
+func (l *reader) object(v cty.Value) any {
 	if !blocks.IsKind(v, targetKinds()...) {
 		return nil
 	}
 	return l.places.Object(blocks.TextOf(v, "kind"), blocks.TextOf(v, "namespace"), blocks.TextOf(v, "name"))
 }
 
-func (l *loader) place(v cty.Value) (expect.Place, bool) { return l.places.Place(l.object(v)) }
+func (l *reader) place(v cty.Value) (expect.Place, bool) { return l.places.Place(l.object(v)) }
 
 // suggest says, as a sentence, how to refer to what a text probably names.
-func (l *loader) suggest(v cty.Value) string {
+func (l *reader) suggest(v cty.Value) string {
 	name, ok := blocks.AsText(v)
 	address := l.places.AddressOf(name)
 	if kind, _, dotted := strings.Cut(name, "."); dotted && slices.Contains(blocks.ObjectKinds, kind) {
@@ -277,7 +277,7 @@ func (l *loader) suggest(v cty.Value) string {
 }
 
 // sourcesOf is what an object or a text means as the source of a packet.
-func (l *loader) sourcesOf(v cty.Value) (out []netip.Prefix, ok bool) {
+func (l *reader) sourcesOf(v cty.Value) (out []netip.Prefix, ok bool) {
 	addrs, ok := names.AllAddrs(l.object(v))
 	if !ok {
 		s, _ := blocks.AsText(v)

@@ -1,4 +1,4 @@
-package language
+package claims
 
 import (
 	"cmp"
@@ -7,9 +7,11 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/netlab/netlab/scenarios/language/blocks"
-	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 )
+
+// FaultTable is something that is broken on purpose, of one of some kinds.
+func FaultTable(kinds []topology.FaultKind) blocks.Schema { return new(faultBody).table(kinds) }
 
 // faultBody is something that is broken on purpose, and the claims that hold then.
 type faultBody struct {
@@ -24,7 +26,7 @@ func (b *faultBody) table(kinds []topology.FaultKind) blocks.Schema {
 	}
 	return blocks.Schema{Kind: "fault", Blocks: []blocks.Nested{
 		blocks.Labeled("expect", "A claim that is tried while the fault is there.", func() blocks.Schema { return new(expectBody).table() }),
-	}, Attrs: object(blocks.AsWritten(&b.name, "string"), []blocks.Attribute{
+	}, Attrs: blocks.Object(blocks.AsWritten(&b.name, "string"), []blocks.Attribute{
 		{At: blocks.AsWritten(&b.kind, "string"), Name: "kind", Required: true, Means: "What breaks: " + strings.Join(means, "; ") + "."},
 		{At: blocks.AsWritten(&b.node, "node"), Name: "node", Required: true, Means: "The node where it breaks."},
 		{At: blocks.AsWritten(&b.towards, "node"), Name: "towards", Means: "The other node, for kinds that are about the way to one."},
@@ -34,11 +36,11 @@ func (b *faultBody) table(kinds []topology.FaultKind) blocks.Schema {
 }
 
 // evalFaults reads the faults and their claims, whose names are added to those of others.
-func (l *loader) evalFaults(names map[string]topology.Origin) {
+func (l *reader) evalFaults(names map[string]topology.Origin) {
 	seen := map[string]topology.Origin{}
 	for b := range l.Objects("fault") {
 		c := &faultBody{}
-		c.Content = l.Read(b, c.table(l.catalogue.Faults))
+		c.Content = l.Read(b, c.table(l.kinds))
 		f := l.fault(b, c)
 		if first, ok := seen[f.Name]; ok {
 			l.Errorf(cmp.Or(rangeOf(c.name), b.LabelRange), "Duplicate fault", "The fault %q was already declared %s. Rename or remove one of them.", f.Name, first.SeenFrom(f.Origin))
@@ -63,14 +65,14 @@ func (l *loader) evalFaults(names map[string]topology.Origin) {
 }
 
 // fault resolves one fault block.
-func (l *loader) fault(b *blocks.Block, c *faultBody) *topology.Fault {
+func (l *reader) fault(b *blocks.Block, c *faultBody) *topology.Fault {
 	f := &topology.Fault{Name: l.Text(c.name, b.Scope).Or(topology.NameOf(b.Label, b.Key)), Origin: b.Origin()}
 	var names []string
-	for _, k := range l.catalogue.Faults {
+	for _, k := range l.kinds {
 		names = append(names, k.Name)
 	}
 	word := l.Word(c.kind, "kind of fault", b.Scope, "", names, nil)
-	f.Kind = topology.First(l.catalogue.Faults, func(k topology.FaultKind) bool { return k.Name == word })
+	f.Kind = topology.First(l.kinds, func(k topology.FaultKind) bool { return k.Name == word })
 	if c.kind == nil {
 		l.Errorf(b.LabelRange, "Missing attribute", "The fault %q has no kind. Add kind = %q, or another of %s.", f.Name, names[0], topology.OneOf(names))
 	}
@@ -103,7 +105,7 @@ func (l *loader) fault(b *blocks.Block, c *faultBody) *topology.Fault {
 }
 
 // faultNode reads a node of a fault; nil: none is written, or it is wrong.
-func (l *loader) faultNode(a *hcl.Attribute, name string, sc blocks.Scope) *topology.Node {
+func (l *reader) faultNode(a *hcl.Attribute, name string, sc blocks.Scope) *topology.Node {
 	v, ok := l.Value(a, sc)
 	if !ok {
 		return nil
@@ -116,20 +118,4 @@ func (l *loader) faultNode(a *hcl.Attribute, name string, sc blocks.Scope) *topo
 		l.Errorf(a.Expr.Range(), "Not a node", "%s must be a node, not %s.%s", name, blocks.QuoteOr(v), l.suggest(v))
 	}
 	return n
-}
-
-// stageable reports faults that the lab cannot have. In a variation they are only noted.
-func (l *loader) stageable(check func(*topology.Lab, []*topology.Fault) []error) {
-	if check == nil || len(l.faults) == 0 || l.List.HasErrors() {
-		return
-	}
-	for i, err := range check(l.lab(), l.faults) {
-		switch {
-		case err == nil:
-		case len(l.varied) > 0:
-			l.impossible[l.faults[i].Name] = err.Error()
-		default:
-			l.Errorf(source.RangeOf(l.faults[i].Origin), "Nothing to break", "The fault %q cannot be staged: %v. Choose another kind, or another network.", l.faults[i].Name, err)
-		}
-	}
 }
