@@ -71,7 +71,7 @@ func (r *resolver) sort() {
 	slices.SortFunc(r.Lab.Services, func(a, b *topology.Service) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
 }
 
-// pick is enum for the names of a catalogue, the default first: it returns which one.
+// pick is Enum for the names of a catalogue, the default first: it returns which one.
 func (r *resolver) pick(o topology.Opt[string], what string, names, planned []string) int {
 	return slices.Index(names, r.Enum(o, what, names[0], names, planned))
 }
