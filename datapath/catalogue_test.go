@@ -197,18 +197,18 @@ func TestNamesOfTheCatalogueAreUnique(t *testing.T) {
 }
 
 // mayNotName are the packages that know modes only by their facts.
-var mayNotName = []string{"../topology", "../topology/resolve", "../topology/ipam", "../topology/meaning",
-	"../scenarios/language", "../scenarios/language/source", "../scenarios/language/blocks", "../scenarios/language/names", "../scenarios/expect", "../reports", ".", "podnet", "service", "policy", "walk", "walk/memory", "walk/trace", "kernel", "engine", "engine/inside", "probe"}
+var mayNotName = []string{"../topology", "../topology/resolve", "../topology/resolve/draft", "../topology/resolve/services", "../topology/resolve/policies", "../topology/ipam", "../topology/meaning",
+	"../scenarios/language", "../scenarios/language/source", "../scenarios/language/blocks", "../scenarios/language/names", "../scenarios/language/claims", "../scenarios/expect", "../scenarios/expect/trial", "../reports", ".", "podnet", "service", "policy", "walk", "walk/memory", "walk/trace", "kernel", "engine", "engine/inside", "probe"}
 
 // sameWord are words spelled like a name but with another meaning.
 var sameWord = map[string][]string{
-	"../topology":           {"none", "legacy", "udp"}, // detect_local, the rule layout, and a protocol
-	"../scenarios/language": {"udp"},                   // a protocol
-	"engine/inside":         {"udp"},
-	".":                     {"none", "nftables"},                      // catalogue.go: no backend, and a planned one
-	"kernel":                {"vxlan", "bridge", "iptables", "legacy"}, // kinds of links, and programs
-	"walk":                  {"udp"},                                   // a protocol
-	"walk/trace":            {"ipvs"},                                  // the kind of a step
+	"../topology":                  {"none", "legacy", "udp"}, // detect_local, the rule layout, and a protocol
+	"../scenarios/language/claims": {"udp"},                   // a protocol
+	"engine/inside":                {"udp"},
+	".":                            {"none", "nftables"},                      // catalogue.go: no backend, and a planned one
+	"kernel":                       {"vxlan", "bridge", "iptables", "legacy"}, // kinds of links, and programs
+	"walk":                         {"udp"},                                   // a protocol
+	"walk/trace":                   {"ipvs"},                                  // the kind of a step
 }
 
 // The names of modes, backends and styles appear only in the catalogue and in their own

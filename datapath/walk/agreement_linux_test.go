@@ -22,6 +22,7 @@ import (
 	"github.com/netlab/netlab/datapath/walk/memory"
 	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/datapath/walk/trace"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
@@ -67,7 +68,7 @@ func TestKernelAgreesOnScenarios(t *testing.T) {
 			}
 			var flows []flow.Flow
 			for _, e := range s.Expects {
-				for _, f := range e.Try(nil).Flows() {
+				for _, f := range trial.New(e, nil).Flows() {
 					flows = append(flows, parts(f)...)
 				}
 			}

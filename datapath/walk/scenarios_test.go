@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/datapath/fault"
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/source"
 )
@@ -34,7 +35,7 @@ func TestScenariosHoldOnPaper(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, f := range e.Predict(walk.New(broken)) {
+			for _, f := range trial.Predict(e, walk.New(broken)) {
 				if len(f.Wrong) > 0 {
 					t.Errorf("%s: %s: %s to %s: %q\n%s", s.Name, e.Name, f.Who, f.To, f.Wrong, render.Text(f.Prediction, render.Brief))
 				}

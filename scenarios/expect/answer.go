@@ -25,7 +25,7 @@ var answerCheck = check{
 		return []string{"answered by each of " + list(r.Answers, "and")}
 	},
 	part: func(r flow.Result) any { return r.Answer },
-	each: func(p *pair, r flow.Result) (string, bool) {
+	each: func(p *Pair, r flow.Result) (string, bool) {
 		answers := p.answers()
 		switch {
 		case len(answers) == 0 || slices.Contains(answers, r.Answer):
@@ -35,7 +35,7 @@ var answerCheck = check{
 		}
 		return r.Answer + " should not answer", false
 	},
-	all: func(p *pair, e evidence) (wrong []string) {
+	all: func(p *Pair, e Evidence) (wrong []string) {
 		met := answerers(e.connected(p))
 		var missing []string
 		for _, name := range p.answers() {
@@ -52,7 +52,7 @@ var answerCheck = check{
 }
 
 // answers are the agents that answer the pair.
-func (p *pair) answers() []string {
+func (p *Pair) answers() []string {
 	if p.Theirs != nil {
 		return p.Theirs[p.to : p.to+1]
 	}

@@ -33,9 +33,9 @@ func (r *Reach) bounds() []*Bound {
 	return list
 }
 
-// references are the flows that the pairs are compared with: for each bound that has
+// References are the flows that the pairs are compared with: for each bound that has
 // one, for each target, as many connections as a pair makes.
-func (r *Reach) references() []flow.Flow {
+func (r *Reach) References() []flow.Flow {
 	var flows []flow.Flow
 	for _, b := range r.bounds() {
 		if b.Than == nil {
@@ -44,7 +44,7 @@ func (r *Reach) references() []flow.Flow {
 		for to := range r.To {
 			for n := range r.Connections() {
 				if !r.To[to].NotFound {
-					f := r.flow(Dial{From: 0, To: to, N: n})
+					f := r.flow(0, to, n)
 					f.From = b.Than.Netns
 					flows = append(flows, f)
 				}
@@ -101,7 +101,7 @@ func boundCheck(what string, of func(*Reach) *Bound, value func(flow.Observation
 		attributes: []string{what},
 		wanted:     func(r *Reach, _ int) []string { return of(r).wanted(what, text) },
 		noisy:      true,
-		measure: func(p *pair, own, references []flow.Observation) (measured, wrong []string) {
+		measure: func(p *Pair, own, references []flow.Observation) (measured, wrong []string) {
 			b := of(p.Reach)
 			if b == nil {
 				return nil, nil

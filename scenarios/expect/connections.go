@@ -11,9 +11,9 @@ import (
 
 // How sure an expectation is about agents that choose at random.
 const (
-	// missed bounds the probability that a fair balancer leaves out an agent
+	// Missed bounds the probability that a fair balancer leaves out an agent
 	// of one pair although nothing is wrong.
-	missed = 1e-9
+	Missed = 1e-9
 	// sigmas is how many standard deviations a share may be off before it is
 	// called unbalanced; a fair balancer exceeds that in 2 of 1e9 cases.
 	sigmas = 6
@@ -21,7 +21,7 @@ const (
 	// agents that the expectation does not name.
 	unknownSpread = 1000
 	// unlikely is the number of connections to which a fair balancer between two
-	// agents gives the same answer with a probability below missed.
+	// agents gives the same answer with a probability below Missed.
 	unlikely = 31
 )
 
@@ -39,23 +39,23 @@ func (r *Reach) Connections() int {
 		for o, share := range r.outcomesOf(0, 0) {
 			shares[string(o)] = share
 		}
-		return max(toSeeAll(shares), toSeeShares(shares, mixTolerance))
+		return max(ToSeeAll(shares), toSeeShares(shares, mixTolerance))
 	}
 	if r.Sticky {
 		return unlikely
 	}
 	if r.Latency != nil && r.Spread == nil {
-		return max(pings, toSeeAll(equalShares(r.Answers)))
+		return max(pings, ToSeeAll(equalShares(r.Answers)))
 	}
 	if r.Spread == nil {
-		return max(toSeeAll(equalShares(r.Answers)), r.addresses())
+		return max(ToSeeAll(equalShares(r.Answers)), r.addresses())
 	}
 	names := r.agents()
 	if len(names) == 0 {
 		return unknownSpread
 	}
 	shares := r.Spread.shares(names)
-	return max(toSeeAll(shares), toSeeShares(shares, r.Spread.Tolerance))
+	return max(ToSeeAll(shares), toSeeShares(shares, r.Spread.Tolerance))
 }
 
 // addresses is how many connections it takes to try every address of every target.
@@ -67,10 +67,10 @@ func (r *Reach) addresses() int {
 	return n
 }
 
-// toSeeAll is the smallest number of connections after which the expected number
-// of agents that were not seen is below missed; that bounds the probability that
+// ToSeeAll is the smallest number of connections after which the expected number
+// of agents that were not seen is below Missed; that bounds the probability that
 // there is one.
-func toSeeAll(shares map[string]float64) int {
+func ToSeeAll(shares map[string]float64) int {
 	values := slices.Sorted(maps.Values(shares)) // floats add up differently in another order
 	return 1 + sort.Search(math.MaxInt32, func(n int) bool {
 		unseen := 0.0
@@ -79,7 +79,7 @@ func toSeeAll(shares map[string]float64) int {
 				unseen += math.Pow(1-share, float64(n+1))
 			}
 		}
-		return unseen < missed
+		return unseen < Missed
 	})
 }
 

@@ -18,7 +18,7 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 	for _, r := range all {
 		for to, t := range r.To {
 			if r.some(to, func(o flow.Outcome) bool { return o == flow.Connected }) {
-				for _, at := range l.of(t, r.protocol(), r.Answers) {
+				for _, at := range l.of(t, r.Transport(), r.Answers) {
 					proved[at] = true
 				}
 			}
@@ -30,13 +30,13 @@ func Controls(lab *topology.Lab, all []*Reach) []topology.Problem {
 			if !r.some(to, func(o flow.Outcome) bool { return o == flow.Timeout }) {
 				continue
 			}
-			if slices.ContainsFunc(l.of(t, r.protocol(), nil), func(at listener) bool { return proved[at] }) {
+			if slices.ContainsFunc(l.of(t, r.Transport(), nil), func(at listener) bool { return proved[at] }) {
 				continue
 			}
 			warnings = append(warnings, topology.Problem{
 				Summary: "Silence without a positive control",
 				Detail: fmt.Sprintf("Nothing in this scenario ever connects to %s over %s, so this silence may only mean that "+
-					"nothing listens; add an expectation that reaches it from elsewhere.", t.Name, r.protocol()),
+					"nothing listens; add an expectation that reaches it from elsewhere.", t.Name, r.Transport()),
 				Origin:  r.Origin,
 				Warning: true,
 			})

@@ -28,7 +28,7 @@ var statusCheck = check{
 		return []string{fmt.Sprintf("status %d", r.HTTP.Status)}
 	},
 	part: func(r flow.Result) any { return r.Status },
-	each: func(p *pair, r flow.Result) (string, bool) {
+	each: func(p *Pair, r flow.Result) (string, bool) {
 		switch {
 		case p.HTTP == nil:
 			return "", true
@@ -55,7 +55,7 @@ var headerCheck = check{
 		}
 		return texts
 	},
-	measure: func(p *pair, own, _ []flow.Observation) (_, wrong []string) {
+	measure: func(p *Pair, own, _ []flow.Observation) (_, wrong []string) {
 		if p.HTTP == nil {
 			return nil, nil
 		}

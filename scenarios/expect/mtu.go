@@ -17,7 +17,7 @@ var mtuCheck = check{
 		}
 		return []string{fmt.Sprintf("packets of up to %d bytes", r.MTU)}
 	},
-	measure: func(p *pair, own, _ []flow.Observation) (measured, wrong []string) {
+	measure: func(p *Pair, own, _ []flow.Observation) (measured, wrong []string) {
 		if p.MTU == 0 {
 			return nil, nil
 		}

@@ -24,19 +24,19 @@ var outcomeCheck = check{
 	},
 	unanswered: true,
 	part:       func(r flow.Result) any { return r.Outcome },
-	each:       func(p *pair, r flow.Result) (string, bool) { return asShown, p.outcomes[r.Outcome] > 0 },
-	all: func(p *pair, e evidence) (wrong []string) {
+	each:       func(p *Pair, r flow.Result) (string, bool) { return asShown, p.outcomes[r.Outcome] > 0 },
+	all: func(p *Pair, e Evidence) (wrong []string) {
 		if p.Mix == nil {
 			return nil
 		}
 		tolerance := mixTolerance
-		if e.made == 0 {
+		if e.Made == 0 {
 			tolerance = 0 // probabilities are exact
 		}
 		weights, whole := map[flow.Outcome]float64{}, 0.0
-		for _, w := range e.results {
-			weights[w.Outcome] += w.weight
-			whole += w.weight
+		for _, w := range e.Results {
+			weights[w.Outcome] += w.Weight
+			whole += w.Weight
 		}
 		for _, o := range slices.Sorted(maps.Keys(p.outcomes)) {
 			if got := weights[o] / whole; math.Abs(got-p.outcomes[o]) > tolerance*p.outcomes[o]+rounding {
@@ -69,7 +69,7 @@ func (r *Reach) outcome() flow.Outcome {
 // the whole.
 func (r *Reach) outcomesOf(from, to int) map[flow.Outcome]float64 {
 	if r.Mix == nil {
-		return map[flow.Outcome]float64{r.outcomeOf(from, to): 1}
+		return map[flow.Outcome]float64{r.OutcomeOf(from, to): 1}
 	}
 	whole := 0.0
 	for _, weight := range r.Mix {

@@ -81,11 +81,9 @@ type Target struct {
 	Lookups []*flow.Lookup
 }
 
-// Dial is one connection of a Reach: the N-th from one of From to one of To.
-type Dial struct{ From, To, N int }
-
-func (r *Reach) flow(d Dial) flow.Flow {
-	f := flow.Flow{From: r.From[d.From].Netns, To: r.To[d.To].at(d.N), Lookup: r.To[d.To].lookup(d.From), Protocol: r.protocol(), Within: r.Within}
+// flow is the n-th connection from one of From to one of To.
+func (r *Reach) flow(from, to, n int) flow.Flow {
+	f := flow.Flow{From: r.From[from].Netns, To: r.To[to].at(n), Lookup: r.To[to].lookup(from), Protocol: r.Transport(), Within: r.Within}
 	if r.HTTP != nil {
 		f.Path = r.HTTP.Path
 	}
@@ -111,7 +109,8 @@ func (t Target) at(n int) netip.AddrPort {
 	return t.Addr
 }
 
-func (r *Reach) protocol() flow.Protocol {
+// Transport is the protocol of the connections, TCP unless another is written.
+func (r *Reach) Transport() flow.Protocol {
 	if r.Protocol == "" {
 		return flow.TCP
 	}
@@ -144,9 +143,9 @@ func (r *Reach) spoken() string {
 		return "http"
 	}
 	if r.Upload > 0 {
-		return fmt.Sprintf("%s, an upload of %d bytes", r.protocol(), r.Upload)
+		return fmt.Sprintf("%s, an upload of %d bytes", r.Transport(), r.Upload)
 	}
-	return string(r.protocol())
+	return string(r.Transport())
 }
 
 // wantedOf describes what one of From should see, or, with -1, all of them.
@@ -163,4 +162,13 @@ func (r *Reach) wantedOf(from int) string {
 		text = "never " + text
 	}
 	return text
+}
+
+// list joins words as in "a, b and c".
+func list(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
@@ -15,7 +14,6 @@ var (
 	pod    = Place{Name: "web-0", Netns: "pod.web-0", Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")}}
 	node1  = Target{Name: "192.168.0.11:31380", Addr: netip.MustParseAddrPort("192.168.0.11:31380")}
 	node2  = Target{Name: "192.168.0.12:31380", Addr: netip.MustParseAddrPort("192.168.0.12:31380")}
-	lost   = Target{Name: "nowhere:80", NotFound: true}
 )
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -70,21 +68,6 @@ func TestConnectionsAreTheFewestThatSuffice(t *testing.T) {
 		missing := func(n int) float64 { return float64(k) * math.Pow(1-1/float64(k), float64(n)) }
 		if n := r.Connections(); missing(n) >= 1e-9 || missing(n-1) < 1e-9 {
 			t.Errorf("%d agents: %d connections miss one with %g, one fewer with %g", k, n, missing(n), missing(n-1))
-		}
-	}
-}
-
-func TestFlowsOfEachPairFollowEachOther(t *testing.T) {
-	r := Reach{From: []Place{laptop, pod}, To: []Target{node1, lost, node2}, Count: 2, Within: time.Second, Protocol: flow.UDP}
-	want := []Dial{{0, 0, 0}, {0, 0, 1}, {0, 2, 0}, {0, 2, 1}, {1, 0, 0}, {1, 0, 1}, {1, 2, 0}, {1, 2, 1}}
-	flows := r.Try(nil).Flows()
-	if len(flows) != len(want) {
-		t.Fatalf("got %v", flows)
-	}
-	for i, f := range flows {
-		want := flow.Flow{From: r.From[want[i].From].Netns, To: r.To[want[i].To].Addr, Protocol: flow.UDP, Within: time.Second}
-		if f != want {
-			t.Errorf("flow %d is %v, want %v", i, f, want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ var sourceCheck = check{
 		return nil
 	},
 	part: func(r flow.Result) any { return r.Source },
-	each: func(p *pair, r flow.Result) (string, bool) {
+	each: func(p *Pair, r flow.Result) (string, bool) {
 		allowed := func(prefix netip.Prefix) bool { return prefix.Contains(r.Source) }
 		switch {
 		case p.from >= len(p.Sources) || slices.ContainsFunc(p.Sources[p.from], allowed):

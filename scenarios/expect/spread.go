@@ -24,7 +24,7 @@ var spreadCheck = check{
 		}
 		return []string{fmt.Sprintf("shares within %g %%", 100*r.Spread.Tolerance)}
 	},
-	all: func(p *pair, e evidence) []string {
+	all: func(p *Pair, e Evidence) []string {
 		if p.Spread == nil {
 			return nil
 		}

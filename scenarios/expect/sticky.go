@@ -17,17 +17,17 @@ var stickyCheck = check{
 		}
 		return []string{"always the same"}
 	},
-	all: func(p *pair, e evidence) []string {
+	all: func(p *Pair, e Evidence) []string {
 		if !p.Sticky || p.outcomes[flow.Connected] == 0 {
 			return nil
 		}
 		if len(p.Answers) == 0 {
-			if slices.ContainsFunc(e.connected(p), func(w weighted) bool { return w.Answer == "" }) {
+			if slices.ContainsFunc(e.connected(p), func(w Weighted) bool { return w.Answer == "" }) {
 				return []string{unnamed}
 			}
 		}
 		var wrong []string
-		for _, sequence := range e.sequences {
+		for _, sequence := range e.Sequences {
 			var names []string
 			for _, r := range sequence {
 				if r.Answer != "" {

@@ -18,7 +18,7 @@ var ttlCheck = check{
 		return []string{fmt.Sprintf("arriving with TTL %d", r.TTL)}
 	},
 	part: func(r flow.Result) any { return r.TTL },
-	each: func(p *pair, r flow.Result) (string, bool) {
+	each: func(p *Pair, r flow.Result) (string, bool) {
 		switch {
 		case p.TTL == 0 || r.TTL == p.TTL:
 			return "", true

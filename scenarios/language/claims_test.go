@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/language/claims"
 )
 
 // dialing are the attributes of an expectation that say what it is and what is dialed, and claim
@@ -15,7 +16,7 @@ var dialing = []string{"name", "for_each", "from", "to", "port", "protocol", "co
 
 // An attribute that no check judges would hold whatever its value is.
 func TestEveryClaimOfAnExpectationIsJudged(t *testing.T) {
-	s := new(expectBody).table()
+	s := claims.ExpectTable()
 	var written []string
 	for _, a := range s.Attrs {
 		if a.At != nil { // not planned
@@ -32,7 +33,7 @@ func TestEveryClaimOfAnExpectationIsJudged(t *testing.T) {
 	}
 	for _, name := range expect.Claims() {
 		if !slices.Contains(written, name) {
-			t.Errorf("a check in scenarios/expect judges %q, which an expectation does not have: add it to expecttable.go", name)
+			t.Errorf("a check in scenarios/expect judges %q, which an expectation does not have: add it to claims/expecttable.go", name)
 		}
 	}
 }
@@ -59,10 +60,10 @@ func TestClaimsThatCannotBeJudgedAreRejected(t *testing.T) {
 			continue // TestEveryClaimOfAnExpectationIsStored says so
 		}
 		if _, err := ledTo(t, fmt.Sprintf(claimant, line+"\noutcome = \"refused\"")); err == nil && name != "sometimes" {
-			t.Errorf("%s is accepted where no answer is expected: reject it (evalExpect in expects.go, or measures)", line)
+			t.Errorf("%s is accepted where no answer is expected: reject it (evalExpect in claims/expects.go, or measures)", line)
 		}
 		if _, err := ledTo(t, fmt.Sprintf(claimant, line+"\nallow = [[pod.a, pod.b]]")); err == nil {
-			t.Errorf("%s is accepted in a truth table, whose pairs end differently: reject it (allow.go)", line)
+			t.Errorf("%s is accepted in a truth table, whose pairs end differently: reject it (claims/allow.go)", line)
 		}
 	}
 }
@@ -85,7 +86,7 @@ func TestEveryClaimOfAnExpectationIsStored(t *testing.T) {
 			continue
 		}
 		if reflect.DeepEqual(nothing.expects, claimed.expects) {
-			t.Errorf("%s changes nothing in the expectation: store it in expect.Reach (expects.go)", line)
+			t.Errorf("%s changes nothing in the expectation: store it in expect.Reach (claims/expects.go)", line)
 		}
 	}
 }

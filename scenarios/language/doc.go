@@ -9,7 +9,8 @@
 //
 // What does not depend on what a lab is made of is in folders of its own: source (files and
 // diagnostics), blocks (reading blocks and evaluating expressions), functions (those that
-// expressions call, and what they may cost) and names (what a name means in a lab).
+// expressions call, and what they may cost) and names (what a name means in a lab). What is
+// claimed about the lab, in expect and fault blocks, is in claims.
 //
 // The package does not know the kernel, and does not read a clock, randomness or the
 // environment.

@@ -25,7 +25,7 @@ func TestEveryBlockWithALabelCanBeRepeatedAndNamed(t *testing.T) {
 		tried++
 		for _, attr := range []string{"name", "count", "for_each"} {
 			if !slices.Contains(b.Table().AttrNames(), attr) {
-				t.Errorf("a %s block has no %s: begin its attributes with object(…)", b.Name, attr)
+				t.Errorf("a %s block has no %s: begin its attributes with blocks.Object(…)", b.Name, attr)
 			}
 		}
 	}

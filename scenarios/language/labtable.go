@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/claims"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/resolve"
 )
@@ -180,8 +181,8 @@ func (l *loader) fileSchema() blocks.Schema {
 		blocks.Labeled("policy", "A Kubernetes NetworkPolicy.", func() blocks.Schema { return policyTable(new(topology.PolicySpec)) }),
 		blocks.Labeled("cluster_policy", "A ClusterNetworkPolicy, which applies to pods of all namespaces.", func() blocks.Schema { return clusterPolicyTable(new(topology.ClusterPolicySpec)) }),
 		blocks.Labeled("import", "The Kubernetes objects of manifests, as if they were written here: a file, a folder or a pattern, whose path starts in the folder of the scenario.", importTable),
-		blocks.Labeled("expect", "A claim about connections, which netlab test proves with packets.", func() blocks.Schema { return new(expectBody).table() }),
-		blocks.Labeled("fault", "Something that is broken on purpose, with claims about how that shows; it is put right afterwards.", func() blocks.Schema { return new(faultBody).table(l.catalogue.Faults) }),
+		blocks.Labeled("expect", "A claim about connections, which netlab test proves with packets.", claims.ExpectTable),
+		blocks.Labeled("fault", "Something that is broken on purpose, with claims about how that shows; it is put right afterwards.", func() blocks.Schema { return claims.FaultTable(l.catalogue.Faults) }),
 	}}
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/scenarios/language/blocks"
+	"github.com/netlab/netlab/scenarios/language/claims"
 	"github.com/netlab/netlab/scenarios/language/functions"
-	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/language/source"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/kubernetes"
@@ -139,7 +139,6 @@ type loader struct {
 	resolved   *topology.Lab // of spec; nil when spec has changed since
 	problems   topology.Problems
 	late       []func()
-	places     *names.Places
 	expects    []*expect.Reach
 	faults     []*topology.Fault
 	impossible map[string]string // faults, by name
@@ -200,7 +199,7 @@ func (l *loader) evaluate(opts Options) {
 	l.lab()
 	l.Collector.Problems(l.problems)
 	l.Enter(blocks.StageExpects)
-	l.evalExpects()
+	l.expects, l.faults = claims.Read(l.Reader, l.lab(), l.catalogue.Faults)
 	l.EvalLocals()
 	l.stageable(opts.Stageable)
 	if l.Silent && !slices.ContainsFunc(l.List, func(d source.Diagnostic) bool { return d.Severity == source.Error }) {
@@ -232,4 +231,20 @@ func (l *loader) lab() *topology.Lab {
 		l.resolved, l.problems = resolve.Lab(l.spec, l.catalogue)
 	}
 	return l.resolved
+}
+
+// stageable reports faults that the lab cannot have. In a variation they are only noted.
+func (l *loader) stageable(check func(*topology.Lab, []*topology.Fault) []error) {
+	if check == nil || len(l.faults) == 0 || l.List.HasErrors() {
+		return
+	}
+	for i, err := range check(l.lab(), l.faults) {
+		switch {
+		case err == nil:
+		case len(l.varied) > 0:
+			l.impossible[l.faults[i].Name] = err.Error()
+		default:
+			l.Errorf(source.RangeOf(l.faults[i].Origin), "Nothing to break", "The fault %q cannot be staged: %v. Choose another kind, or another network.", l.faults[i].Name, err)
+		}
+	}
 }

@@ -7,18 +7,9 @@ import (
 
 // What the blocks of subnets, routers, nodes, clients, namespaces and pods may hold.
 
-// object is the attributes of every block that makes objects, before those of its own.
-func object(name blocks.Value, own []blocks.Attribute) []blocks.Attribute {
-	return append([]blocks.Attribute{
-		{At: name, Name: "name", Means: "The name, by default the label of the block, with the key of an instance after a hyphen."},
-		{At: blocks.Repeats("number"), Name: "count", Means: "How many instances there are, each with count.index."},
-		{At: blocks.Repeats("map, or set of strings"), Name: "for_each", Means: "A map or a set of strings, with an instance for each element, which is each.key and each.value."},
-	}, own...)
-}
-
 // nodeTable is a node of the cluster.
 func (l *loader) nodeTable(s *topology.NodeSpec) blocks.Schema {
-	return blocks.Schema{Kind: "node", Blocks: []blocks.Nested{linkBlock("node")}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	return blocks.Schema{Kind: "node", Blocks: []blocks.Nested{linkBlock("node")}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
 		{At: &s.Zone, Name: "zone", Means: "The zone of the node; by default its label topology.kubernetes.io/zone."},
 		{At: blocks.NameOf("subnet", &s.Subnet), Name: "subnet", Default: `subnet.default`, Means: "The subnet that the node is in."},
@@ -30,7 +21,7 @@ func (l *loader) nodeTable(s *topology.NodeSpec) blocks.Schema {
 
 // subnetTable is a link of the underlay.
 func subnetTable(s *topology.SubnetSpec) blocks.Schema {
-	return blocks.Schema{Kind: "subnet", Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	return blocks.Schema{Kind: "subnet", Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.CIDRs, Name: "cidr", Means: "The addresses of the subnet, one prefix per IP family; netlab chooses a /24 of 192.168.0.0/16, and a /64, if it is not set."},
 		{At: &s.MTU, Name: "mtu", Means: "The MTU of the subnet, in bytes; by default that of the network."},
 	})}
@@ -42,7 +33,7 @@ func (l *loader) routerTable(s *topology.RouterSpec) blocks.Schema {
 		blocks.Labeled("link", "A link of the router, which is also the name of the device.", func() blocks.Schema { return routerLinkTable(new(topology.RouterLinkSpec)) }),
 		blocks.Plain("drop", "What the router drops instead of forwarding it.", func() blocks.Schema { return l.dropTable(new(topology.DropSpec)) }),
 		blocks.Plain("bgp", "The router speaks BGP with the nodes and routers on its links, and so learns the way to pods.", func() blocks.Schema { return routerBGPTable(new(topology.BGPSpec)) }),
-	}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: l.later(&s.Routes), Name: "routes", Means: "Additional routes, each a prefix with a node, client or address, such as that of a router's link, as next hop."},
 		{At: &s.ReversePath, Name: "rp_filter", Default: `false`, Means: "Whether the router drops packets whose source it would answer by another link than the one that they arrived on; IPv4 only."},
 	})}
@@ -70,7 +61,7 @@ func (l *loader) dropTable(s *topology.DropSpec) blocks.Schema {
 
 // clientTable is a host outside the cluster.
 func (l *loader) clientTable(s *topology.ClientSpec) blocks.Schema {
-	return blocks.Schema{Kind: "client", Blocks: []blocks.Nested{portBlock("client"), linkBlock("client")}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	return blocks.Schema{Kind: "client", Blocks: []blocks.Nested{portBlock("client"), linkBlock("client")}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: blocks.NameOf("subnet", &s.Subnet), Name: "subnet", Default: `subnet.default`, Means: "The subnet that the client is in."},
 		{At: &s.Address, Name: "address", Means: "The address of the client; netlab chooses one if it is not set."},
 		{At: l.later(&s.Routes), Name: "routes", Means: "Additional routes, each a prefix with a node, client or address, such as that of a router's link, as next hop."},
@@ -80,7 +71,7 @@ func (l *loader) clientTable(s *topology.ClientSpec) blocks.Schema {
 
 // namespaceTable is a Kubernetes namespace.
 func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
-	return blocks.Schema{Kind: "namespace", Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	return blocks.Schema{Kind: "namespace", Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
 	})}
 }
@@ -88,7 +79,7 @@ func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
 // podTable is a pod, or several of them.
 func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
 	return blocks.Schema{Kind: "pod", Blocks: append(l.programBlocks(), portBlock("pod"), linkBlock("pod"),
-		blocks.Plain("dns_config", "What the pod adds to its resolver.", func() blocks.Schema { return l.dnsConfigTable(new(topology.DNSConfigSpec)) })), Attrs: append(object(blocks.Noted(&s.Named, "string", (*blocks.Reader).Text), []blocks.Attribute{
+		blocks.Plain("dns_config", "What the pod adds to its resolver.", func() blocks.Schema { return l.dnsConfigTable(new(topology.DNSConfigSpec)) })), Attrs: append(blocks.Object(blocks.Noted(&s.Named, "string", (*blocks.Reader).Text), []blocks.Attribute{
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node that the pod runs on; the nodes take turns if it is not set."},
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the pod."},
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},

@@ -27,7 +27,7 @@ func policyTable(s *topology.PolicySpec) blocks.Schema {
 	return blocks.Schema{Kind: "policy", Blocks: []blocks.Nested{
 		selectorBlock("pod_selector", "The pods that the policy applies to."),
 		ruleBlock("ingress", "from", false), ruleBlock("egress", "to", false),
-	}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the policy and of the pods that it selects."},
 		{At: blocks.Raw("label selector"), Name: "pod_selector", Means: "The pods that the policy applies to, all of its namespace if it is empty."},
 		{At: &s.PolicyTypes, Name: "policy_types", Means: "The directions that the policy applies to: Ingress, Egress or both."},
@@ -39,7 +39,7 @@ func clusterPolicyTable(s *topology.ClusterPolicySpec) blocks.Schema {
 	return blocks.Schema{Kind: "cluster policy", Blocks: []blocks.Nested{
 		peerBlock("subject", "The pods that the policy applies to.", true),
 		ruleBlock("ingress", "from", true), ruleBlock("egress", "to", true),
-	}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: &s.Tier, Name: "tier", Means: "When it is evaluated: Admin before network policies, Baseline after them."},
 		{At: &s.Priority, Name: "priority", Means: "Its place in the tier; lower numbers come first."},
 	})}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/netlab/netlab/scenarios/expect/trial"
 )
 
 const webPod = `
@@ -122,7 +124,7 @@ expect "loop" {
 			t.Errorf("%s: %v and %v, want both ready pods on the service's port", target.Name, target.Addr, target.Also)
 		}
 	}
-	if n := len(s.Expects[0].Try(nil).Flows()); n != 2*5 {
+	if n := len(trial.New(s.Expects[0], nil).Flows()); n != 2*5 {
 		t.Errorf("%d flows: every address is tried", n)
 	}
 	for _, target := range s.Expects[1].To {
@@ -220,13 +222,13 @@ expect "sticky" {
 }
 `, Options{})
 	h, b, sticky := s.Expects[0], s.Expects[1], s.Expects[2]
-	if h.HTTP == nil || h.HTTP.Path != "/" || h.Protocol != "tcp" || h.Try(nil).Flows()[0].Path != "/" {
+	if h.HTTP == nil || h.HTTP.Path != "/" || h.Protocol != "tcp" || trial.New(h, nil).Flows()[0].Path != "/" {
 		t.Errorf("http: %+v", h)
 	}
 	if b.HTTP.Path != "/healthz" || b.HTTP.Status != 503 || b.HTTP.Header["X-A"] != "1" {
 		t.Errorf("block: %+v", b.HTTP)
 	}
-	if !sticky.Sticky || len(sticky.Try(nil).Flows()) < 20 || sticky.Try(nil).Flows()[0].Path != "" {
+	if !sticky.Sticky || len(trial.New(sticky, nil).Flows()) < 20 || trial.New(sticky, nil).Flows()[0].Path != "" {
 		t.Errorf("sticky: %+v", sticky)
 	}
 }

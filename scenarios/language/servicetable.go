@@ -17,7 +17,7 @@ func serviceTable(s *topology.ServiceSpec) blocks.Schema {
 		blocks.Plain("load_balancer", "The load balancer of a service of type LoadBalancer.", func() blocks.Schema { return loadBalancerTable(s, new(*hcl.Attribute), new(*hcl.Attribute)) }),
 		blocks.Plain("session_affinity", "Connections of a client go to one endpoint.", func() blocks.Schema { return sessionAffinityTable(s) }),
 		blocks.Plain("endpoint", "An endpoint that is written out, of a service without selector.", func() blocks.Schema { return endpointTable(new(topology.EndpointSpec)) }),
-	}, Attrs: object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the service."},
 		{At: &s.Type, Name: "type", Default: `"ClusterIP"`, Means: "The type: ClusterIP, NodePort, LoadBalancer or ExternalName."},
 		{At: &s.Selector, Name: "selector", Means: "The labels of the pods that are its endpoints."},

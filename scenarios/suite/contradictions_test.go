@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/walk/trace"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 )
 
 // claims are about one thing each: any two of a list contradict each other.
@@ -38,21 +39,21 @@ func claims(p trace.Prediction) [][]expect.Reach {
 
 // luckily is what packets show if of all that can happen only that happens which pleases
 // the claim, as far as there is any.
-func luckily(trial *expect.Trial, p trace.Prediction) []flow.Observation {
+func luckily(try *trial.Trial, p trace.Prediction) []flow.Observation {
 	var pleasing []flow.Observation
 	for _, r := range p.Results() {
-		once := *trial.Reach
+		once := *try.Reach
 		once.Sometimes = true
 		o := flow.Observation{Outcome: r.Value.Outcome, Answer: r.Value.Answer, Node: r.Value.Node, TTL: r.Value.TTL, Status: r.Value.Status,
 			Source: netip.AddrPortFrom(r.Value.Source, 40000)}
-		if len(once.Answers) > 1 || once.Try(nil).Judge(slices.Repeat([]flow.Observation{o}, len(once.Try(nil).Flows()))).OK {
+		if len(once.Answers) > 1 || trial.New(&once, nil).Judge(slices.Repeat([]flow.Observation{o}, len(trial.New(&once, nil).Flows()))).OK {
 			pleasing = append(pleasing, o)
 		}
 	}
 	if pleasing == nil {
 		pleasing = []flow.Observation{{Outcome: flow.Timeout}}
 	}
-	seen := make([]flow.Observation, len(trial.Flows()))
+	seen := make([]flow.Observation, len(try.Flows()))
 	for i := range seen {
 		seen[i] = pleasing[i%len(pleasing)]
 	}
@@ -96,8 +97,8 @@ func TestContradictingClaimsNeverBothPass(t *testing.T) {
 						for _, r := range list {
 							r.From, r.To = []expect.Place{{Name: "from", Netns: q.flow().From}}, []expect.Target{{Name: "to", Addr: q.to}}
 							r.Protocol = flow.Protocol(q.protocol)
-							trial := r.Try(b.world)
-							paper, packets := trial.Forecasts[0].OK, trial.Judge(luckily(trial, p)).OK
+							try := trial.New(&r, b.world)
+							paper, packets := try.Forecasts[0].OK, try.Judge(luckily(try, p)).OK
 							if packets && !paper {
 								t.Errorf("-seed %d: %s: %s passes with packets, but not on paper", seed, q, r.Describe())
 							}

@@ -13,6 +13,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -102,24 +103,24 @@ func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow
 	return all, nil
 }
 
-// prove dials the flows of one expectation, and again what cannot be (expect.Trial.Again),
+// prove dials the flows of one expectation, and again what cannot be (trial.Trial.Again),
 // until nothing is left of that or the retry time is over.
 func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expect.Reach) reports.Result {
 	result := x.lab.result(e)
 	started := time.Now()
-	trial := e.Try(x.paper[e.During].World)
-	flows := trial.Flows()
+	try := trial.New(e, x.paper[e.During].World)
+	flows := try.Flows()
 	dialed := time.Now()
 	observations, err := dial(ctx, lab, e, flows)
-	var verdict expect.Verdict
+	var verdict trial.Verdict
 	for rounds, pause := 0, between; err == nil; rounds, pause = rounds+1, pause*2 {
-		verdict = trial.Judge(observations)
-		again := trial.Again(verdict, observations, rounds)
-		late := time.Since(dialed)+pause > e.Retry && (rounds >= expect.Confirmations || !verdict.Disagrees)
+		verdict = try.Judge(observations)
+		again := try.Again(verdict, observations, rounds)
+		late := time.Since(dialed)+pause > e.Retry && (rounds >= trial.Confirmations || !verdict.Disagrees)
 		if len(again) == 0 || late {
 			break
 		}
-		trial.Redialed(again)
+		try.Redialed(again)
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
@@ -150,10 +151,10 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 		result.Status = reports.Disagreed
 	}
 	if result.Status != reports.Passed {
-		x.addPrograms(ctx, lab, trial, &result)
+		x.addPrograms(ctx, lab, try, &result)
 	}
-	result.Table = e.Table(verdict, trial.Forecasts)
-	x.lab.explain(&result, trial.Forecasts, e.During)
+	result.Table = trial.Table(e, verdict, try.Forecasts)
+	x.lab.explain(&result, try.Forecasts, e.During)
 	return result
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 )
 
 // Paper judges the expectations of labs by their plans alone, which works on every
@@ -63,7 +64,7 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 		result.Status, result.Reason = reports.Skipped, unstaged(e, w.err)
 		return result
 	}
-	forecasts := e.Predict(w.World)
+	forecasts := trial.Predict(e, w.World)
 	result.Status = reports.Passed
 	open := e.Unpredicted()
 	for _, f := range forecasts {
@@ -80,7 +81,7 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 		}
 		result.Rows = append(result.Rows, f.Row)
 	}
-	result.Table = e.Table(expect.Verdict{}, forecasts)
+	result.Table = trial.Table(e, trial.Verdict{}, forecasts)
 	l.explain(&result, forecasts, e.During)
 	result.Duration = reports.Seconds(time.Since(started))
 	return result

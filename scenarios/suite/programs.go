@@ -12,7 +12,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/reports"
-	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 )
 
 // linesShown is how much of the output of a program a failure shows.
@@ -20,7 +20,7 @@ const linesShown = 5
 
 // addPrograms adds, to each pair that is not as claimed, the programs at both ends and what
 // they wrote last. One that has ended is the reason: paper is about those that run.
-func (x *run) addPrograms(ctx context.Context, lab *engine.Client, t *expect.Trial, result *reports.Result) {
+func (x *run) addPrograms(ctx context.Context, lab *engine.Client, t *trial.Trial, result *reports.Result) {
 	if !slices.ContainsFunc(x.lab.Plan.Netns, func(n plan.Netns) bool { return len(n.Execs) > 0 }) {
 		return
 	}
@@ -53,7 +53,7 @@ func (x *run) addPrograms(ctx context.Context, lab *engine.Client, t *expect.Tri
 }
 
 // involves reports whether a program is at one end of what was forecast.
-func (x *run) involves(f expect.Forecast, p inside.Program) bool {
+func (x *run) involves(f trial.Forecast, p inside.Program) bool {
 	dialed := f.Prediction.Flow
 	if dialed.From == p.Netns {
 		return true

@@ -6,7 +6,7 @@ import (
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan/shell"
 	"github.com/netlab/netlab/reports"
-	"github.com/netlab/netlab/scenarios/expect"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/topology"
 )
@@ -18,7 +18,7 @@ const maxTold = 20
 // explain adds to the pairs of a result that are not as claimed what decided about them:
 // policies, or else the rules that the packet should have met; and the command that shows
 // its path.
-func (l *Lab) explain(result *reports.Result, forecasts []expect.Forecast, during *topology.Fault) {
+func (l *Lab) explain(result *reports.Result, forecasts []trial.Forecast, during *topology.Fault) {
 	told := 0
 	for i := range result.Rows {
 		row, f := &result.Rows[i], forecasts[i]

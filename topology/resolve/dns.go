@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 const (
@@ -26,19 +27,19 @@ const (
 // addDNS adds the pods and the service of the dns block to what is written. From then on they
 // are objects as all others.
 func (r *resolver) addDNS() {
-	d := &r.spec.DNS
+	d := &r.Spec.DNS
 	if !d.Written {
 		return
 	}
-	r.lab.DNS = &topology.DNS{ClusterDomain: r.clusterDomain(), Origin: d.Origin}
-	if mode := r.lab.Network.Mode; mode.SharedCIDR {
-		r.errorf(at(d.Origin), "Name service without services",
+	r.Lab.DNS = &topology.DNS{ClusterDomain: r.clusterDomain(), Origin: d.Origin}
+	if mode := r.Lab.Network.Mode; mode.SharedCIDR {
+		r.Errorf(draft.At(d.Origin), "Name service without services",
 			"Pods reach the name servers by the address of a service, and there are no services in network mode %q. Remove the dns block, or use another mode.", mode.Name)
 		return
 	}
 	r.reserveDNS()
-	spec := *r.spec // what the caller has stays as it is
-	r.spec = &spec
+	spec := *r.Spec // what the caller has stays as it is
+	r.Spec = &spec
 	if !slices.ContainsFunc(spec.Namespaces, func(n topology.NamespaceSpec) bool { return n.Name == topology.SystemNamespace }) {
 		spec.Namespaces = append(slices.Clip(spec.Namespaces), topology.NamespaceSpec{Name: topology.SystemNamespace, Written: topology.Written{Block: systemBlock}, Origin: d.Origin})
 	}
@@ -47,7 +48,7 @@ func (r *resolver) addDNS() {
 	number := topology.Opt[int]{Value: topology.DNSPort, Set: true, Origin: d.Origin}
 	udp := topology.Opt[string]{Value: string(topology.UDP), Set: true, Origin: d.Origin}
 	spec.Pods = slices.Clip(spec.Pods)
-	for i := range r.number(d.Replicas, "number of replicas", dnsReplicas, 1, maxDNSReplicas) {
+	for i := range r.Number(d.Replicas, "number of replicas", dnsReplicas, 1, maxDNSReplicas) {
 		spec.Pods = append(spec.Pods, topology.PodSpec{
 			Block: systemBlock + topology.DNSPod, Key: strconv.Itoa(i), Index: i, Namespace: here, Labels: labels, Origin: d.Origin,
 			Named:     topology.Opt[string]{Value: topology.NameOf(topology.DNSPod, strconv.Itoa(i)), Set: true, Origin: d.Origin},
@@ -76,12 +77,12 @@ func isNameServer(p *topology.Pod) bool {
 
 // reserveDNS reports objects that have the names of those that the dns block makes, and takes them out.
 func (r *resolver) reserveDNS() {
-	d := r.spec.DNS
+	d := r.Spec.DNS
 	refuse := func(kind, name string, o topology.Origin) {
-		r.errorf(at(o), "Name of the name service", "The dns block %s makes the %s %q of namespace %s itself. Rename this one, or remove the dns block.",
+		r.Errorf(draft.At(o), "Name of the name service", "The dns block %s makes the %s %q of namespace %s itself. Rename this one, or remove the dns block.",
 			d.Origin.SeenFrom(o), kind, name, topology.SystemNamespace)
 	}
-	for _, s := range r.spec.Services {
+	for _, s := range r.Spec.Services {
 		if s.Name == topology.DNSService && s.Namespace.Value == topology.SystemNamespace {
 			refuse("service", s.Name, cmp.Or(s.Written.Named, s.Origin))
 		}
@@ -91,7 +92,7 @@ func (r *resolver) reserveDNS() {
 		_, err := strconv.ParseUint(n, 10, 16)
 		return numbered && err == nil && p.Namespace.Value == topology.SystemNamespace
 	}
-	for _, p := range r.spec.Pods {
+	for _, p := range r.Spec.Pods {
 		if ours(p) {
 			refuse("pod", p.Name(), cmp.Or(p.Named.Origin, p.Origin))
 		}
@@ -99,21 +100,21 @@ func (r *resolver) reserveDNS() {
 	mine := func(name string, ns topology.Opt[string]) bool {
 		return name == topology.DNSService && ns.Value == topology.SystemNamespace
 	}
-	spec := *r.spec
+	spec := *r.Spec
 	spec.Services = slices.DeleteFunc(slices.Clone(spec.Services), func(s topology.ServiceSpec) bool { return mine(s.Name, s.Namespace) })
 	spec.Pods = slices.DeleteFunc(slices.Clone(spec.Pods), ours)
-	r.spec = &spec
+	r.Spec = &spec
 }
 
 // clusterDomain is the DNS domain of the lab.
 func (r *resolver) clusterDomain() string {
-	o := r.spec.DNS.ClusterDomain
+	o := r.Spec.DNS.ClusterDomain
 	domain := strings.TrimSuffix(o.Or(topology.ClusterDomain), ".")
 	// The names of services, up to 63 characters each, are put before it.
 	const longest = 253 - len(".svc.") - 2*63 - 1
-	if o.Set && (!isDNSSubdomain(domain) || len(domain) > longest) {
-		r.errorf(at(o.Origin), "Invalid domain", "%q is not a DNS domain for services: labels of a-z, 0-9 and \"-\", joined by dots, up to %d characters. Use one such as %q.",
-			shorten(o.Value), longest, topology.ClusterDomain)
+	if o.Set && (!draft.IsDNSSubdomain(domain) || len(domain) > longest) {
+		r.Errorf(draft.At(o.Origin), "Invalid domain", "%q is not a DNS domain for services: labels of a-z, 0-9 and \"-\", joined by dots, up to %d characters. Use one such as %q.",
+			draft.Shorten(o.Value), longest, topology.ClusterDomain)
 		return topology.ClusterDomain
 	}
 	return domain
@@ -122,22 +123,22 @@ func (r *resolver) clusterDomain() string {
 // dnsAddresses are the cluster IPs of the name service: the tenth address of each service CIDR,
 // unless one is written, which is the first.
 func (r *resolver) dnsAddresses() topology.Opt[[]string] {
-	d := r.spec.DNS
+	d := r.Spec.DNS
 	out := topology.Opt[[]string]{Set: true, Origin: cmp.Or(d.ClusterIP.Origin, d.Origin)}
-	for _, c := range r.lab.Network.ServiceCIDRs {
+	for _, c := range r.Lab.Network.ServiceCIDRs {
 		a := nth(c, dnsHost)
 		if d.ClusterIP.Set && d.ClusterIP.Value.Is6() == c.Addr().Is6() {
 			a = d.ClusterIP.Value
 		}
 		if !a.IsValid() {
-			r.errorf(at(d.Origin), "No address for names", "The service CIDR %s has no tenth address, which the name service gets. Add cluster_ip to the dns block, or use a larger service_cidr.", c)
+			r.Errorf(draft.At(d.Origin), "No address for names", "The service CIDR %s has no tenth address, which the name service gets. Add cluster_ip to the dns block, or use a larger service_cidr.", c)
 			continue
 		}
 		out.Value = append(out.Value, a.String())
-		r.lab.DNS.Servers = append(r.lab.DNS.Servers, a)
+		r.Lab.DNS.Servers = append(r.Lab.DNS.Servers, a)
 	}
-	if a := d.ClusterIP; a.Set && !slices.ContainsFunc(r.lab.DNS.Servers, func(b netip.Addr) bool { return a.Value == b }) {
-		r.errorf(at(a.Origin), "Address of other family", "No service CIDR of this lab has addresses like %s. Use one of %s.", a.Value, r.lab.Network.ServiceCIDRs[0])
+	if a := d.ClusterIP; a.Set && !slices.ContainsFunc(r.Lab.DNS.Servers, func(b netip.Addr) bool { return a.Value == b }) {
+		r.Errorf(draft.At(a.Origin), "Address of other family", "No service CIDR of this lab has addresses like %s. Use one of %s.", a.Value, r.Lab.Network.ServiceCIDRs[0])
 	}
 	return out
 }

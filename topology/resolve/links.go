@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // The bounds of impairments: tc keeps times as 32 bits of microseconds.
@@ -20,7 +21,7 @@ const (
 func (r *resolver) link(who string, s topology.LinkSpec, subnet *topology.Subnet) topology.Link {
 	out := topology.Link{Delay: s.Delay.Value, Jitter: s.Jitter.Value, Loss: s.Loss.Value, Rate: s.Rate.Value, MTU: s.MTU.Value, Origin: s.Origin}
 	refuse := func(o topology.Origin, summary, format string, args ...any) {
-		r.errorf(at(o, s.Origin), summary, format, args...)
+		r.Errorf(draft.At(o, s.Origin), summary, format, args...)
 	}
 	for _, t := range []struct {
 		name string
@@ -40,12 +41,12 @@ func (r *resolver) link(who string, s topology.LinkSpec, subnet *topology.Subnet
 		refuse(s.Rate.Origin, "Rate out of range", "The rate of %s is %d bits per second. Use at least \"8kbit\".", who, out.Rate)
 	}
 	least := minLinkMTU
-	if topology.PrefixOfFamily(r.lab.Network.NodeCIDRs, true).IsValid() {
+	if topology.PrefixOfFamily(r.Lab.Network.NodeCIDRs, true).IsValid() {
 		least = minMTU6
 	}
 	if s.MTU.Set && (out.MTU < least || out.MTU > subnet.MTU) {
 		of := "the network"
-		if subnet != r.lab.Subnets[0] {
+		if subnet != r.Lab.Subnets[0] {
 			of = cidrOf(subnet)
 		}
 		refuse(s.MTU.Origin, "MTU out of range", "The MTU %d of %s is out of range. Use a number from %d to %d, that of %s.", out.MTU, who, least, subnet.MTU, of)
@@ -58,7 +59,7 @@ func (r *resolver) links(pods []resolvedPod) {
 	for _, p := range pods {
 		o := p.spec.Link.Origin
 		if p.HostNetwork && o != (topology.Origin{}) {
-			r.errorf(at(o), "Link with host network", "Pod %q uses its node's network, so it has no link. Remove link or host_network.", p.AgentName())
+			r.Errorf(draft.At(o), "Link with host network", "Pod %q uses its node's network, so it has no link. Remove link or host_network.", p.AgentName())
 			continue
 		}
 		p.Link = r.link(fmt.Sprintf("pod %q", p.AgentName()), p.spec.Link, p.Node.Subnet)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // listenKey is a port of a network namespace.
@@ -25,19 +26,19 @@ type holder struct {
 // host ports that would hide one of those or another host port.
 func (r *resolver) podListeners() {
 	taken := map[listenKey]holder{}
-	if n := &r.lab.Network; n.TunnelPort() != 0 {
-		for _, node := range r.lab.Nodes {
+	if n := &r.Lab.Network; n.TunnelPort() != 0 {
+		for _, node := range r.Lab.Nodes {
 			taken[listenKey{node.Netns(), topology.UDP, uint16(n.TunnelPort())}] = holder{who: "the " + string(n.Mode.Tunnel) + " tunnel of node " + strconv.Quote(node.Name)}
 		}
 	}
-	for _, p := range r.lab.Pods {
+	for _, p := range r.Lab.Pods {
 		r.listeners(taken, podNamed(p), p.Netns(), p.Ports)
 	}
-	for _, p := range r.lab.Pods {
-		r.of("pod", p.Block, p.Key)
+	for _, p := range r.Lab.Pods {
+		r.Of("pod", p.Block, p.Key)
 		r.hostPorts(taken, p)
 	}
-	r.of("pod", "", "")
+	r.Of("pod", "", "")
 }
 
 func podNamed(p *topology.Pod) string { return fmt.Sprintf("pod %q", p.AgentName()) }
@@ -47,7 +48,7 @@ func (r *resolver) listeners(taken map[listenKey]holder, who, netns string, port
 	for _, p := range ports {
 		key := listenKey{netns, p.Protocol, p.Number}
 		if first, ok := taken[key]; ok {
-			r.errorf(at(p.Origin), "Port taken twice",
+			r.Errorf(draft.At(p.Origin), "Port taken twice",
 				"%s cannot listen on %s port %d: %s listens there already, in the same network namespace. Use another port or node.",
 				who, p.Protocol, p.Number, first.who)
 			continue

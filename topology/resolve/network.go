@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // defaultCIDRs are the defaults of each family, those of kubeadm and flannel. The IPv6
@@ -31,17 +32,17 @@ const (
 )
 
 func (r *resolver) network() {
-	s, n := &r.spec.Network, &r.lab.Network
+	s, n := &r.Spec.Network, &r.Lab.Network
 	n.Origin = s.Origin
-	n.Mode = r.catalogue.Networks[r.pick(s.Mode, "pod-network mode", r.catalogue.NetworkNames(), r.catalogue.PlannedNetworks)]
-	n.MTU = r.number(s.MTU, "MTU", defaultMTU, minMTU, maxMTU)
+	n.Mode = r.Catalogue.Networks[r.pick(s.Mode, "pod-network mode", r.Catalogue.NetworkNames(), r.Catalogue.PlannedNetworks)]
+	n.MTU = r.Number(s.MTU, "MTU", defaultMTU, minMTU, maxMTU)
 	n.VXLAN = topology.VXLAN{
-		VNI:           r.number(s.VXLAN.VNI, "VXLAN network identifier", defaultVNI, 1, maxVNI),
-		Port:          r.number(s.VXLAN.Port, "UDP port", defaultVXLANPort, 1, 65535),
+		VNI:           r.Number(s.VXLAN.VNI, "VXLAN network identifier", defaultVNI, 1, maxVNI),
+		Port:          r.Number(s.VXLAN.Port, "UDP port", defaultVXLANPort, 1, 65535),
 		DirectRouting: s.VXLAN.DirectRouting.Value,
 	}
 	const always, crossSubnet = "Always", "CrossSubnet"
-	n.IPIP.CrossSubnet = r.enum(s.IPIP.Mode, "mode of IPIP", always, []string{always, crossSubnet}, nil) == crossSubnet
+	n.IPIP.CrossSubnet = r.Enum(s.IPIP.Mode, "mode of IPIP", always, []string{always, crossSubnet}, nil) == crossSubnet
 	n.Secret = r.secret(s.Secret)
 	named := func(name string, o topology.Opt[[]netip.Prefix]) []netip.Prefix {
 		defaults := defaultCIDRs[name]
@@ -61,12 +62,12 @@ func (r *resolver) network() {
 // makes labs equal whenever they are built, and hides nothing.
 func (r *resolver) secret(o topology.Opt[string]) string {
 	switch {
-	case !r.lab.Network.Mode.Encrypts:
+	case !r.Lab.Network.Mode.Encrypts:
 		return ""
 	case !o.Set:
-		return "netlab " + r.lab.Name
+		return "netlab " + r.Lab.Name
 	case len(o.Value) < minSecret || len(o.Value) > maxSecret:
-		r.errorf(at(o.Origin), "Secret of wrong length", "The secret has %d bytes, from which no key is derived. Write one of %d to %d bytes, or leave it out.",
+		r.Errorf(draft.At(o.Origin), "Secret of wrong length", "The secret has %d bytes, from which no key is derived. Write one of %d to %d bytes, or leave it out.",
 			len(o.Value), minSecret, maxSecret)
 	}
 	return o.Value
@@ -75,7 +76,7 @@ func (r *resolver) secret(o topology.Opt[string]) string {
 // families says which IP families the lab has: those of the first prefixes that
 // are written, else IPv4.
 func (r *resolver) families() (v4 bool, v6 bool) {
-	s := &r.spec.Network
+	s := &r.Spec.Network
 	if s.Families.Set {
 		return s.Families.Value != "ipv6", s.Families.Value != "ipv4"
 	}
@@ -96,7 +97,7 @@ func (r *resolver) families() (v4 bool, v6 bool) {
 func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], defaults [2]string) []netip.Prefix {
 	v4, v6 := r.families()
 	var out []netip.Prefix
-	if r.spec.Network.Families.Set {
+	if r.Spec.Network.Families.Set {
 		o = ofFamilies(o, defaults, v4, v6)
 	}
 	if !o.Set {
@@ -105,14 +106,14 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], defaults [
 	for _, p := range o.Value {
 		switch {
 		case !p.IsValid():
-			r.errorf(at(o.Origin), "Invalid CIDR", "%s contains no valid CIDR. Write it like \"10.244.0.0/16\".", name)
+			r.Errorf(draft.At(o.Origin), "Invalid CIDR", "%s contains no valid CIDR. Write it like \"10.244.0.0/16\".", name)
 		case p != p.Masked():
-			r.errorf(at(o.Origin), "CIDR has host bits", "%s %s has bits beyond its prefix length. Use %s.", name, p, p.Masked())
+			r.Errorf(draft.At(o.Origin), "CIDR has host bits", "%s %s has bits beyond its prefix length. Use %s.", name, p, p.Masked())
 			out = append(out, p.Masked())
 		case topology.PrefixOfFamily(out, p.Addr().Is6()).IsValid():
-			r.errorf(at(o.Origin), "Two CIDRs of a family", "%s has two %s prefixes. Give one per IP family.", name, nameOfFamily(p.Addr().Is6()))
+			r.Errorf(draft.At(o.Origin), "Two CIDRs of a family", "%s has two %s prefixes. Give one per IP family.", name, draft.FamilyName(p.Addr().Is6()))
 		case p.Addr().BitLen()-p.Bits() < 3:
-			r.errorf(at(o.Origin), "CIDR too small", "%s %s has no room for a lab. Use a shorter prefix, such as a /24.", name, p)
+			r.Errorf(draft.At(o.Origin), "CIDR too small", "%s %s has no room for a lab. Use a shorter prefix, such as a /24.", name, p)
 		default:
 			out = append(out, p)
 		}
@@ -120,7 +121,7 @@ func (r *resolver) cidrs(name string, o topology.Opt[[]netip.Prefix], defaults [
 	slices.SortFunc(out, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
 	has := func(six bool) bool { return topology.PrefixOfFamily(out, six).IsValid() }
 	if len(out) == len(o.Value) && (has(false) != v4 || has(true) != v6) {
-		r.errorf(at(o.Origin), "IP families differ",
+		r.Errorf(draft.At(o.Origin), "IP families differ",
 			"%s does not have the same IP families as the other prefixes of the network. Give pod_cidr, service_cidr and node_cidr the same families.", name)
 	}
 	return out
@@ -172,9 +173,9 @@ func (r *resolver) overlaps() {
 			all = append(all, named{name, p, o})
 		}
 	}
-	n, s := &r.lab.Network, &r.spec.Network
+	n, s := &r.Lab.Network, &r.Spec.Network
 	add("node_cidr", n.NodeCIDRs, s.NodeCIDRs.Origin)
-	for _, sub := range r.lab.Subnets[1:] {
+	for _, sub := range r.Lab.Subnets[1:] {
 		add(cidrOf(sub), sub.CIDRs, sub.Origin)
 	}
 	add("pod_cidr", n.PodCIDRs, s.PodCIDRs.Origin)
@@ -191,7 +192,7 @@ func (r *resolver) overlaps() {
 			if here.origin == (topology.Origin{}) || other.origin.Line > here.origin.Line {
 				here, other = a, b
 			}
-			r.errorf(at(here.origin, r.spec.Network.Origin), "Overlapping CIDRs",
+			r.Errorf(draft.At(here.origin, r.Spec.Network.Origin), "Overlapping CIDRs",
 				"%s %s overlaps %s %s, set %s. Use prefixes that share no address.",
 				here.name, here.prefix, other.name, other.prefix, other.origin.SeenFrom(here.origin))
 		}
@@ -201,7 +202,7 @@ func (r *resolver) overlaps() {
 // usesLoadBalancerCIDR reports whether addresses of load_balancer_cidr matter:
 // a default that the lab does not use must not conflict with other prefixes.
 func (r *resolver) usesLoadBalancerCIDR() bool {
-	return r.spec.Network.LoadBalancerCIDRs.Set || slices.ContainsFunc(r.spec.Services, func(s topology.ServiceSpec) bool {
+	return r.Spec.Network.LoadBalancerCIDRs.Set || slices.ContainsFunc(r.Spec.Services, func(s topology.ServiceSpec) bool {
 		return s.Type.Value == string(topology.LoadBalancer) && !s.LoadBalancerIPs.Set
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/ipam"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // nodeOffset leaves the first addresses of the underlay to routers and people:
@@ -20,32 +21,32 @@ func (r *resolver) resolveNodes() {
 	seen := map[string]topology.Origin{}
 	owners := map[*topology.Node]topology.NodeSpec{}
 	var hosts []host
-	for _, s := range r.spec.Nodes {
-		r.of("node", s.Written.Block, s.Written.Key)
+	for _, s := range r.Spec.Nodes {
+		r.Of("node", s.Written.Block, s.Written.Key)
 		named := cmp.Or(s.Written.Named, s.Origin)
-		r.checkName("node", s.Name, named)
-		if !r.unique(seen, "node", s.Name, named) {
+		r.CheckName("node", s.Name, named)
+		if !r.Unique(seen, "node", s.Name, named) {
 			continue
 		}
-		n := &topology.Node{Name: s.Name, Written: s.Written, Labels: labels(s.Labels), Origin: s.Origin}
+		n := &topology.Node{Name: s.Name, Written: s.Written, Labels: draft.Labels(s.Labels), Origin: s.Origin}
 		n.Subnet = r.subnet(s.Subnet)
 		r.zone(n, s)
 		owners[n] = s
 		hosts = append(hosts, host{"node", n.Name, s.Written, n.Subnet, s.Address, &n.Addrs, n.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
 			return freeNodeAddress(pool, n.Name, owner)
 		}})
-		r.nodes[n.Name] = n
-		r.declared = append(r.declared, n)
+		r.Nodes[n.Name] = n
+		r.Declared = append(r.Declared, n)
 	}
-	r.lab.Nodes = slices.Clone(r.declared)
+	r.Lab.Nodes = slices.Clone(r.Declared)
 	r.hostAddresses(hosts)
 	r.nodePodCIDRs()
-	for _, n := range r.declared {
+	for _, n := range r.Declared {
 		if len(n.Addrs) > 0 {
 			n.MAC = ipam.MACFor(ipam.Ether, n.Addrs[0])
 			n.VTEPMAC = ipam.MACFor(ipam.VTEP, n.Addrs[0])
 		}
-		r.of("node", n.Written.Block, n.Written.Key)
+		r.Of("node", n.Written.Block, n.Written.Key)
 		who := fmt.Sprintf("node %q", n.Name)
 		n.Routes = r.routes(who, owners[n].Routes, []*topology.Subnet{n.Subnet}, n.PodCIDRs)
 		n.Link = r.link(who, owners[n].Link, n.Subnet)
@@ -60,8 +61,8 @@ const zoneLabel = "topology.kubernetes.io/zone"
 func (r *resolver) zone(n *topology.Node, s topology.NodeSpec) {
 	label, labeled := n.Labels[zoneLabel]
 	if labeled && s.Zone.Set && label != s.Zone.Value {
-		r.errorf(at(s.Zone.Origin), "Two zones",
-			"Node %q is in zone %q, but its label %s says %q. Remove one of them.", n.Name, shorten(s.Zone.Value), zoneLabel, shorten(label))
+		r.Errorf(draft.At(s.Zone.Origin), "Two zones",
+			"Node %q is in zone %q, but its label %s says %q. Remove one of them.", n.Name, draft.Shorten(s.Zone.Value), zoneLabel, draft.Shorten(label))
 	}
 	if n.Zone = s.Zone.Or(label); n.Zone != "" {
 		n.Labels[zoneLabel] = n.Zone
@@ -83,32 +84,32 @@ type host struct {
 // else a free one.
 func (r *resolver) hostAddresses(hosts []host) {
 	given := func(h host, pool ipam.AddrPool) bool {
-		return h.written.Set && sameFamily(h.written.Value, pool.Prefix)
+		return h.written.Set && draft.SameFamily(h.written.Value, pool.Prefix)
 	}
 	owner := func(h host) string { return fmt.Sprintf("%s %q", h.kind, h.name) }
 	for _, h := range hosts {
-		r.of(h.kind, h.from.Block, h.from.Key)
+		r.Of(h.kind, h.from.Block, h.from.Key)
 		for _, pool := range r.underlay[h.subnet] {
 			if given(h, pool) {
-				r.claim(pool, cidrOf(h.subnet), h.written, owner(h))
+				r.Claim(pool, cidrOf(h.subnet), h.written, owner(h))
 			}
 		}
 	}
 	for _, h := range hosts {
-		r.of(h.kind, h.from.Block, h.from.Key)
+		r.Of(h.kind, h.from.Block, h.from.Key)
 		for _, pool := range r.underlay[h.subnet] {
 			a, ok := h.written.Value, true
 			if !given(h, pool) {
 				a, ok = h.free(pool, owner(h))
 			}
 			if !ok {
-				r.errorf(at(h.origin), "No "+h.kind+" address left",
+				r.Errorf(draft.At(h.origin), "No "+h.kind+" address left",
 					"%s %s has no address left for %s. Use a larger %s.", cidrOf(h.subnet), pool.Prefix, owner(h), cidrOf(h.subnet))
 				continue
 			}
 			*h.addrs = append(*h.addrs, a)
 		}
-		r.addressFamily(h.written, h.subnet.CIDRs, cidrOf(h.subnet))
+		r.AddressFamily(h.written, h.subnet.CIDRs, cidrOf(h.subnet))
 	}
 }
 
@@ -127,10 +128,10 @@ func freeNodeAddress(pool ipam.AddrPool, name, owner string) (netip.Addr, bool) 
 // number, else one of the upper half.
 func (r *resolver) nodePodCIDRs() {
 	r.podPools = map[*topology.Node][]ipam.AddrPool{}
-	for _, whole := range r.lab.Network.PodCIDRs {
-		r.of("node", "", "")
-		if r.lab.Network.Mode.SharedCIDR {
-			for _, n := range r.declared {
+	for _, whole := range r.Lab.Network.PodCIDRs {
+		r.Of("node", "", "")
+		if r.Lab.Network.Mode.SharedCIDR {
+			for _, n := range r.Declared {
 				r.givePods(n, whole)
 			}
 			continue
@@ -140,8 +141,8 @@ func (r *resolver) nodePodCIDRs() {
 			continue
 		}
 		blocks := ipam.NewPool(ipam.BlockCount(whole, bits))
-		for _, n := range r.declared {
-			r.of("node", n.Written.Block, n.Written.Key)
+		for _, n := range r.Declared {
+			r.Of("node", n.Written.Block, n.Written.Key)
 			slot, ok := numberedSlot(n.Name, 0, blocks)
 			if ok {
 				_, ok = blocks.Reserve(slot, n.Name)
@@ -150,7 +151,7 @@ func (r *resolver) nodePodCIDRs() {
 				slot, ok = blocks.Take("pods/"+n.Name, blocks.Part(1, 2, 2), n.Name)
 			}
 			if !ok {
-				r.errorf(at(n.Origin), "No pod CIDR left",
+				r.Errorf(draft.At(n.Origin), "No pod CIDR left",
 					"pod_cidr %s has only %d blocks of /%d, and none is left for node %q. Use a larger pod_cidr or a longer node_prefix.",
 					whole, blocks.Size, bits, n.Name)
 				continue
@@ -164,7 +165,7 @@ func (r *resolver) nodePodCIDRs() {
 func (r *resolver) givePods(n *topology.Node, share netip.Prefix) {
 	n.PodCIDRs = append(n.PodCIDRs, share)
 	pool := ipam.NewAddrPool(share)
-	if bridge := r.lab.Network.BridgeAddr(n, share.Addr().Is6()); bridge.IsValid() {
+	if bridge := r.Lab.Network.BridgeAddr(n, share.Addr().Is6()); bridge.IsValid() {
 		pool.Claim(bridge, fmt.Sprintf("the bridge of node %q", n.Name))
 	}
 	r.podPools[n] = append(r.podPools[n], pool)
@@ -172,13 +173,13 @@ func (r *resolver) givePods(n *topology.Node, share netip.Prefix) {
 
 // nodePrefix is the prefix length of a node's share of a pod CIDR.
 func (r *resolver) nodePrefix(whole netip.Prefix) (bits int, ok bool) {
-	s := &r.spec.Network
+	s := &r.Spec.Network
 	o, bits, longest := s.NodePrefix, s.NodePrefix.Or(defaultPrefix4), 29
 	if whole.Addr().Is6() {
 		o, bits, longest = s.NodePrefix6, s.NodePrefix6.Or(defaultPrefix6), 125
 	}
 	if bits < whole.Bits() || bits > longest {
-		r.errorf(at(o.Origin, s.PodCIDRs.Origin, s.Origin), "Node prefix does not fit",
+		r.Errorf(draft.At(o.Origin, s.PodCIDRs.Origin, s.Origin), "Node prefix does not fit",
 			"A share of /%d for each node does not fit into pod_cidr %s. Use a node_prefix from %d to %d.",
 			bits, whole, whole.Bits(), longest)
 		return 0, false
@@ -190,11 +191,11 @@ func (r *resolver) resolveClients() {
 	seen := map[string]topology.Origin{}
 	specs := map[*topology.Client]topology.ClientSpec{}
 	var hosts []host
-	for _, s := range r.spec.Clients {
-		r.of("client", s.Written.Block, s.Written.Key)
+	for _, s := range r.Spec.Clients {
+		r.Of("client", s.Written.Block, s.Written.Key)
 		named := cmp.Or(s.Written.Named, s.Origin)
-		r.checkName("client", s.Name, named)
-		if !r.unique(seen, "client", s.Name, named) {
+		r.CheckName("client", s.Name, named)
+		if !r.Unique(seen, "client", s.Name, named) {
 			continue
 		}
 		c := &topology.Client{Name: s.Name, Written: s.Written, Subnet: r.subnet(s.Subnet), Origin: s.Origin}
@@ -202,12 +203,12 @@ func (r *resolver) resolveClients() {
 		hosts = append(hosts, host{"client", c.Name, s.Written, c.Subnet, s.Address, &c.Addrs, c.Origin, func(pool ipam.AddrPool, owner string) (netip.Addr, bool) {
 			return pool.Assign("client/"+c.Name, pool.Part(3, 4, 4), owner) // the last quarter
 		}})
-		r.lab.Clients = append(r.lab.Clients, c)
+		r.Lab.Clients = append(r.Lab.Clients, c)
 	}
 	r.hostAddresses(hosts)
-	for _, c := range r.lab.Clients {
+	for _, c := range r.Lab.Clients {
 		s := specs[c]
-		r.of("client", c.Written.Block, c.Written.Key)
+		r.Of("client", c.Written.Block, c.Written.Key)
 		who := fmt.Sprintf("client %q", c.Name)
 		if len(c.Addrs) > 0 {
 			c.MAC = ipam.MACFor(ipam.Ether, c.Addrs[0])
@@ -227,31 +228,6 @@ func (r *resolver) resolveClients() {
 	}
 }
 
-// claim takes a written address out of a pool, or reports why it is unavailable.
-func (r *resolver) claim(pool ipam.AddrPool, cidr string, o topology.Opt[netip.Addr], owner string) {
-	if !pool.Prefix.Contains(o.Value) {
-		r.errorf(at(o.Origin), "Address outside its CIDR",
-			"The address %s of %s is not in %s %s. Use an address of that prefix, or leave it out.", o.Value, owner, cidr, pool.Prefix)
-		return
-	}
-	if other, ok := pool.Claim(o.Value, owner); !ok {
-		r.errorf(at(o.Origin), "Address taken twice",
-			"The address %s of %s already belongs to %s. Use another one, or leave it out.", o.Value, owner, other)
-	}
-}
-
-// addressFamily reports a written address of a family that the lab does not have.
-func (r *resolver) addressFamily(o topology.Opt[netip.Addr], prefixes []netip.Prefix, cidr string) {
-	if o.Set && !slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return sameFamily(o.Value, p) }) {
-		r.errorf(at(o.Origin), "Address outside its CIDR",
-			"The address %s is not in %s. Use an address of that prefix, or leave it out.", o.Value, cidr)
-	}
-}
-
-func sameFamily(a netip.Addr, p netip.Prefix) bool {
-	return a.IsValid() && a.Is4() == p.Addr().Is4()
-}
-
 // routes checks extra routes: each destination once, each next hop on the link.
 func (r *resolver) routes(who string, specs []topology.RouteSpec, own []*topology.Subnet, linked []netip.Prefix) []topology.Route {
 	var out []topology.Route
@@ -259,12 +235,12 @@ func (r *resolver) routes(who string, specs []topology.RouteSpec, own []*topolog
 	for _, s := range specs {
 		switch to := s.To.Masked(); {
 		case !s.To.IsValid() || !s.Via.IsValid() || s.To.Addr().Is4() != s.Via.Is4():
-			r.errorf(at(s.Origin), "Invalid route",
+			r.Errorf(draft.At(s.Origin), "Invalid route",
 				"A route of %s needs a destination and a next hop of the same IP family. Write { to = \"10.0.0.0/8\", via = node.node1.ip }.", who)
 		case seen[to]:
-			r.errorf(at(s.Origin), "Route given twice", "%s has two routes to %s. Remove one of them.", who, to)
+			r.Errorf(draft.At(s.Origin), "Route given twice", "%s has two routes to %s. Remove one of them.", who, to)
 		case to.Bits() == 0 && strings.HasPrefix(who, "client"):
-			r.errorf(at(s.Origin), "Default route given twice", "%s has a default route already. Set gateway = %q instead.", who, s.Via)
+			r.Errorf(draft.At(s.Origin), "Default route given twice", "%s has a default route already. Set gateway = %q instead.", who, s.Via)
 		default:
 			seen[to] = true
 			r.onLink(s.Via, s.Origin, who, "next hop", own, linked)
@@ -279,26 +255,15 @@ func (r *resolver) onLink(hop netip.Addr, origin topology.Origin, who, what stri
 	if slices.ContainsFunc(own, func(s *topology.Subnet) bool { return s.Has(hop) }) || slices.ContainsFunc(more, func(p netip.Prefix) bool { return p.Contains(hop) }) {
 		return
 	}
-	i := slices.IndexFunc(r.lab.Subnets, func(s *topology.Subnet) bool { return s.Has(hop) })
+	i := slices.IndexFunc(r.Lab.Subnets, func(s *topology.Subnet) bool { return s.Has(hop) })
 	switch {
 	case i < 0 || len(own) == 0:
-		r.errorf(at(origin), "Next hop not on link",
+		r.Errorf(draft.At(origin), "Next hop not on link",
 			"The %s %s of %s is not on the nodes' network. Use an address of node_cidr, such as a node's.", what, hop, who)
 	default:
-		r.errorf(at(origin), "Next hop not on link",
-			"The %s %s of %s is in the subnet %q, which is not on its link. Use an address of the subnet %q, such as that of a router's link there.", what, hop, who, r.lab.Subnets[i].Name, own[0].Name)
+		r.Errorf(draft.At(origin), "Next hop not on link",
+			"The %s %s of %s is in the subnet %q, which is not on its link. Use an address of the subnet %q, such as that of a router's link there.", what, hop, who, r.Lab.Subnets[i].Name, own[0].Name)
 	}
-}
-
-// unique reports a second object of the same kind and name.
-func (r *resolver) unique(seen map[string]topology.Origin, kind, name string, origin topology.Origin) bool {
-	if first, ok := seen[name]; ok {
-		r.errorf(at(origin), "Duplicate "+kind,
-			"The %s %q was already declared %s. Rename or remove one of them.", kind, shorten(name), first.SeenFrom(origin))
-		return false
-	}
-	seen[name] = origin
-	return true
 }
 
 // numberedSlot is the slot for the number at the end of a name, if the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/ipam"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 // metadataName is the label that Kubernetes puts on every namespace.
@@ -18,34 +19,24 @@ const metadataName = "kubernetes.io/metadata.name"
 
 func (r *resolver) resolveNamespaces() {
 	seen := map[string]topology.Origin{}
-	for _, s := range r.spec.Namespaces {
-		r.of("namespace", s.Written.Block, s.Written.Key)
+	for _, s := range r.Spec.Namespaces {
+		r.Of("namespace", s.Written.Block, s.Written.Key)
 		named := cmp.Or(s.Written.Named, s.Origin)
-		r.checkName("namespace", s.Name, named)
-		if r.unique(seen, "namespace", s.Name, named) {
+		r.CheckName("namespace", s.Name, named)
+		if r.Unique(seen, "namespace", s.Name, named) {
 			r.addNamespace(s)
 		}
 	}
-	if r.namespaces[topology.DefaultNamespace] == nil {
+	if r.Namespaces[topology.DefaultNamespace] == nil {
 		r.addNamespace(topology.NamespaceSpec{Name: topology.DefaultNamespace})
 	}
 }
 
 func (r *resolver) addNamespace(s topology.NamespaceSpec) {
-	ns := &topology.Namespace{Name: s.Name, Written: s.Written, Labels: labels(s.Labels), Origin: s.Origin}
+	ns := &topology.Namespace{Name: s.Name, Written: s.Written, Labels: draft.Labels(s.Labels), Origin: s.Origin}
 	ns.Labels[metadataName] = s.Name
-	r.namespaces[s.Name] = ns
-	r.lab.Namespaces = append(r.lab.Namespaces, ns)
-}
-
-// namespace is the namespace that an object names, or default.
-func (r *resolver) namespace(o topology.Opt[string]) string {
-	name := o.Or(topology.DefaultNamespace)
-	if r.namespaces[name] != nil {
-		return name
-	}
-	r.undeclared("namespace", name, maps.Keys(r.namespaces), at(o.Origin))
-	return topology.DefaultNamespace
+	r.Namespaces[s.Name] = ns
+	r.Lab.Namespaces = append(r.Lab.Namespaces, ns)
 }
 
 // resolvedPod is a pod with its spec.
@@ -59,21 +50,21 @@ func (r *resolver) resolvePods() {
 	var pods []resolvedPod
 	seen := map[string]topology.Origin{}
 	blocks := map[string]int{}
-	for i, s := range r.spec.Pods {
+	for i, s := range r.Spec.Pods {
 		if _, ok := blocks[s.Block]; !ok {
 			blocks[s.Block] = len(blocks)
 		}
-		r.of("pod", s.Block, s.Key)
+		r.Of("pod", s.Block, s.Key)
 		named := cmp.Or(s.Named.Origin, s.Origin)
 		p := &topology.Pod{
-			Name: s.Name(), Block: s.Block, Key: s.Key, Namespace: r.namespace(s.Namespace),
-			Labels: labels(s.Labels), HostNetwork: s.HostNetwork.Value,
+			Name: s.Name(), Block: s.Block, Key: s.Key, Namespace: r.Namespace(s.Namespace),
+			Labels: draft.Labels(s.Labels), HostNetwork: s.HostNetwork.Value,
 			Serving: s.Ready.Or(true), Terminating: s.Terminating.Value,
 			Command: slices.Clone(s.Command), Env: maps.Clone(s.Env), Origin: s.Origin,
 		}
 		p.Ready = p.Serving && !p.Terminating
-		r.checkName("pod", p.Name, named)
-		if !r.unique(seen, "pod", p.AgentName(), named) {
+		r.CheckName("pod", p.Name, named)
+		if !r.Unique(seen, "pod", p.AgentName(), named) {
 			continue
 		}
 		r.podDNS(p, s)
@@ -83,10 +74,10 @@ func (r *resolver) resolvePods() {
 			continue
 		}
 		p.Node.Pods = append(p.Node.Pods, p)
-		r.lab.Pods = append(r.lab.Pods, p)
+		r.Lab.Pods = append(r.Lab.Pods, p)
 		pods = append(pods, resolvedPod{p, s, i})
 	}
-	r.of("pod", "", "")
+	r.Of("pod", "", "")
 	// Among siblings the later instances give way, so that a higher count moves
 	// no other.
 	slices.SortStableFunc(pods, func(a, b resolvedPod) int {
@@ -103,17 +94,17 @@ func (r *resolver) resolvePods() {
 // instance moves no other pod.
 func (r *resolver) podNode(s topology.PodSpec, block int) *topology.Node {
 	if s.Node.Set {
-		if n := r.node(s.Node.Value, s.Node.Origin, s.Origin); n != nil {
+		if n := r.Node(s.Node.Value, s.Node.Origin, s.Origin); n != nil {
 			return n
 		}
 	}
-	if len(r.declared) == 0 {
+	if len(r.Declared) == 0 {
 		if !s.Node.Set {
-			r.errorf(at(s.Origin), "No node for pod", "Pod %q has no node to run on. Declare one with node \"node1\" {}.", s.Name())
+			r.Errorf(draft.At(s.Origin), "No node for pod", "Pod %q has no node to run on. Declare one with node \"node1\" {}.", s.Name())
 		}
 		return nil
 	}
-	return r.declared[(block+max(0, s.Index))%len(r.declared)]
+	return r.Declared[(block+max(0, s.Index))%len(r.Declared)]
 }
 
 func (r *resolver) podAddresses(pods []resolvedPod) {
@@ -124,20 +115,20 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 			continue
 		}
 		given[p.Pod] = true
-		r.of("pod", p.Block, p.Key)
+		r.Of("pod", p.Block, p.Key)
 		if p.HostNetwork {
-			r.errorf(at(o.Origin), "Address with host network",
+			r.Errorf(draft.At(o.Origin), "Address with host network",
 				"Pod %q uses its node's network, so it has the node's addresses. Remove address or host_network.", p.AgentName())
 			continue
 		}
-		r.addressFamily(o, p.Node.PodCIDRs, "the pod CIDR of its node")
+		r.AddressFamily(o, p.Node.PodCIDRs, "the pod CIDR of its node")
 		for _, pool := range r.podPools[p.Node] {
-			if sameFamily(o.Value, pool.Prefix) {
-				r.claim(pool, fmt.Sprintf("the pod CIDR of node %q,", p.Node.Name), o, fmt.Sprintf("pod %q", p.AgentName()))
+			if draft.SameFamily(o.Value, pool.Prefix) {
+				r.Claim(pool, fmt.Sprintf("the pod CIDR of node %q,", p.Node.Name), o, fmt.Sprintf("pod %q", p.AgentName()))
 			}
 		}
 	}
-	r.of("pod", "", "")
+	r.Of("pod", "", "")
 	without := map[*ipam.Pool][]*topology.Pod{}
 	for _, p := range pods {
 		if p.HostNetwork {
@@ -149,7 +140,7 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 			p.MAC = ipam.MACFor(ipam.Ether, p.Addrs[0])
 		}
 	}
-	for _, n := range r.declared {
+	for _, n := range r.Declared {
 		for _, pool := range r.podPools[n] {
 			if left := without[pool.Pool]; len(left) > 0 {
 				more := ""
@@ -157,10 +148,10 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 					more = fmt.Sprintf(" and %d more", len(left)-1)
 				}
 				larger := "shorter node_prefix"
-				if r.lab.Network.Mode.SharedCIDR {
+				if r.Lab.Network.Mode.SharedCIDR {
 					larger = "larger pod_cidr"
 				}
-				r.errorf(at(left[0].Origin), "No pod address left",
+				r.Errorf(draft.At(left[0].Origin), "No pod address left",
 					"The pod CIDR %s of node %q has no address left for pod %q%s. Use a %s, or more nodes.",
 					pool.Prefix, n.Name, left[0].AgentName(), more, larger)
 			}
@@ -173,7 +164,7 @@ func (r *resolver) podAddresses(pods []resolvedPod) {
 func (r *resolver) podAddrs(p resolvedPod, given bool, without map[*ipam.Pool][]*topology.Pod) []netip.Addr {
 	var out []netip.Addr
 	for _, pool := range r.podPools[p.Node] {
-		if given && sameFamily(p.spec.Address.Value, pool.Prefix) {
+		if given && draft.SameFamily(p.spec.Address.Value, pool.Prefix) {
 			out = append(out, p.spec.Address.Value)
 			continue
 		}
@@ -191,7 +182,7 @@ func (r *resolver) podAddrs(p resolvedPod, given bool, without map[*ipam.Pool][]
 // moves it, or where every node numbers its own pods, the next.
 func (r *resolver) podAddr(p *topology.Pod, pool ipam.AddrPool) (netip.Addr, bool) {
 	owner := fmt.Sprintf("pod %q", p.AgentName())
-	if !r.lab.Network.Mode.SharedCIDR {
+	if !r.Lab.Network.Mode.SharedCIDR {
 		return pool.Assign("pod/"+p.Namespace+"/"+p.Name, pool.All(), owner)
 	}
 	slot, ok := pool.Next(owner)
@@ -207,7 +198,7 @@ func (r *resolver) podLinks(pods []resolvedPod) {
 			continue
 		}
 		for attempt := 0; p.HostLink == "" || taken[p.HostLink]; attempt++ {
-			p.HostLink = podLink(r.lab.Network.Mode.PodLinks, p.Pod, attempt)
+			p.HostLink = podLink(r.Lab.Network.Mode.PodLinks, p.Pod, attempt)
 		}
 		taken[p.HostLink] = true
 	}
@@ -233,33 +224,19 @@ func (r *resolver) ports(who string, specs []topology.PortSpec, origin topology.
 	names := map[string]topology.Origin{}
 	for _, s := range specs {
 		if s.Name != "" {
-			r.checkName("port", s.Name, s.Origin)
-			if !r.unique(names, "port", s.Name, s.Origin) {
+			r.CheckName("port", s.Name, s.Origin)
+			if !r.Unique(names, "port", s.Name, s.Origin) {
 				continue
 			}
 		}
-		protocol := r.protocol(s.Protocol)
-		if n := r.port(s.Port, "port "+strconv.Quote(s.Name)+" of "+who, at(s.Origin, origin)); n != 0 {
+		protocol := r.Protocol(s.Protocol)
+		if n := r.Port(s.Port, "port "+strconv.Quote(s.Name)+" of "+who, draft.At(s.Origin, origin)); n != 0 {
 			p := topology.Port{Name: s.Name, Number: n, Protocol: protocol, Origin: s.Origin}
 			if o := s.HostPort; o.Set || o.Origin != (topology.Origin{}) {
-				p.HostPort = r.port(o, "host port of "+who, at(o.Origin, s.Origin))
+				p.HostPort = r.Port(o, "host port of "+who, draft.At(o.Origin, s.Origin))
 			}
 			out = append(out, p)
 		}
 	}
 	return out
-}
-
-// port checks a port number; 0 means that there is none to use.
-func (r *resolver) port(o topology.Opt[int], what string, block []topology.Origin) uint16 {
-	switch {
-	case !o.Set && o.Origin != (topology.Origin{}): // reported by the reader
-	case !o.Set:
-		r.errorf(block, "Missing port number", "The %s has no number. Add port = 8080.", what)
-	case o.Value < 1 || o.Value > 65535:
-		r.errorf(append(at(o.Origin), block...), "Port out of range", "The %s is %d. Use a number from 1 to 65535.", what, o.Value)
-	default:
-		return uint16(o.Value)
-	}
-	return 0
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/topology"
+	"github.com/netlab/netlab/topology/resolve/draft"
 )
 
 const (
@@ -30,13 +31,13 @@ func (r *resolver) program(p *topology.Pod, s topology.PodSpec) topology.Program
 		return topology.Program{}
 	}
 	out := topology.Program{WorkDir: w.WorkDir.Value, Stdin: w.Stdin.Value, NetAdmin: w.NetAdmin.Value, Ready: r.ready(p, w.Ready)}
-	out.Restart = r.enum(w.Restart, "restart", "never", []string{"always", "never"}, nil) == "always"
+	out.Restart = r.Enum(w.Restart, "restart", "never", []string{"always", "never"}, nil) == "always"
 	if w.Image.Set {
 		out.Image = &w.Image.Value
 		out.WorkDir = cmp.Or(out.WorkDir, w.Image.Value.WorkDir)
 	}
 	if out.WorkDir != "" && !path.IsAbs(out.WorkDir) {
-		r.errorf(at(w.WorkDir.Origin), "Relative path", "The work_dir %q is not an absolute path. Begin it with \"/\".", shorten(out.WorkDir))
+		r.Errorf(draft.At(w.WorkDir.Origin), "Relative path", "The work_dir %q is not an absolute path. Begin it with \"/\".", draft.Shorten(out.WorkDir))
 	}
 	var taken []topology.FileSpec
 	for _, f := range w.Files {
@@ -56,7 +57,7 @@ func (r *resolver) image(p *topology.Pod, o topology.Opt[topology.Image]) {
 		p.Command = slices.Clone(o.Value.Command)
 	}
 	if len(p.Command) == 0 {
-		r.errorf(at(o.Origin), "No command", "The image %s names no program to run. Add command = [\"…\"] to pod %q.", shorten(o.Value.Name), p.AgentName())
+		r.Errorf(draft.At(o.Origin), "No command", "The image %s names no program to run. Add command = [\"…\"] to pod %q.", draft.Shorten(o.Value.Name), p.AgentName())
 	}
 	for _, v := range o.Value.Env {
 		name, value, _ := strings.Cut(v, "=")
@@ -83,7 +84,7 @@ func (r *resolver) idle(p *topology.Pod, w topology.ProgramSpec) {
 	}
 	for _, x := range written {
 		if x.at != (topology.Origin{}) {
-			r.errorf(at(x.at), "No command", "Pod %q has %s, but runs no program. Add command = [\"…\"] or image = \"…\", or remove it.", p.AgentName(), x.what)
+			r.Errorf(draft.At(x.at), "No command", "Pod %q has %s, but runs no program. Add command = [\"…\"] or image = \"…\", or remove it.", p.AgentName(), x.what)
 		}
 	}
 }
@@ -95,25 +96,25 @@ func (r *resolver) file(f topology.FileSpec, taken []topology.FileSpec) bool {
 	before := len(r.Problems)
 	switch {
 	case !path.IsAbs(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "/" || strings.ContainsRune(f.Path, 0):
-		r.errorf(at(f.Origin), "Invalid path", "%q is not the absolute path of a file. Write, for example, file \"/etc/app.conf\".", shorten(f.Path))
+		r.Errorf(draft.At(f.Origin), "Invalid path", "%q is not the absolute path of a file. Write, for example, file \"/etc/app.conf\".", draft.Shorten(f.Path))
 	case slices.ContainsFunc([]string{"/proc", "/sys", "/dev"}, kernels):
-		r.errorf(at(f.Origin), "File of the kernel", "%s belongs to the kernel. Use another folder.", shorten(f.Path))
+		r.Errorf(draft.At(f.Origin), "File of the kernel", "%s belongs to the kernel. Use another folder.", draft.Shorten(f.Path))
 	}
 	for _, other := range taken {
 		if other.Path == f.Path {
-			r.errorf(at(f.Origin), "Duplicate file", "%s is already %s. Remove one of them.", shorten(f.Path), other.Origin.SeenFrom(f.Origin))
+			r.Errorf(draft.At(f.Origin), "Duplicate file", "%s is already %s. Remove one of them.", draft.Shorten(f.Path), other.Origin.SeenFrom(f.Origin))
 		} else if under(other.Path, f.Path) || under(f.Path, other.Path) {
-			r.errorf(at(f.Origin), "File below a file", "%s and %s cannot both be files. Rename one of them.", shorten(f.Path), shorten(other.Path))
+			r.Errorf(draft.At(f.Origin), "File below a file", "%s and %s cannot both be files. Rename one of them.", draft.Shorten(f.Path), draft.Shorten(other.Path))
 		}
 	}
 	switch none := (topology.Origin{}); {
 	case f.Content.Set && f.Source.Origin != none:
-		r.errorf(at(f.Source.Origin), "Content and source", "A file has its content from one of them. Remove content or source.")
+		r.Errorf(draft.At(f.Source.Origin), "Content and source", "A file has its content from one of them. Remove content or source.")
 	case !f.Content.Set && f.Content.Origin == none && !f.Source.Set && f.Source.Origin == none:
-		r.errorf(at(f.Origin), "File without content", "The file %s has no content. Add content = \"…\", or source = \"FILE\".", shorten(f.Path))
+		r.Errorf(draft.At(f.Origin), "File without content", "The file %s has no content. Add content = \"…\", or source = \"FILE\".", draft.Shorten(f.Path))
 	}
 	if mode, err := strconv.ParseUint(f.Mode.Or(fileMode), 8, 32); err != nil || mode > 0o7777 {
-		r.errorf(at(f.Mode.Origin), "Invalid mode", "%q is not a mode in octal digits. Write mode = \"0644\", or \"0755\" for a program.", shorten(f.Mode.Value))
+		r.Errorf(draft.At(f.Mode.Origin), "Invalid mode", "%q is not a mode in octal digits. Write mode = \"0644\", or \"0755\" for a program.", draft.Shorten(f.Mode.Value))
 	}
 	return len(r.Problems) == before
 }
@@ -122,7 +123,7 @@ func (r *resolver) file(f topology.FileSpec, taken []topology.FileSpec) bool {
 func (r *resolver) ready(p *topology.Pod, w topology.ReadySpec) topology.Ready {
 	out := topology.Ready{HTTP: w.HTTP.Value, Exec: slices.Clone(w.Exec.Value), Within: w.Within.Or(readyWithin)}
 	if out.Within <= 0 {
-		r.errorf(at(w.Within.Origin), "No time", "A program needs some time to become ready. Write within = \"30s\".")
+		r.Errorf(draft.At(w.Within.Origin), "No time", "A program needs some time to become ready. Write within = \"30s\".")
 	}
 	ways := 0
 	for _, set := range []bool{w.TCP.Set, w.HTTP.Set, w.Exec.Set} {
@@ -131,28 +132,28 @@ func (r *resolver) ready(p *topology.Pod, w topology.ReadySpec) topology.Ready {
 		}
 	}
 	if ways > 1 {
-		r.errorf(at(w.Origin), "Several conditions", "A program is ready by one condition. Keep one of tcp, http and exec.")
+		r.Errorf(draft.At(w.Origin), "Several conditions", "A program is ready by one condition. Keep one of tcp, http and exec.")
 	}
 	if w.TCP.Set {
 		out.TCP = r.podPort(p, w.TCP)
 	}
 	switch {
 	case w.HTTP.Set && !strings.HasPrefix(out.HTTP, "/"):
-		r.errorf(at(w.HTTP.Origin), "Invalid path", "%q is not the path of a URL. Write http = \"/healthz\", and the port in an attribute of its own.", shorten(out.HTTP))
+		r.Errorf(draft.At(w.HTTP.Origin), "Invalid path", "%q is not the path of a URL. Write http = \"/healthz\", and the port in an attribute of its own.", draft.Shorten(out.HTTP))
 	case w.HTTP.Set && w.Port.Set:
 		out.Port = r.podPort(p, w.Port)
 	case w.HTTP.Set:
 		i := slices.IndexFunc(p.Ports, func(x topology.Port) bool { return x.Protocol == topology.TCP })
 		if i < 0 {
-			r.errorf(at(w.HTTP.Origin), "No port", "Pod %q has no tcp port to send the request to. Add port = 80 here.", p.AgentName())
+			r.Errorf(draft.At(w.HTTP.Origin), "No port", "Pod %q has no tcp port to send the request to. Add port = 80 here.", p.AgentName())
 			break
 		}
 		out.Port = p.Ports[i].Number
 	case w.Port.Set:
-		r.errorf(at(w.Port.Origin), "Port without http", "This is the port of an HTTP request. Add http = \"/\", or write tcp instead of port.")
+		r.Errorf(draft.At(w.Port.Origin), "Port without http", "This is the port of an HTTP request. Add http = \"/\", or write tcp instead of port.")
 	}
 	if w.Exec.Set && (len(out.Exec) == 0 || out.Exec[0] == "") {
-		r.errorf(at(w.Exec.Origin), "Empty command", "The program of this command is empty. Write exec = [\"true\"].")
+		r.Errorf(draft.At(w.Exec.Origin), "Empty command", "The program of this command is empty. Write exec = [\"true\"].")
 	}
 	return out
 }
@@ -170,9 +171,9 @@ func (r *resolver) podPort(p *topology.Pod, o topology.Opt[string]) uint16 {
 	}
 	n, err := strconv.Atoi(o.Value)
 	if err != nil {
-		r.errorf(at(o.Origin), "Unknown port", "Pod %q has no tcp port named %q.%s Name one of its ports, or give a number.",
-			p.AgentName(), shorten(o.Value), hintPorts(o.Value, known))
+		r.Errorf(draft.At(o.Origin), "Unknown port", "Pod %q has no tcp port named %q.%s Name one of its ports, or give a number.",
+			p.AgentName(), draft.Shorten(o.Value), draft.HintPorts(o.Value, known))
 		return 0
 	}
-	return r.port(topology.Opt[int]{Value: n, Set: true, Origin: o.Origin}, fmt.Sprintf("port of pod %q", p.AgentName()), at(o.Origin))
+	return r.Port(topology.Opt[int]{Value: n, Set: true, Origin: o.Origin}, fmt.Sprintf("port of pod %q", p.AgentName()), draft.At(o.Origin))
 }

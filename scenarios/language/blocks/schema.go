@@ -99,6 +99,15 @@ func OwnName(name *string, named *topology.Origin) Value {
 	}}
 }
 
+// Object is the attributes of every block that makes objects, before those of its own.
+func Object(name Value, own []Attribute) []Attribute {
+	return append([]Attribute{
+		{At: name, Name: "name", Means: "The name, by default the label of the block, with the key of an instance after a hyphen."},
+		{At: Repeats("number"), Name: "count", Means: "How many instances there are, each with count.index."},
+		{At: Repeats("map, or set of strings"), Name: "for_each", Means: "A map or a set of strings, with an instance for each element, which is each.key and each.value."},
+	}, own...)
+}
+
 // NameOf is the name of an object: text, or a reference to one of the kind.
 func NameOf(kind string, to *topology.Opt[string]) Value {
 	return Value{Type: kind, Read: func(l *Reader, a *hcl.Attribute, sc Scope) {
