@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -40,16 +41,16 @@ type kernelAddr struct {
 }
 
 func parseAddr(m []byte) (*kernelAddr, error) {
-	attrs, err := attrsOf(m, unix.SizeofIfAddrmsg)
+	attrs, err := socket.Attrs(m, unix.SizeofIfAddrmsg)
 	if err != nil {
 		return nil, err
 	}
 	b := m[unix.NLMSG_HDRLEN:]
-	a := &kernelAddr{message: m, scope: b[3], index: int(binary.NativeEndian.Uint32(b[4:])), flags: uint32(b[2]), proto: uint8(number(attrs[addrProto])), priority: number(attrs[addrPriority]), broadcast: address(attrs[unix.IFA_BROADCAST])}
+	a := &kernelAddr{message: m, scope: b[3], index: int(binary.NativeEndian.Uint32(b[4:])), flags: uint32(b[2]), proto: uint8(socket.Number(attrs[addrProto])), priority: socket.Number(attrs[addrPriority]), broadcast: socket.Address(attrs[unix.IFA_BROADCAST])}
 	if v, ok := attrs[unix.IFA_FLAGS]; ok {
-		a.flags = number(v)
+		a.flags = socket.Number(v)
 	}
-	local, peer := address(attrs[unix.IFA_LOCAL]), address(attrs[unix.IFA_ADDRESS])
+	local, peer := socket.Address(attrs[unix.IFA_LOCAL]), socket.Address(attrs[unix.IFA_ADDRESS])
 	if !local.IsValid() {
 		local = peer
 	}
@@ -130,11 +131,11 @@ func (x *owedRoute) words(names map[int]string) string {
 
 // command is that which adds the route again. The kernel makes those of IPv6 addresses
 // itself, so the address is added again.
-func (x *owedRoute) command(d deviations, words string, names map[int]string) string {
+func (x *owedRoute) command(d notes, words string, names map[int]string) string {
 	if x.to.Addr().Is4() {
-		return d.ip("route replace %s proto kernel scope %s", words, scopeWords[scopeOf(x.kind)])
+		return d.IP("route replace %s proto kernel scope %s", words, scopeWords[scopeOf(x.kind)])
 	}
-	return d.ip("address delete %s dev %s && %s", x.addr.prefix, names[x.dev], d.ip("address add %s dev %s nodad", x.addr.prefix, names[x.dev]))
+	return d.IP("address delete %s dev %s && %s", x.addr.prefix, names[x.dev], d.IP("address add %s dev %s nodad", x.addr.prefix, names[x.dev]))
 }
 
 var scopeWords = map[uint8]string{unix.RT_SCOPE_LINK: "link", unix.RT_SCOPE_HOST: "host"}
@@ -151,24 +152,24 @@ func (x *owedRoute) again() []plan.Request {
 	if x.to.Addr().Is4() {
 		return []plan.Request{x.message(x.addr.prefix.Addr())}
 	}
-	return []plan.Request{undo(unix.NETLINK_ROUTE, unix.RTM_DELADDR, x.addr.message),
+	return []plan.Request{deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELADDR, x.addr.message),
 		setAddr(x.addr.prefix, x.addr.index)}
 }
 
 // setAddr gives a link an address, or makes it again what plans have.
 func setAddr(p netip.Prefix, index int) plan.Request {
-	return routeRequest(addrMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, p, index))
+	return deviations.RouteRequest(addrMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, p, index))
 }
 
 // message adds a route of IPv4 as the kernel does, so that it takes it along with the address
 // (fib_magic in net/ipv4/fib_frontend.c).
 func (e entry) message(src netip.Addr) plan.Request {
-	req := request(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
+	req := socket.Request(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 	req.AddData(&nl.RtMsg{RtMsg: unix.RtMsg{Family: unix.AF_INET, Dst_len: uint8(e.to.Bits()), Table: uint8(e.table), Protocol: unix.RTPROT_KERNEL, Scope: scopeOf(e.kind), Type: e.kind}})
 	req.AddData(nl.NewRtAttr(unix.RTA_DST, e.to.Addr().AsSlice()))
 	req.AddData(nl.NewRtAttr(unix.RTA_PREFSRC, src.AsSlice()))
 	req.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(e.dev))))
-	return routeRequest(written(req))
+	return deviations.RouteRequest(socket.Written(req))
 }
 
 // owe adds the routes that follow from an address (fib_add_ifaddr in
@@ -222,7 +223,7 @@ func (r *reader) addrs(sock *socket.Socket, names map[int]string, devices map[in
 	if err != nil {
 		return nil, fmt.Errorf("addresses: %w", err)
 	}
-	d := deviations{n}
+	d := notesOf(n)
 	o := &owed{may: map[entry]bool{}}
 	linkLocal, loopbacks := map[int]bool{}, map[netip.Prefix]bool{}
 	for _, m := range list {
@@ -246,14 +247,14 @@ func (r *reader) addrs(sock *socket.Socket, names map[int]string, devices map[in
 		case odd != "" && (planned(want, on, a.prefix) || a.index == loopback && (a.prefix == loopback4 || a.prefix == loopback6)):
 			x := plan.Deviation{What: fmt.Sprintf("address %s dev %s", a.prefix, on), Wrong: "has " + odd}
 			if odd != lifetime { // only that can be changed
-				x.Command, x.Repair = d.ip("address delete %s dev %s", a.prefix, on), []plan.Request{undo(unix.NETLINK_ROUTE, unix.RTM_DELADDR, m)}
+				x.Command, x.Repair = d.IP("address delete %s dev %s", a.prefix, on), []plan.Request{deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELADDR, m)}
 			} else {
-				x.Command, x.Repair = d.ip("address replace %s dev %s", a.prefix, on), []plan.Request{setAddr(a.prefix, a.index)}
+				x.Command, x.Repair = d.IP("address replace %s dev %s", a.prefix, on), []plan.Request{setAddr(a.prefix, a.index)}
 				n.Addrs = append(n.Addrs, plan.Addr{Link: on, Prefix: a.prefix})
 			}
-			d.add(x)
+			d.Add(x)
 		case ip.Is6() && ip.IsLinkLocalUnicast() && !planned(want, on, a.prefix):
-			d.foreign(fmt.Sprintf("address %s dev %s", a.prefix, on), d.ip("address delete %s dev %s", a.prefix, on), undo(unix.NETLINK_ROUTE, unix.RTM_DELADDR, m))
+			d.Foreign(fmt.Sprintf("address %s dev %s", a.prefix, on), d.IP("address delete %s dev %s", a.prefix, on), deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELADDR, m))
 		default:
 			if ip.Is6() && ip.IsLinkLocalUnicast() {
 				linkLocal[a.index] = true
@@ -265,7 +266,7 @@ func (r *reader) addrs(sock *socket.Socket, names map[int]string, devices map[in
 		}
 	}
 	again := func(p netip.Prefix, dev *netDevice) {
-		d.missing(fmt.Sprintf("address %s dev %s", p, dev.name), d.ip("address add %s dev %s", p, dev.name),
+		d.Missing(fmt.Sprintf("address %s dev %s", p, dev.name), d.IP("address add %s dev %s", p, dev.name),
 			setAddr(p, dev.index))
 	}
 	for _, p := range []netip.Prefix{loopback4, loopback6} {

@@ -15,6 +15,6 @@
 // carry out the commands of ipset, nf_tables and IPVS and read the result back; procfs
 // accesses sysctls. Start reading at kernel.go and run.go; network.go and message.go
 // hold the rtnetlink messages, read.go reads back, conntrack.go selects the
-// conntrack entries to delete, features.go probes features. deviations.go and the files named
-// after it find what no plan lists: it follows from the plan, or is foreign.
+// conntrack entries to delete, features.go probes features. The files named after deviations
+// find what no plan lists: it follows from the plan, or is foreign. repair.go puts it right.
 package kernel

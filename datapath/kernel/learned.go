@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ordered"
 )
@@ -51,15 +52,15 @@ func (r *reader) mistakes(have, want *plan.Plan) {
 	read, on := ordered.Index(have.Netns, nameOf), segmentsOf(want)
 	noted := map[learnedAt]int{} // an entry is there once for each VLAN of the port, too
 	for _, x := range r.learned {
-		d, macs := deviations{read[x.netns]}, r.macs[x.mac]
-		undone := undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, x.message)
+		d, macs := notesOf(read[x.netns]), r.macs[x.mac]
+		undone := deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, x.message)
 		if x.addr.IsValid() {
 			of, here := owners[x.addr], on.find(plan.Peer{Netns: x.netns, Link: x.link})
 			right := func(at plan.Peer) bool {
 				return (proxies[at.Netns] || slices.Contains(of, at.Netns)) && on.find(at) == here
 			}
 			if len(of) > 0 && !slices.ContainsFunc(macs, right) {
-				d.differs(fmt.Sprintf("neighbour %s dev %s: MAC", x.addr, x.link), x.mac, "that of "+of[0], d.ip("neigh delete %s dev %s", x.addr, x.link), undone)
+				d.Differs(fmt.Sprintf("neighbour %s dev %s: MAC", x.addr, x.link), x.mac, "that of "+of[0], d.IP("neigh delete %s dev %s", x.addr, x.link), undone)
 			}
 			continue
 		}
@@ -67,11 +68,11 @@ func (r *reader) mistakes(have, want *plan.Plan) {
 		if to != "" && len(macs) > 0 && !slices.ContainsFunc(macs, func(at plan.Peer) bool { return at.Netns == to }) {
 			undone.Message[unix.NLMSG_HDRLEN+10] |= unix.NTF_MASTER
 			if k, ok := noted[x.learnedAt]; ok {
-				d.n.Deviations[k].Repair = append(d.n.Deviations[k].Repair, undone)
+				d.Netns.Deviations[k].Repair = append(d.Netns.Deviations[k].Repair, undone)
 				continue
 			}
-			noted[x.learnedAt] = len(d.n.Deviations)
-			d.add(plan.Deviation{What: fmt.Sprintf("FDB entry %s dev %s", x.mac, x.link), Wrong: "leads to " + to + ", want " + macs[0].Netns,
+			noted[x.learnedAt] = len(d.Netns.Deviations)
+			d.Add(plan.Deviation{What: fmt.Sprintf("FDB entry %s dev %s", x.mac, x.link), Wrong: "leads to " + to + ", want " + macs[0].Netns,
 				Command: fmt.Sprintf("bridge -n %s fdb delete %s dev %s master", x.netns, x.mac, x.link), Repair: []plan.Request{undone}})
 		}
 	}

@@ -46,7 +46,7 @@ var legacyFamilies = []legacyFamily{
 var builtin = []string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}
 
 // legacy notes rules and policies of iptables-legacy where plans have none.
-func (r *reader) legacy(d deviations, kind plan.Kind) error {
+func (r *reader) legacy(d notes, kind plan.Kind) error {
 	if kind.Filters() && plansUseLegacy() {
 		return nil // they are read with iptables-save
 	}
@@ -76,8 +76,8 @@ func (r *reader) legacy(d deviations, kind plan.Kind) error {
 			for _, argv := range commands {
 				x.Repair = append(x.Repair, plan.Request{Argv: argv})
 			}
-			x.Command = "ip netns exec " + d.n.Name + " " + strings.Join(commands[0], " ")
-			d.add(x)
+			x.Command = "ip netns exec " + d.Netns.Name + " " + strings.Join(commands[0], " ")
+			d.Add(x)
 		}
 	}
 	return nil

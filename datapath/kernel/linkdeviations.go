@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -44,7 +45,7 @@ type netDevice struct {
 }
 
 func parseDevice(m []byte) (*netDevice, error) {
-	attrs, err := attrsOf(m, unix.SizeofIfInfomsg)
+	attrs, err := socket.Attrs(m, unix.SizeofIfInfomsg)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +154,8 @@ const (
 )
 
 // device notes where a link of the plan, or lo, is not as the kernel made it.
-func (d deviations) device(x *netDevice) {
-	set := func(word, value string) string { return d.ip("link set dev %s %s %s", x.name, word, value) }
+func (d notes) device(x *netDevice) {
+	set := func(word, value string) string { return d.IP("link set dev %s %s %s", x.name, word, value) }
 	for _, f := range linkFlags {
 		is, want := x.flags&f.flag != 0, f.want(x)
 		if is == want || x.kind == "" && f.flag != unix.IFF_PROMISC || f.flag == unix.IFF_MULTICAST && !x.ethernet() {
@@ -169,36 +170,36 @@ func (d deviations) device(x *netDevice) {
 		if want {
 			header.Flags = f.flag
 		}
-		req := request(unix.RTM_NEWLINK, 0)
+		req := socket.Request(unix.RTM_NEWLINK, 0)
 		req.AddData(header)
-		d.differs("link "+x.name+": "+word, onOff(!on), onOff(on), set(word, onOff(on)), routeRequest(written(req)))
+		d.Differs("link "+x.name+": "+word, onOff(!on), onOff(on), set(word, onOff(on)), deviations.RouteRequest(socket.Written(req)))
 	}
 	if x.kind == "" {
 		if x.flags&unix.IFF_UP == 0 {
-			d.differs("link lo", "down", "up", d.ip("link set dev lo up"), routeRequest(linkUp(x.index)))
+			d.Differs("link lo", "down", "up", d.IP("link set dev lo up"), deviations.RouteRequest(linkUp(x.index)))
 		}
-		if mtu := number(x.attrs[unix.IFLA_MTU]); mtu != loopbackMTU {
-			d.differs("link lo: mtu", mtu, loopbackMTU, set("mtu", strconv.Itoa(loopbackMTU)), change(x, nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(loopbackMTU))))
+		if mtu := socket.Number(x.attrs[unix.IFLA_MTU]); mtu != loopbackMTU {
+			d.Differs("link lo: mtu", mtu, loopbackMTU, set("mtu", strconv.Itoa(loopbackMTU)), change(x, nl.NewRtAttr(unix.IFLA_MTU, nl.Uint32Attr(loopbackMTU))))
 		}
 	}
 	if brd := x.attrs[unix.IFLA_BROADCAST]; x.ethernet() && len(brd) == 6 && net.HardwareAddr(brd).String() != everybody.String() {
-		d.differs("link "+x.name+": broadcast address", net.HardwareAddr(brd), everybody, set("broadcast", everybody.String()),
+		d.Differs("link "+x.name+": broadcast address", net.HardwareAddr(brd), everybody, set("broadcast", everybody.String()),
 			change(x, nl.NewRtAttr(unix.IFLA_BROADCAST, everybody)))
 	}
-	if number(x.attrs[unix.IFLA_PROTO_DOWN]) != 0 {
-		d.differs("link "+x.name+": protodown", "on", "off", set("protodown", "off"), change(x, nl.NewRtAttr(unix.IFLA_PROTO_DOWN, []byte{0})))
+	if socket.Number(x.attrs[unix.IFLA_PROTO_DOWN]) != 0 {
+		d.Differs("link "+x.name+": protodown", "on", "off", set("protodown", "off"), change(x, nl.NewRtAttr(unix.IFLA_PROTO_DOWN, []byte{0})))
 	}
 	for _, s := range everySetting {
-		if v, ok := x.attrs[s.attr]; ok && number(v) != s.want {
+		if v, ok := x.attrs[s.attr]; ok && socket.Number(v) != s.want {
 			value, word := nl.Uint32Attr(s.want), strconv.Itoa(int(s.want))
 			if s.attr == unix.IFLA_LINKMODE {
 				value, word = []byte{0}, "default"
 			}
-			d.differs("link "+x.name+": "+s.word, number(v), word, set(s.word, word), change(x, nl.NewRtAttr(int(s.attr), value)))
+			d.Differs("link "+x.name+": "+s.word, socket.Number(v), word, set(s.word, word), change(x, nl.NewRtAttr(int(s.attr), value)))
 		}
 	}
-	if number(x.attrs[unix.IFLA_OPERSTATE]) == dormant {
-		d.differs("link "+x.name+": state", "dormant", "up", set("state", "up"), change(x, nl.NewRtAttr(unix.IFLA_OPERSTATE, []byte{operational})))
+	if socket.Number(x.attrs[unix.IFLA_OPERSTATE]) == dormant {
+		d.Differs("link "+x.name+": state", "dormant", "up", set("state", "up"), change(x, nl.NewRtAttr(unix.IFLA_OPERSTATE, []byte{operational})))
 	}
 	d.programs(x)
 	_ = socket.EachAttr(x.attrs[unix.IFLA_PROP_LIST], func(kind uint16, value []byte) error {
@@ -206,7 +207,7 @@ func (d deviations) device(x *netDevice) {
 			list := nl.NewRtAttr(unix.IFLA_PROP_LIST|unix.NLA_F_NESTED, nil)
 			list.AddRtAttr(unix.IFLA_ALT_IFNAME, nl.ZeroTerminated(nl.BytesToString(value)))
 			name := nl.BytesToString(value)
-			d.foreign("link "+x.name+": name "+name, d.ip("link property del dev %s altname %s", x.name, name), onLink(unix.RTM_DELLINKPROP, x, list))
+			d.Foreign("link "+x.name+": name "+name, d.IP("link property del dev %s altname %s", x.name, name), onLink(unix.RTM_DELLINKPROP, x, list))
 		}
 		return nil
 	})
@@ -215,8 +216,8 @@ func (d deviations) device(x *netDevice) {
 	}
 	if len(x.port) > 0 {
 		d.settings(x, x.port, portSettings, "type bridge_slave")
-		if is := number(x.port[portState]); x.up() && is != forwarding {
-			d.differs("bridge port "+x.name+": state", is, forwarding, "bridge -n "+d.n.Name+" link set dev "+x.name+" state "+strconv.Itoa(forwarding),
+		if is := socket.Number(x.port[portState]); x.up() && is != forwarding {
+			d.Differs("bridge port "+x.name+": state", is, forwarding, "bridge -n "+d.Netns.Name+" link set dev "+x.name+" state "+strconv.Itoa(forwarding),
 				ofBridge(x, "type bridge_slave", linkSetting{attr: portState, want: forwarding}, x.port[portState]))
 		}
 	}
@@ -224,11 +225,11 @@ func (d deviations) device(x *netDevice) {
 
 // carriers notes links without a carrier: one that only somebody can have taken away, as its program
 // runs, or as it needs none.
-func (d deviations) carriers(devices map[int]*netDevice, want *plan.Netns) {
+func (d notes) carriers(devices map[int]*netDevice, want *plan.Netns) {
 	for _, x := range devices {
-		runs := x.kind == plan.Dummy || slices.ContainsFunc(d.n.Tunnels, func(t plan.Tunnel) bool { return t.Link == x.name && t.State == "" })
+		runs := x.kind == plan.Dummy || slices.ContainsFunc(d.Netns.Tunnels, func(t plan.Tunnel) bool { return t.Link == x.name && t.State == "" })
 		if runs && wants(want, x.name) && x.flags&unix.IFF_UP != 0 && x.flags&unix.IFF_LOWER_UP == 0 {
-			d.differs("link "+x.name+": carrier", "off", "on", d.ip("link set dev %s carrier on", x.name), change(x, nl.NewRtAttr(unix.IFLA_CARRIER, []byte{1})))
+			d.Differs("link "+x.name+": carrier", "off", "on", d.IP("link set dev %s carrier on", x.name), change(x, nl.NewRtAttr(unix.IFLA_CARRIER, []byte{1})))
 		}
 	}
 }
@@ -242,12 +243,12 @@ func change(x *netDevice, attr *nl.RtAttr) plan.Request { return onLink(unix.RTM
 
 // onLink is a request of some kind about one attribute of a link.
 func onLink(kind int, x *netDevice, attr *nl.RtAttr) plan.Request {
-	req := request(kind, 0)
+	req := socket.Request(kind, 0)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Index = int32(x.index)
 	req.AddData(header)
 	req.AddData(attr)
-	return routeRequest(written(req))
+	return deviations.RouteRequest(socket.Written(req))
 }
 
 func onOff(on bool) string {
@@ -258,27 +259,27 @@ func onOff(on bool) string {
 }
 
 // programs notes an XDP program.
-func (d deviations) programs(x *netDevice) {
+func (d notes) programs(x *netDevice) {
 	_ = socket.EachAttr(x.attrs[unix.IFLA_XDP], func(kind uint16, value []byte) error {
-		if kind == xdpAttached && number(value) != 0 {
+		if kind == xdpAttached && socket.Number(value) != 0 {
 			xdp := nl.NewRtAttr(unix.IFLA_XDP|unix.NLA_F_NESTED, nil)
 			xdp.AddRtAttr(1, nl.Uint32Attr(^uint32(0))) // IFLA_XDP_FD: none
-			d.foreign("link "+x.name+": XDP program", d.ip("link set dev %s xdp off", x.name), change(x, xdp))
+			d.Foreign("link "+x.name+": XDP program", d.IP("link set dev %s xdp off", x.name), change(x, xdp))
 		}
 		return nil
 	})
 }
 
 // settings notes what differs from a table.
-func (d deviations) settings(x *netDevice, have map[uint16][]byte, table []linkSetting, what string) {
+func (d notes) settings(x *netDevice, have map[uint16][]byte, table []linkSetting, what string) {
 	for _, s := range table {
 		value, ok := have[s.attr]
-		if is := number(value); ok && is != s.want {
+		if is := socket.Number(value); ok && is != s.want {
 			place := "bridge "
 			if what != "type bridge" {
 				place = "bridge port "
 			}
-			d.differs(place+x.name+": "+s.word, is, s.want, d.ip("link set dev %s %s %s %d", x.name, what, s.word, s.want), ofBridge(x, what, s, value))
+			d.Differs(place+x.name+": "+s.word, is, s.want, d.IP("link set dev %s %s %s %d", x.name, what, s.word, s.want), ofBridge(x, what, s, value))
 		}
 	}
 }
@@ -292,7 +293,7 @@ func ofBridge(x *netDevice, what string, s linkSetting, is []byte) plan.Request 
 	case 2:
 		value = binary.NativeEndian.AppendUint16(nil, uint16(s.want))
 	case 8: // switches, and which of them change
-		value = binary.NativeEndian.AppendUint32(value, number(is))
+		value = binary.NativeEndian.AppendUint32(value, socket.Number(is))
 	}
 	kind, data := nl.IFLA_INFO_KIND, nl.IFLA_INFO_DATA
 	if what != "type bridge" {

@@ -20,12 +20,6 @@ const (
 	vethPeer   = 1 // VETH_INFO_PEER
 )
 
-func request(kind, flags int) *nl.NetlinkRequest {
-	return nl.NewNetlinkRequest(kind, flags|unix.NLM_F_ACK)
-}
-
-func written(req *nl.NetlinkRequest) socket.Message { return socket.Message{Data: req.Serialize()} }
-
 // end is one end of a veth as a message needs it.
 type end struct {
 	link  plan.Link
@@ -74,15 +68,8 @@ func vxlanAdd(e end, dev int) socket.Message {
 			data.AddRtAttr(nl.IFLA_VXLAN_LOCAL6, v.Local.AsSlice())
 		}
 		data.AddRtAttr(nl.IFLA_VXLAN_PORT, binary.BigEndian.AppendUint16(nil, uint16(v.Port)))
-		data.AddRtAttr(nl.IFLA_VXLAN_LEARNING, flag(v.Learning))
+		data.AddRtAttr(nl.IFLA_VXLAN_LEARNING, socket.Flag(v.Learning))
 	})
-}
-
-func flag(on bool) []byte {
-	if on {
-		return []byte{1}
-	}
-	return []byte{0}
 }
 
 // linkAdd creates a link of some kind and sets it up; data adds what only that kind has.
@@ -97,11 +84,11 @@ func linkAdd(e end, kind string, data func(*nl.RtAttr)) socket.Message {
 		data(info.AddRtAttr(nl.IFLA_INFO_DATA, nil))
 	}
 	req.AddData(info)
-	return written(req)
+	return socket.Written(req)
 }
 
 func linkRequest(flags, index int) *nl.NetlinkRequest {
-	req := request(unix.RTM_NEWLINK, flags)
+	req := socket.Request(unix.RTM_NEWLINK, flags)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Index = int32(index)
 	header.Flags, header.Change = unix.IFF_UP, unix.IFF_UP
@@ -136,17 +123,17 @@ func (e end) appendOwn(attrs []*nl.RtAttr) []*nl.RtAttr {
 }
 
 func hairpinSet(name string, on bool) socket.Message {
-	req := request(unix.RTM_NEWLINK, 0)
+	req := socket.Request(unix.RTM_NEWLINK, 0)
 	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
 	info := nl.NewRtAttr(unix.IFLA_LINKINFO, nil)
 	info.AddRtAttr(nl.IFLA_INFO_SLAVE_KIND, []byte("bridge"))
-	info.AddRtAttr(nl.IFLA_INFO_SLAVE_DATA, nil).AddRtAttr(brportMode, flag(on))
+	info.AddRtAttr(nl.IFLA_INFO_SLAVE_DATA, nil).AddRtAttr(brportMode, socket.Flag(on))
 	req.AddData(info)
-	return written(req)
+	return socket.Written(req)
 }
 
-func linkUp(index int) socket.Message { return written(linkRequest(0, index)) }
+func linkUp(index int) socket.Message { return socket.Written(linkRequest(0, index)) }
 
 // linkChange sets MTU, MAC and master of an existing link, and sets it up. Without an
 // index, the link is found by name.
@@ -159,33 +146,33 @@ func linkChange(e end) socket.Message {
 		req.AddData(a)
 	}
 	req.AddData(nl.NewRtAttr(unix.IFLA_MASTER, nl.Uint32Attr(uint32(e.master))))
-	return written(req)
+	return socket.Written(req)
 }
 
 // linkDown takes a link down, which ends its routes.
 func linkDown(name string) socket.Message {
-	req := request(unix.RTM_NEWLINK, 0)
+	req := socket.Request(unix.RTM_NEWLINK, 0)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Change = unix.IFF_UP
 	req.AddData(header)
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
-	m := written(req)
+	m := socket.Written(req)
 	m.Excuse = []unix.Errno{unix.ENODEV}
 	return m
 }
 
 // linkDel removes a link by name; one that is already gone is fine.
 func linkDel(name string) socket.Message {
-	req := request(unix.RTM_DELLINK, 0)
+	req := socket.Request(unix.RTM_DELLINK, 0)
 	req.AddData(nl.NewIfInfomsg(unix.AF_UNSPEC))
 	req.AddData(nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(name)))
-	m := written(req)
+	m := socket.Written(req)
 	m.Excuse = []unix.Errno{unix.ENODEV}
 	return m
 }
 
 func addrMessage(kind, flags int, p netip.Prefix, index int) socket.Message {
-	req := request(kind, flags)
+	req := socket.Request(kind, flags)
 	body := nl.NewIfAddrmsg(socket.Family(p.Addr()))
 	body.Index = uint32(index)
 	body.Prefixlen = uint8(p.Bits())
@@ -202,7 +189,7 @@ func addrMessage(kind, flags int, p netip.Prefix, index int) socket.Message {
 	if p.Addr().Is4() && p.Bits() < 31 {
 		req.AddData(nl.NewRtAttr(unix.IFA_BROADCAST, broadcast(p)))
 	}
-	return written(req)
+	return socket.Written(req)
 }
 
 func broadcast(p netip.Prefix) net.IP {
@@ -230,7 +217,7 @@ func wordOf[W comparable, N comparable](numbers map[W]N, n N) (word W, known boo
 }
 
 func routeMessage(kind, flags int, r plan.Route, index int) socket.Message {
-	req := request(kind, flags)
+	req := socket.Request(kind, flags)
 	body := &nl.RtMsg{RtMsg: unix.RtMsg{
 		Family:  uint8(socket.Family(r.To.Addr())),
 		Dst_len: uint8(r.To.Bits()),
@@ -260,7 +247,7 @@ func routeMessage(kind, flags int, r plan.Route, index int) socket.Message {
 	}
 	if len(r.More) > 0 {
 		req.AddData(nl.NewRtAttr(unix.RTA_MULTIPATH, nextHops(r, index)))
-		return written(req)
+		return socket.Written(req)
 	}
 	if r.Via.IsValid() {
 		req.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, r.Via.AsSlice()))
@@ -268,7 +255,7 @@ func routeMessage(kind, flags int, r plan.Route, index int) socket.Message {
 	if index != 0 {
 		req.AddData(nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(uint32(index))))
 	}
-	return written(req)
+	return socket.Written(req)
 }
 
 // nextHops is a list of struct rtnexthop (include/uapi/linux/rtnetlink.h), of equal
@@ -309,19 +296,19 @@ func (n ndmsg) Serialize() []byte {
 }
 
 func neighMessage(kind, flags int, n plan.Neigh, index int) socket.Message {
-	req := request(kind, flags)
+	req := socket.Request(kind, flags)
 	req.AddData(ndmsg{family: uint8(socket.Family(n.Addr)), index: uint32(index), state: unix.NUD_PERMANENT})
 	req.AddData(nl.NewRtAttr(unix.NDA_DST, n.Addr.AsSlice()))
 	if kind == unix.RTM_NEWNEIGH {
 		req.AddData(nl.NewRtAttr(unix.NDA_LLADDR, n.MAC[:]))
 	}
-	return written(req)
+	return socket.Written(req)
 }
 
 func fdbMessage(kind, flags int, f plan.FDB, index int) socket.Message {
-	req := request(kind, flags)
+	req := socket.Request(kind, flags)
 	req.AddData(ndmsg{family: unix.AF_BRIDGE, index: uint32(index), state: unix.NUD_PERMANENT, flags: unix.NTF_SELF})
 	req.AddData(nl.NewRtAttr(unix.NDA_LLADDR, f.MAC[:]))
 	req.AddData(nl.NewRtAttr(unix.NDA_DST, f.Dst.AsSlice()))
-	return written(req)
+	return socket.Written(req)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -18,14 +19,14 @@ import (
 const forwardsMulticast4, forwardsMulticast6 = 1, 25
 
 // multicast notes that multicast packets from the link are routed, which only a routing daemon sets up.
-func (d deviations) multicast(x *netDevice, inet []uint32) {
+func (d notes) multicast(x *netDevice, inet []uint32) {
 	for _, f := range []struct {
 		family, number int
 		settings       []uint32
 		tree           string
 	}{{unix.AF_INET, forwardsMulticast4, inet, "net.ipv4"}, {unix.AF_INET6, forwardsMulticast6, x.inet6, "net.ipv6"}} {
 		if f.number < len(f.settings) && f.settings[f.number] != 0 {
-			d.differs(fmt.Sprintf("sysctl %s.conf.%s.mc_forwarding", f.tree, slashed(x.name)), 1, 0, "ip netns exec "+d.n.Name+" smcroutectl flush",
+			d.Differs(fmt.Sprintf("sysctl %s.conf.%s.mc_forwarding", f.tree, slashed(x.name)), 1, 0, "ip netns exec "+d.Netns.Name+" smcroutectl flush",
 				plan.Request{MulticastRouting: f.family})
 		}
 	}
@@ -59,7 +60,7 @@ const (
 )
 
 // groups notes permanent members of multicast groups, which no plan has.
-func (d deviations) groups(sock *socket.Socket, names map[int]string, devices map[int]*netDevice) error {
+func (d notes) groups(sock *socket.Socket, names map[int]string, devices map[int]*netDevice) error {
 	list, err := sock.Dump(unix.RTM_GETMDB, append([]byte{unix.AF_BRIDGE}, make([]byte, mdbHeader-1)...))
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return nil // a kernel whose bridges do not look at them
@@ -88,15 +89,15 @@ func (d deviations) groups(sock *socket.Socket, names map[int]string, devices ma
 			if len(e) < mdbEntrySize || e[mdbEntryState] != mdbPermanent {
 				return nil
 			}
-			group, port := address(e[mdbEntryAddr:][:4]), names[int(binary.NativeEndian.Uint32(e))]
+			group, port := socket.Address(e[mdbEntryAddr:][:4]), names[int(binary.NativeEndian.Uint32(e))]
 			if e[24] == 0x86 { // the EtherType of IPv6
-				group = address(e[mdbEntryAddr:][:16])
+				group = socket.Address(e[mdbEntryAddr:][:16])
 			}
-			req := request(unix.RTM_DELMDB, 0)
-			req.AddData(append(raw{unix.AF_BRIDGE}, header[1:]...))
+			req := socket.Request(unix.RTM_DELMDB, 0)
+			req.AddData(append(socket.Raw{unix.AF_BRIDGE}, header[1:]...))
 			req.AddData(nl.NewRtAttr(mdbEntry, e[:mdbEntrySize]))
 			words := fmt.Sprintf("dev %s port %s grp %s", bridge.name, port, group)
-			d.foreign("MDB entry "+words, fmt.Sprintf("bridge -n %s mdb delete %s", d.n.Name, words), routeRequest(written(req)))
+			d.Foreign("MDB entry "+words, fmt.Sprintf("bridge -n %s mdb delete %s", d.Netns.Name, words), deviations.RouteRequest(socket.Written(req)))
 			return nil
 		})
 		err := socket.EachAttr(m[unix.NLMSG_HDRLEN+mdbHeader:], each(func(all []byte) error {

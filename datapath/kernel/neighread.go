@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -20,7 +21,7 @@ const neighHeader = 12
 
 // neighs reads permanent neighbours; proxy entries and those without a check (NOARP) are foreign.
 func (r *reader) neighs(sock *socket.Socket, names map[int]string, n *plan.Netns) error {
-	d := deviations{n}
+	d := notesOf(n)
 	for _, proxies := range []bool{false, true} {
 		header := ndmsg{}
 		if proxies {
@@ -35,18 +36,18 @@ func (r *reader) neighs(sock *socket.Socket, names map[int]string, n *plan.Netns
 			if err != nil {
 				return fmt.Errorf("neighbours: %w", err)
 			}
-			addr, on, mac := address(attrs[unix.NDA_DST]), names[int(e.index)], attrs[unix.NDA_LLADDR]
+			addr, on, mac := socket.Address(attrs[unix.NDA_DST]), names[int(e.index)], attrs[unix.NDA_LLADDR]
 			switch {
 			case e.family != unix.AF_INET && e.family != unix.AF_INET6 || !addr.IsValid():
 			case e.flags&unix.NTF_PROXY != 0:
 				what := fmt.Sprintf("neigh %s dev %s proxy", addr, on)
-				d.foreign(what, d.ip("neigh delete proxy %s dev %s", addr, on), undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m))
+				d.Foreign(what, d.IP("neigh delete proxy %s dev %s", addr, on), deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m))
 			case len(mac) != 6:
 			case e.state&unix.NUD_PERMANENT != 0:
 				n.Neighs = append(n.Neighs, plan.Neigh{Link: on, Addr: addr, MAC: plan.MAC(mac)})
 			case e.state&unix.NUD_NOARP != 0 && e.index != loopback && mac[0]&1 == 0 && plan.MAC(mac) != (plan.MAC{}) && !addr.IsMulticast():
 				what := fmt.Sprintf("neigh %s lladdr %s dev %s nud noarp", addr, net.HardwareAddr(mac), on)
-				d.foreign(what, d.ip("neigh delete %s dev %s", addr, on), undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m))
+				d.Foreign(what, d.IP("neigh delete %s dev %s", addr, on), deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m))
 			case e.state&unix.NUD_NOARP == 0:
 				r.learn(n.Name, on, addr, mac, m)
 			}
@@ -56,12 +57,12 @@ func (r *reader) neighs(sock *socket.Socket, names map[int]string, n *plan.Netns
 }
 
 func parseNeigh(m []byte) (ndmsg, map[uint16][]byte, error) {
-	attrs, err := attrsOf(m, neighHeader)
+	attrs, err := socket.Attrs(m, neighHeader)
 	if err != nil {
 		return ndmsg{}, nil, err
 	}
 	b := m[unix.NLMSG_HDRLEN:]
-	return ndmsg{family: b[0], index: number(b[4:8]), state: uint16(number(b[8:10])), flags: b[10]}, attrs, nil
+	return ndmsg{family: b[0], index: socket.Number(b[4:8]), state: uint16(socket.Number(b[8:10])), flags: b[10]}, attrs, nil
 }
 
 // local is an address of a bridge or one of its ports, by which the bridge knows that a frame
@@ -77,7 +78,7 @@ func locals(devices map[int]*netDevice, want *plan.Netns) map[local]*netDevice {
 	for index, dev := range devices {
 		master := index
 		if len(dev.port) > 0 {
-			master = int(number(dev.attrs[unix.IFLA_MASTER]))
+			master = int(socket.Number(dev.attrs[unix.IFLA_MASTER]))
 		} else if dev.kind != plan.Bridge {
 			continue
 		}
@@ -94,7 +95,7 @@ func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]
 	if !slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.VXLAN || l.Type == plan.Bridge }) {
 		return nil
 	}
-	d := deviations{n}
+	d := notesOf(n)
 	list, err := sock.Dump(unix.RTM_GETNEIGH, (&ndmsg{family: unix.AF_BRIDGE}).Serialize())
 	if err != nil {
 		return fmt.Errorf("forwarding entries: %w", err)
@@ -107,14 +108,14 @@ func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]
 			return
 		}
 		listed[what] = len(n.Deviations)
-		d.foreign(what, command, undo)
+		d.Foreign(what, command, undo)
 	}
 	for _, m := range list {
 		e, attrs, err := parseNeigh(m)
 		if err != nil {
 			return fmt.Errorf("forwarding entries: %w", err)
 		}
-		mac, dst, on := attrs[unix.NDA_LLADDR], address(attrs[unix.NDA_DST]), names[int(e.index)]
+		mac, dst, on := attrs[unix.NDA_LLADDR], socket.Address(attrs[unix.NDA_DST]), names[int(e.index)]
 		_, ofBridge := attrs[unix.NDA_MASTER]
 		_, vlan := attrs[unix.NDA_VLAN]
 		_, port := attrs[unix.NDA_PORT]
@@ -126,7 +127,7 @@ func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]
 		if len(mac) != 6 || !fixed {
 			continue
 		}
-		undone, of := undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m), local{int(number(attrs[unix.NDA_MASTER])), plan.MAC(mac)}
+		undone, of := deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m), local{int(socket.Number(attrs[unix.NDA_MASTER])), plan.MAC(mac)}
 		switch {
 		case ofBridge && e.state&unix.NUD_PERMANENT != 0 && own[of] != nil:
 			found[of] = found[of] || !vlan
@@ -148,10 +149,10 @@ func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]
 		if dev.kind == plan.Bridge {
 			header.flags, word = unix.NTF_SELF, "self"
 		}
-		req := request(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
+		req := socket.Request(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 		req.AddData(header)
 		req.AddData(nl.NewRtAttr(unix.NDA_LLADDR, of.mac[:]))
-		d.missing(fmt.Sprintf("FDB entry %s dev %s local", of.mac, dev.name), fmt.Sprintf("bridge -n %s fdb replace %s dev %s %s permanent", n.Name, of.mac, dev.name, word), routeRequest(written(req)))
+		d.Missing(fmt.Sprintf("FDB entry %s dev %s local", of.mac, dev.name), fmt.Sprintf("bridge -n %s fdb replace %s dev %s %s permanent", n.Name, of.mac, dev.name, word), deviations.RouteRequest(socket.Written(req)))
 	}
 	return nil
 }

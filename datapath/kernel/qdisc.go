@@ -40,11 +40,11 @@ func qdiscAdd(q *plan.Qdisc, index int) []socket.Message {
 	var msgs []socket.Message
 	handle, parent := uint32(outerQdisc), uint32(netlink.HANDLE_ROOT)
 	add := func(kind string, options *nl.RtAttr) {
-		req := request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
+		req := socket.Request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 		req.AddData(qdiscHeader(index, handle, parent))
 		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated(kind)))
 		req.AddData(options)
-		msgs = append(msgs, written(req))
+		msgs = append(msgs, socket.Written(req))
 		handle, parent = innerQdisc, netemClass
 	}
 	if q.Impairs() {
@@ -62,9 +62,9 @@ func qdiscDel(index int, arrivals bool) socket.Message {
 	if arrivals {
 		parent = netlink.HANDLE_CLSACT // the same as that of ingress
 	}
-	req := request(unix.RTM_DELQDISC, 0)
+	req := socket.Request(unix.RTM_DELQDISC, 0)
 	req.AddData(qdiscHeader(index, 0, parent))
-	m := written(req)
+	m := socket.Written(req)
 	m.Excuse = []unix.Errno{unix.ENOENT, unix.EINVAL, unix.ENODEV}
 	return m
 }

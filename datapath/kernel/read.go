@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
@@ -157,7 +158,7 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 		return n, err
 	}
 	defer sock.Close()
-	d := deviations{&n}
+	d := notesOf(&n)
 	names, devices, err := r.links(sock, want, &n)
 	if err != nil {
 		return n, err
@@ -203,7 +204,7 @@ func (r *reader) links(sock *socket.Socket, want, n *plan.Netns) (map[int]string
 	if err != nil {
 		return nil, nil, fmt.Errorf("links: %w", err)
 	}
-	d := deviations{n}
+	d := notesOf(n)
 	names, devices := make(map[int]string, len(list)), make(map[int]*netDevice, len(list))
 	for _, m := range list {
 		x, err := parseDevice(m)
@@ -243,7 +244,7 @@ func (r *reader) links(sock *socket.Socket, want, n *plan.Netns) (map[int]string
 		}
 		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex], Down: down}
 		copy(link.MAC[:], a.HardwareAddr)
-		link.Hairpin = number(x.port[brportMode]) == 1
+		link.Hairpin = socket.Number(x.port[brportMode]) == 1
 		if l, ok := l.(*netlink.Vxlan); ok {
 			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning, Local: addrOf(l.SrcAddr)}
 		}
@@ -306,8 +307,8 @@ func (r *reader) filters(names map[int]string, s *space, want *plan.Netns, n *pl
 		return err // not where the kernel lacks them, and nothing needs them
 	}
 	for _, o := range odd {
-		d := deviations{n}
-		d.foreign(fmt.Sprintf("set %s: member %s %s", o.Set, o.Member, o.What), fmt.Sprintf("ip netns exec %s ipset del %s %s", n.Name, o.Set, o.Member),
+		d := notesOf(n)
+		d.Foreign(fmt.Sprintf("set %s: member %s %s", o.Set, o.Member, o.What), fmt.Sprintf("ip netns exec %s ipset del %s %s", n.Name, o.Set, o.Member),
 			plan.Request{Family: unix.NETLINK_NETFILTER, Message: o.Delete})
 	}
 	if err := r.readXfrm(n); err != nil {
@@ -341,3 +342,8 @@ func addrOf(ip net.IP) netip.Addr {
 	a, _ := netip.AddrFromSlice(ip)
 	return a.Unmap()
 }
+
+// notes are the deviations of a network namespace.
+type notes struct{ deviations.List }
+
+func notesOf(n *plan.Netns) notes { return notes{deviations.Of(n)} }

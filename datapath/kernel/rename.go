@@ -10,12 +10,14 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
 // renamed gives links of the plan that have another name theirs again, on paper at first:
 // deleting and creating them would be in their own way. A veth pair is made again.
-func renamed(d deviations, s *space, names map[int]string, devices map[int]*netDevice, want *plan.Netns) {
+func renamed(d notes, s *space, names map[int]string, devices map[int]*netDevice, want *plan.Netns) {
 	for i := range want.Links {
 		l := &want.Links[i]
 		if l.Type == plan.Veth || slices.ContainsFunc(slices.Collect(maps.Values(names)), func(name string) bool { return name == l.Name }) {
@@ -30,17 +32,17 @@ func renamed(d deviations, s *space, names map[int]string, devices map[int]*netD
 				continue
 			}
 			set := func(flags uint32, attrs ...*nl.RtAttr) plan.Request {
-				req := request(unix.RTM_NEWLINK, 0)
+				req := socket.Request(unix.RTM_NEWLINK, 0)
 				header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 				header.Index, header.Flags, header.Change = int32(index), flags, unix.IFF_UP
 				req.AddData(header)
 				for _, a := range attrs {
 					req.AddData(a)
 				}
-				return routeRequest(written(req))
+				return deviations.RouteRequest(socket.Written(req))
 			}
-			d.differs("link "+x.name+": name", x.name, l.Name, fmt.Sprintf("%s && %s && %s", d.ip("link set dev %s down", x.name), d.ip("link set dev %s name %s", x.name, l.Name),
-				d.ip("link set dev %s up", l.Name)), set(0), set(0, nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(l.Name))), set(unix.IFF_UP))
+			d.Differs("link "+x.name+": name", x.name, l.Name, fmt.Sprintf("%s && %s && %s", d.IP("link set dev %s down", x.name), d.IP("link set dev %s name %s", x.name, l.Name),
+				d.IP("link set dev %s up", l.Name)), set(0), set(0, nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(l.Name))), set(unix.IFF_UP))
 			names[index], x.name = l.Name, l.Name
 			break
 		}
@@ -50,5 +52,5 @@ func renamed(d deviations, s *space, names map[int]string, devices map[int]*netD
 // is reports whether a device of the right type is the link.
 func (d *netDevice) is(l *plan.Link) bool {
 	const vni = 1 // IFLA_VXLAN_ID
-	return l.Type != plan.VXLAN || int(number(d.inside[vni])) == l.VXLAN.ID
+	return l.Type != plan.VXLAN || int(socket.Number(d.inside[vni])) == l.VXLAN.ID
 }

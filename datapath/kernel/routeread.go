@@ -14,6 +14,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -74,17 +75,17 @@ func parseRoute(m []byte) (*kernelRoute, error) {
 	err := socket.EachAttr(b[unix.SizeofRtMsg:], func(kind uint16, v []byte) (err error) {
 		switch kind {
 		case unix.RTA_DST:
-			to = address(v)
+			to = socket.Address(v)
 		case unix.RTA_TABLE:
-			r.table = number(v)
+			r.table = socket.Number(v)
 		case unix.RTA_OIF:
-			r.dev = int(number(v))
+			r.dev = int(socket.Number(v))
 		case unix.RTA_GATEWAY:
-			r.via = address(v)
+			r.via = socket.Address(v)
 		case unix.RTA_PREFSRC:
-			r.src = address(v)
+			r.src = socket.Address(v)
 		case unix.RTA_PRIORITY:
-			r.priority = number(v)
+			r.priority = socket.Number(v)
 		case unix.RTA_MULTIPATH:
 			r.hops, err = parseHops(v, odd)
 		case unix.RTA_CACHEINFO:
@@ -92,13 +93,13 @@ func parseRoute(m []byte) (*kernelRoute, error) {
 				odd("expires")
 			}
 		case unix.RTA_PREF:
-			if number(v) != 0 {
-				odd("pref %d", number(v))
+			if socket.Number(v) != 0 {
+				odd("pref %d", socket.Number(v))
 			}
 		case unix.RTA_SRC:
-			odd("from %s", address(v))
+			odd("from %s", socket.Address(v))
 		case nextHopOf:
-			odd("nhid %d", number(v))
+			odd("nhid %d", socket.Number(v))
 		case unix.RTA_METRICS:
 			odd("with metrics")
 		case unix.RTA_ENCAP_TYPE:
@@ -127,7 +128,7 @@ func parseHops(b []byte, odd func(string, ...any)) (list []hop, err error) {
 		}
 		err = socket.EachAttr(b[unix.SizeofRtNexthop:size], func(kind uint16, v []byte) error {
 			if kind == unix.RTA_GATEWAY {
-				h.via = address(v)
+				h.via = socket.Address(v)
 			} else {
 				odd("next hop attribute %d", kind)
 			}
@@ -252,7 +253,7 @@ func (r *kernelRoute) words(names map[int]string) string {
 
 // undone is the request that deletes the route. Flags that only the kernel sets are refused.
 func (r *kernelRoute) undone() plan.Request {
-	q := undo(unix.NETLINK_ROUTE, unix.RTM_DELROUTE, r.message)
+	q := deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELROUTE, r.message)
 	binary.NativeEndian.PutUint32(q.Message[unix.NLMSG_HDRLEN+8:], r.header.Flags&unix.RTNH_F_ONLINK)
 	return q
 }
@@ -282,7 +283,7 @@ func (r *reader) routes(sock *socket.Socket, names map[int]string, own *owed, wa
 	if err != nil {
 		return fmt.Errorf("routes: %w", err)
 	}
-	d, again := deviations{n}, map[destination]bool{}
+	d, again := notesOf(n), map[destination]bool{}
 	for _, x := range list {
 		if x.follows(own) {
 			continue
@@ -293,14 +294,14 @@ func (r *reader) routes(sock *socket.Socket, names map[int]string, own *owed, wa
 			n.Routes = append(n.Routes, route)
 			continue
 		}
-		d.foreign("route "+x.words(names), d.ip("%sroute delete %s", x.family(), x.words(names)), x.undone())
+		d.Foreign("route "+x.words(names), d.IP("%sroute delete %s", x.family(), x.words(names)), x.undone())
 	}
 	for _, x := range missing {
 		if replaced(x.entry, want.Routes) {
 			continue
 		}
 		words := x.words(names)
-		d.missing("route "+words, x.command(d, words, names), x.again()...)
+		d.Missing("route "+words, x.command(d, words, names), x.again()...)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -42,7 +43,7 @@ var lookups = []lookup{{unix.AF_INET, 0, unix.RT_TABLE_LOCAL}, {unix.AF_INET, 32
 	{unix.AF_INET6, 0, unix.RT_TABLE_LOCAL}, {unix.AF_INET6, 32766, unix.RT_TABLE_MAIN}}
 
 // routingRules notes the routing rules that every namespace has and this one lacks, and others.
-func (d deviations) routingRules(sock *socket.Socket) error {
+func (d notes) routingRules(sock *socket.Socket) error {
 	list, err := sock.Dump(unix.RTM_GETRULE, make([]byte, ruleHeader))
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return nil // a kernel without them
@@ -52,7 +53,7 @@ func (d deviations) routingRules(sock *socket.Socket) error {
 	}
 	found := map[lookup]bool{}
 	for _, m := range list {
-		attrs, err := attrsOf(m, ruleHeader)
+		attrs, err := socket.Attrs(m, ruleHeader)
 		if err != nil {
 			return fmt.Errorf("routing rules: %w", err)
 		}
@@ -60,14 +61,14 @@ func (d deviations) routingRules(sock *socket.Socket) error {
 		if h[0] != unix.AF_INET && h[0] != unix.AF_INET6 {
 			continue // of multicast routing
 		}
-		rule := lookup{h[0], number(attrs[fraPriority]), number(attrs[fraTable])}
+		rule := lookup{h[0], socket.Number(attrs[fraPriority]), socket.Number(attrs[fraTable])}
 		if slices.Contains(lookups, rule) && !found[rule] && plain(h, attrs) {
 			found[rule] = true
 			continue
 		}
-		pref, family := number(attrs[fraPriority]), familyWord(h[0])
+		pref, family := socket.Number(attrs[fraPriority]), familyWord(h[0])
 		words := ruleWords(h, attrs)
-		d.foreign(fmt.Sprintf("ip %srule %d: %s", family, pref, words), d.ip("%srule delete pref %d %s", family, pref, words), undo(unix.NETLINK_ROUTE, unix.RTM_DELRULE, m))
+		d.Foreign(fmt.Sprintf("ip %srule %d: %s", family, pref, words), d.IP("%srule delete pref %d %s", family, pref, words), deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELRULE, m))
 	}
 	if len(found) == 0 && len(list) == 0 {
 		return nil
@@ -77,8 +78,8 @@ func (d deviations) routingRules(sock *socket.Socket) error {
 			continue
 		}
 		family := familyWord(rule.family)
-		d.missing(fmt.Sprintf("ip %srule %d: from all lookup %s", family, rule.priority, tableWord(rule.table)),
-			d.ip("%srule add pref %d lookup %s protocol kernel", family, rule.priority, tableWord(rule.table)), rule.message())
+		d.Missing(fmt.Sprintf("ip %srule %d: from all lookup %s", family, rule.priority, tableWord(rule.table)),
+			d.IP("%srule add pref %d lookup %s protocol kernel", family, rule.priority, tableWord(rule.table)), rule.message())
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func plain(h []byte, attrs map[uint16][]byte) bool {
 		switch kind {
 		case fraPriority, fraTable, fraProtocol:
 		case fraSuppress:
-			if number(v) != math.MaxUint32 {
+			if socket.Number(v) != math.MaxUint32 {
 				return false
 			}
 		default:
@@ -112,7 +113,7 @@ func ruleWords(h []byte, attrs map[uint16][]byte) string {
 		if bits == 0 {
 			return "all"
 		}
-		return netip.PrefixFrom(address(a), int(bits)).String()
+		return netip.PrefixFrom(socket.Address(a), int(bits)).String()
 	}
 	w := []string{"from " + block(attrs[fraSrc], h[2])}
 	if h[8]&2 != 0 {
@@ -124,7 +125,7 @@ func ruleWords(h []byte, attrs map[uint16][]byte) string {
 	if h[3] != 0 {
 		w = append(w, fmt.Sprintf("tos %d", h[3]))
 	}
-	if mark, mask := number(attrs[fraMark]), number(attrs[fraMask]); mark != 0 || mask != 0 {
+	if mark, mask := socket.Number(attrs[fraMark]), socket.Number(attrs[fraMask]); mark != 0 || mask != 0 {
 		w = append(w, fmt.Sprintf("fwmark %#x/%#x", mark, mask))
 	}
 	for kind, word := range map[uint16]string{fraIIF: "iif", fraOIF: "oif"} {
@@ -134,20 +135,20 @@ func ruleWords(h []byte, attrs map[uint16][]byte) string {
 	}
 	if action, ok := ruleActions[h[7]]; ok {
 		if h[7] == 2 {
-			action += " " + strconv.Itoa(int(number(attrs[fraGoto])))
+			action += " " + strconv.Itoa(int(socket.Number(attrs[fraGoto])))
 		}
 		return strings.Join(append(w, action), " ")
 	}
-	return strings.Join(append(w, "lookup "+tableWord(number(attrs[fraTable]))), " ")
+	return strings.Join(append(w, "lookup "+tableWord(socket.Number(attrs[fraTable]))), " ")
 }
 
 func (l lookup) message() plan.Request {
-	req := request(unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
+	req := socket.Request(unix.RTM_NEWRULE, unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 	req.AddData(&nl.RtMsg{RtMsg: unix.RtMsg{Family: l.family, Table: uint8(l.table), Type: toTable}})
 	req.AddData(nl.NewRtAttr(fraPriority, nl.Uint32Attr(l.priority)))
 	req.AddData(nl.NewRtAttr(fraTable, nl.Uint32Attr(l.table)))
 	req.AddData(nl.NewRtAttr(fraProtocol, []byte{unix.RTPROT_KERNEL}))
-	return routeRequest(written(req))
+	return deviations.RouteRequest(socket.Written(req))
 }
 
 // Messages on nexthop objects (include/uapi/linux/rtnetlink.h, nexthop.h).
@@ -159,7 +160,7 @@ const (
 )
 
 // nextHops notes nexthop objects, which no plan has. Deleting one deletes its routes.
-func (d deviations) nextHops(sock *socket.Socket) error {
+func (d notes) nextHops(sock *socket.Socket) error {
 	list, err := sock.Dump(getNextHop, make([]byte, nextHopHeader))
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) {
 		return nil // before 5.3
@@ -168,21 +169,15 @@ func (d deviations) nextHops(sock *socket.Socket) error {
 		return fmt.Errorf("nexthop objects: %w", err)
 	}
 	for _, m := range list {
-		attrs, err := attrsOf(m, nextHopHeader)
+		attrs, err := socket.Attrs(m, nextHopHeader)
 		if err != nil {
 			return fmt.Errorf("nexthop objects: %w", err)
 		}
 		id := attrs[nextHopID]
-		req := request(delNextHop, 0)
-		req.AddData(make(raw, nextHopHeader))
+		req := socket.Request(delNextHop, 0)
+		req.AddData(make(socket.Raw, nextHopHeader))
 		req.AddData(nl.NewRtAttr(nextHopID, id))
-		d.foreign(fmt.Sprintf("nexthop id %d", number(id)), d.ip("nexthop delete id %d", number(id)), routeRequest(written(req)))
+		d.Foreign(fmt.Sprintf("nexthop id %d", socket.Number(id)), d.IP("nexthop delete id %d", socket.Number(id)), deviations.RouteRequest(socket.Written(req)))
 	}
 	return nil
 }
-
-// raw is a part of a message as it is sent.
-type raw []byte
-
-func (r raw) Len() int          { return len(r) }
-func (r raw) Serialize() []byte { return r }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -29,7 +30,7 @@ var (
 )
 
 // conf notes the settings of a link that are neither as planned nor those of a new namespace.
-func (d deviations) conf(x *netDevice, want *plan.Netns, fresh *pristine) {
+func (d notes) conf(x *netDevice, want *plan.Netns, fresh *pristine) {
 	inet, _ := linkSettings(x.attrs)
 	var driver map[string]bool
 	if plan.LinkType(x.kind) == plan.WireGuard {
@@ -38,8 +39,8 @@ func (d deviations) conf(x *netDevice, want *plan.Netns, fresh *pristine) {
 	d.family("net.ipv4", x, inet, fresh.inet, inetSettings, want, driver)
 	d.family("net.ipv6", x, x.inet6, fresh.inet6, inet6Settings, want, map[string]bool{"disable_ipv6": !want.IPv6})
 	d.multicast(x, inet)
-	if mtu := number(x.attrs[unix.IFLA_MTU]); want.IPv6 && len(x.inet6) > mtu6 && x.inet6[mtu6] < mtu && x.kind != "" {
-		d.sysctl("net.ipv6.conf."+slashed(x.name)+".mtu", fmt.Sprint(x.inet6[mtu6]), fmt.Sprint(mtu))
+	if mtu := socket.Number(x.attrs[unix.IFLA_MTU]); want.IPv6 && len(x.inet6) > mtu6 && x.inet6[mtu6] < mtu && x.kind != "" {
+		d.Sysctl("net.ipv6.conf."+slashed(x.name)+".mtu", fmt.Sprint(x.inet6[mtu6]), fmt.Sprint(mtu))
 	}
 }
 
@@ -47,7 +48,7 @@ func (d deviations) conf(x *netDevice, want *plan.Netns, fresh *pristine) {
 const mtu6 = 2
 
 // family is conf for one of the families. What is known is so whatever the namespace's default.
-func (d deviations) family(tree string, x *netDevice, have, fresh []uint32, table []confSetting, want *plan.Netns, known map[string]bool) {
+func (d notes) family(tree string, x *netDevice, have, fresh []uint32, table []confSetting, want *plan.Netns, known map[string]bool) {
 	for _, s := range table {
 		noIPsec := s.name == "disable_xfrm" || s.name == "disable_policy" // on lo it is disabled
 		if s.number >= min(len(have), len(fresh)) || noIPsec && x.kind == "" {
@@ -79,7 +80,7 @@ func (d deviations) family(tree string, x *netDevice, have, fresh []uint32, tabl
 		}
 		own := key(slashed(x.name))
 		if _, ok := setTo(want, own); !ok {
-			d.sysctl(own, is, should)
+			d.Sysctl(own, is, should)
 		}
 	}
 }
@@ -118,9 +119,9 @@ var settings = []struct {
 }
 
 // settings notes those that are neither in the plan nor those of a new namespace.
-func (r *reader) settings(d deviations, want *plan.Netns, fresh *pristine) error {
+func (r *reader) settings(d notes, want *plan.Netns, fresh *pristine) error {
 	for _, s := range settings {
-		if strings.HasPrefix(s.folder, "net.ipv6") && !want.IPv6 || s.filters && !d.n.Kind.Filters() {
+		if strings.HasPrefix(s.folder, "net.ipv6") && !want.IPv6 || s.filters && !d.Netns.Kind.Filters() {
 			continue // there is none
 		}
 		have, err := r.k.proc.GetAll(s.folder, s.names)
@@ -136,7 +137,7 @@ func (r *reader) settings(d deviations, want *plan.Netns, fresh *pristine) error
 			if _, ok := setTo(want, key); ok || key == "net.ipv4.conf.all.forwarding" && forwards(want) {
 				continue
 			}
-			d.sysctl(key, is, should)
+			d.Sysctl(key, is, should)
 		}
 	}
 	return nil
@@ -153,12 +154,12 @@ func forwards(want *plan.Netns) bool {
 var resolving = []string{"mcast_solicit", "retrans_time_ms", "unres_qlen_bytes"}
 
 // resolution notes those of the links that ask.
-func (r *reader) resolution(d deviations, devices map[int]*netDevice, want *plan.Netns) error {
+func (r *reader) resolution(d notes, devices map[int]*netDevice, want *plan.Netns) error {
 	for _, x := range devices {
 		if !x.ethernet() || len(x.port) > 0 || !wants(want, x.name) {
 			continue
 		}
-		for _, tree := range neighTrees[:1+number(flag(want.IPv6))] {
+		for _, tree := range neighTrees[:1+socket.Number(socket.Flag(want.IPv6))] {
 			folder := tree + "." + slashed(x.name)
 			have, err := r.k.proc.GetAll(folder, resolving)
 			if err != nil {
@@ -170,7 +171,7 @@ func (r *reader) resolution(d deviations, devices map[int]*netDevice, want *plan
 					should = value
 				}
 				if have[i] != should && have[i] != "" {
-					d.sysctl(folder+"."+name, have[i], should)
+					d.Sysctl(folder+"."+name, have[i], should)
 				}
 			}
 		}

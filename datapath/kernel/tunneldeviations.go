@@ -8,6 +8,8 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -21,17 +23,17 @@ var vxlanSettings = []linkSetting{{nl.IFLA_VXLAN_GROUP, "group", 0}, {nl.IFLA_VX
 var vxlanFlags = map[uint16]string{nl.IFLA_VXLAN_GBP: "gbp", 27: "gpe"}
 
 // tunnel notes an attribute of a VXLAN device that plans do not have: the device is made again.
-func (d deviations) tunnel(x *netDevice) {
+func (d notes) tunnel(x *netDevice) {
 	if x.kind != plan.VXLAN {
 		return
 	}
 	again := func(word string, is, want any) {
-		d.differs("link "+x.name+": "+word, is, want, d.ip("link delete dev %s", x.name), deleted(x))
+		d.Differs("link "+x.name+": "+word, is, want, d.IP("link delete dev %s", x.name), deleted(x))
 	}
 	for _, s := range vxlanSettings {
-		if v, ok := x.inside[s.attr]; ok && number(v) != s.want {
-			is := fmt.Sprint(number(v))
-			if a := address(v); len(v) == 16 || s.word == "group" {
+		if v, ok := x.inside[s.attr]; ok && socket.Number(v) != s.want {
+			is := fmt.Sprint(socket.Number(v))
+			if a := socket.Address(v); len(v) == 16 || s.word == "group" {
 				is = a.String()
 			}
 			again(s.word, is, s.want)
@@ -48,23 +50,23 @@ func (d deviations) tunnel(x *netDevice) {
 
 // deleted is the request to delete a link.
 func deleted(x *netDevice) plan.Request {
-	req := request(unix.RTM_DELLINK, 0)
+	req := socket.Request(unix.RTM_DELLINK, 0)
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Index = int32(x.index)
 	req.AddData(header)
-	return routeRequest(written(req))
+	return deviations.RouteRequest(socket.Written(req))
 }
 
 // stranger notes a link that nobody planned, which may be in the way of those of the plan. What the
 // kernel does not delete is set down.
-func (d deviations) stranger(x *netDevice) {
+func (d notes) stranger(x *netDevice) {
 	if !fallback[x.name] {
-		d.foreign("link "+x.name, d.ip("link delete dev %s", x.name), deleted(x))
+		d.Foreign("link "+x.name, d.IP("link delete dev %s", x.name), deleted(x))
 		return
 	}
 	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
 	header.Index, header.Change = int32(x.index), unix.IFF_UP
-	req := request(unix.RTM_NEWLINK, 0)
+	req := socket.Request(unix.RTM_NEWLINK, 0)
 	req.AddData(header)
-	d.differs("link "+x.name, "up", "down", d.ip("link set dev %s down", x.name), routeRequest(written(req)))
+	d.Differs("link "+x.name, "up", "down", d.IP("link set dev %s down", x.name), deviations.RouteRequest(socket.Written(req)))
 }

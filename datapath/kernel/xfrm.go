@@ -96,7 +96,7 @@ func (r *reader) readXfrm(n *plan.Netns) error {
 		return err
 	}
 	defer sock.Close()
-	d := deviations{n}
+	d := notesOf(n)
 	list, err := sock.Dump(nl.XFRM_MSG_GETSA, nil)
 	if err != nil {
 		return fmt.Errorf("xfrm states: %w", err)
@@ -117,8 +117,8 @@ func (r *reader) readXfrm(n *plan.Netns) error {
 	return d.defaultPolicy(sock)
 }
 
-func (d deviations) state(m []byte) error {
-	attrs, err := attrsOf(m, nl.SizeofXfrmUsersaInfo)
+func (d notes) state(m []byte) error {
+	attrs, err := socket.Attrs(m, nl.SizeofXfrmUsersaInfo)
 	if err != nil {
 		return err
 	}
@@ -133,17 +133,17 @@ func (d deviations) state(m []byte) error {
 	if s.Id.Proto != unix.IPPROTO_ESP || !cipher || s.Mode != uint8(netlink.XFRM_MODE_TUNNEL) || s.Reqid != 0 || s.Flags != 0 || !unlimited(&s.Lft) || !everything(&s.Sel) || has(attrs, oddities) {
 		what := fmt.Sprintf("xfrm state src %s dst %s proto %d spi %#x", state.Src, state.Dst, s.Id.Proto, state.SPI)
 		id := nl.XfrmUsersaId{Daddr: s.Id.Daddr, Spi: s.Id.Spi, Family: s.Family, Proto: s.Id.Proto}
-		req := request(nl.XFRM_MSG_DELSA, 0)
+		req := socket.Request(nl.XFRM_MSG_DELSA, 0)
 		req.AddData(&id)
 		req.AddData(nl.NewRtAttr(nl.XFRMA_SRCADDR, s.Saddr.Serialize()))
 		if marked {
 			req.AddData(nl.NewRtAttr(nl.XFRMA_MARK, attrs[nl.XFRMA_MARK]))
 		}
-		d.foreign(what, d.ip("xfrm state delete src %s dst %s proto %d spi %#x", state.Src, state.Dst, s.Id.Proto, state.SPI), plan.Request{Family: unix.NETLINK_XFRM, Message: req.Serialize()})
+		d.Foreign(what, d.IP("xfrm state delete src %s dst %s proto %d spi %#x", state.Src, state.Dst, s.Id.Proto, state.SPI), plan.Request{Family: unix.NETLINK_XFRM, Message: req.Serialize()})
 		return nil
 	}
 	copy(state.Key[:], aead[min(len(aead), nl.SizeofXfrmAlgoAEAD):])
-	d.n.XfrmStates = append(d.n.XfrmStates, state)
+	d.Netns.XfrmStates = append(d.Netns.XfrmStates, state)
 	return nil
 }
 
@@ -174,8 +174,8 @@ func demandsESP(tmpl []byte) bool {
 }
 
 // policy adds a policy. The library takes IPv6 prefixes of 32 bits and fewer for IPv4.
-func (d deviations) policy(m []byte) error {
-	attrs, err := attrsOf(m, nl.SizeofXfrmUserpolicyInfo)
+func (d notes) policy(m []byte) error {
+	attrs, err := socket.Attrs(m, nl.SizeofXfrmUserpolicyInfo)
 	if err != nil {
 		return err
 	}
@@ -191,10 +191,10 @@ func (d deviations) policy(m []byte) error {
 	if tmpl := attrs[nl.XFRMA_TMPL]; info.Action == 0 && info.Priority == 0 && info.Flags == 0 && unlimited(&info.Lft) && !has(attrs, oddities) && everything(&sel) && demandsESP(tmpl) {
 		t := nl.DeserializeXfrmUserTmpl(tmpl)
 		p.Src, p.Dst = xfrmAddr(t.Saddr, t.Family), xfrmAddr(t.XfrmId.Daddr, t.Family)
-		d.n.XfrmPolicies = append(d.n.XfrmPolicies, p)
+		d.Netns.XfrmPolicies = append(d.Netns.XfrmPolicies, p)
 		return nil
 	}
-	req := request(nl.XFRM_MSG_DELPOLICY, 0)
+	req := socket.Request(nl.XFRM_MSG_DELPOLICY, 0)
 	req.AddData(&nl.XfrmUserpolicyId{Sel: info.Sel, Index: info.Index, Dir: info.Dir})
 	for _, kind := range []int{nl.XFRMA_MARK, nl.XFRMA_IF_ID} {
 		if v, ok := attrs[uint16(kind)]; ok {
@@ -203,12 +203,12 @@ func (d deviations) policy(m []byte) error {
 	}
 	words := fmt.Sprintf("src %s dst %s dir %s", p.From, p.To, p.Dir)
 	action := map[uint8]string{0: "allow", 1: "block"}[info.Action]
-	d.foreign("xfrm policy "+words+" action "+action, d.ip("xfrm policy delete %s index %d", words, info.Index), plan.Request{Family: unix.NETLINK_XFRM, Message: req.Serialize()})
+	d.Foreign("xfrm policy "+words+" action "+action, d.IP("xfrm policy delete %s index %d", words, info.Index), plan.Request{Family: unix.NETLINK_XFRM, Message: req.Serialize()})
 	return nil
 }
 
 // defaultPolicy notes what happens to packets without a policy, where they are not let through.
-func (d deviations) defaultPolicy(sock *socket.Socket) error {
+func (d notes) defaultPolicy(sock *socket.Socket) error {
 	b, err := sock.Get(getDefaultPolicy, make([]byte, 4))
 	if err != nil || len(b) < unix.NLMSG_HDRLEN+3 {
 		return nil // before 5.15
@@ -219,8 +219,9 @@ func (d deviations) defaultPolicy(sock *socket.Socket) error {
 	}
 	m := socket.Builder{B: make([]byte, unix.NLMSG_HDRLEN)}
 	binary.NativeEndian.PutUint16(m.B[4:], setDefaultPolicy)
+	binary.NativeEndian.PutUint16(m.B[6:], unix.NLM_F_REQUEST|unix.NLM_F_ACK)
 	m.B = append(m.B, acceptByDefault, acceptByDefault, acceptByDefault, 0)
-	d.differs("xfrm default policy", "block", "accept", d.ip("xfrm policy setdefault in accept fwd accept out accept"), plan.Request{Family: unix.NETLINK_XFRM, Message: asRequest(m.Done().Data)})
+	d.Differs("xfrm default policy", "block", "accept", d.IP("xfrm policy setdefault in accept fwd accept out accept"), plan.Request{Family: unix.NETLINK_XFRM, Message: m.Done().Data})
 	return nil
 }
 
