@@ -61,6 +61,8 @@ var importTable = []importRow{
 		"golang.org/x/sys/...", "golang.org/x/sync/..."}, "the kernel is told what to do, not why"},
 	{"datapath/kernel/socket", nil, []string{"github.com/vishvananda/netlink/...", "golang.org/x/sys/..."}, "netlink works the same, whatever it carries"},
 	{"datapath/kernel/deviations", []string{"datapath/plan/...", "datapath/kernel/socket"}, []string{"golang.org/x/sys/..."}, "who reads a kind of kernel state notes its deviations"},
+	{"datapath/kernel/xtables", []string{"datapath/plan/...", "datapath/netns", "datapath/debian", "datapath/kernel/deviations", "datapath/kernel/procfs"}, []string{"github.com/vishvananda/netlink/...", "golang.org/x/sys/..."},
+		"rules are restored and saved, whatever they are for"},
 	{"datapath/kernel/wireguard", []string{"datapath/plan/..."}, []string{"golang.zx2c4.com/wireguard/wgctrl/..."}, "the kernel is told what to do, not why"},
 	{"datapath/kernel/virtual", []string{"datapath/plan/...", "datapath/kernel/*"}, []string{"github.com/vishvananda/netlink/...", "github.com/moby/ipvs/...", "golang.org/x/sys/..."}, "the kernel is told what to do, not why"},
 	{"datapath/kernel/*", []string{"datapath/plan/...", "datapath/kernel/socket"}, []string{"github.com/vishvananda/netlink/...", "golang.org/x/sys/..."}, "the kernel is told what to do, not why"},

@@ -12,8 +12,8 @@
 // that a change affects (update.go).
 //
 // The subpackages do one thing each: socket speaks netlink; sets, nftables and virtual
-// carry out the commands of ipset, nf_tables and IPVS and read the result back; procfs
-// accesses sysctls. Start reading at kernel.go and run.go; network.go and message.go
+// carry out the commands of ipset, nf_tables and IPVS and read the result back; xtables
+// runs iptables; procfs accesses sysctls. Start reading at kernel.go and run.go; network.go and message.go
 // hold the rtnetlink messages, read.go reads back, conntrack.go selects the
 // conntrack entries to delete, features.go probes features. The files named after deviations
 // find what no plan lists: it follows from the plan, or is foreign. repair.go puts it right.

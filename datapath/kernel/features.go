@@ -24,6 +24,7 @@ import (
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
+	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipset"
@@ -50,6 +51,11 @@ func Missing(ctx context.Context, features []plan.Feature) map[plan.Feature]erro
 		}
 	}
 	return missing
+}
+
+// Accounting reports whether the kernel has accounting objects of netfilter.
+func Accounting(ctx context.Context) bool {
+	return len(Missing(ctx, []plan.Feature{plan.FeatureMatchNFAcct})) == 0
 }
 
 // attempt tries one feature. The calling thread is in the scratch namespace.
@@ -230,13 +236,13 @@ func iptablesLegacy(ctx context.Context, ns *netns.NS) error {
 		cmd.Env = append(os.Environ(), "XTABLES_LOCKFILE=/dev/null") // never the host's
 	}
 	cmd.Stdin = strings.NewReader("*filter\n-A INPUT -j ACCEPT\nCOMMIT\n")
-	_, err := run(ns, cmd)
+	_, err := xtables.Run(ns, cmd)
 	return err
 }
 
 func restores(ipv6 bool, table, rule string) attempt {
 	return func(ctx context.Context, ns *netns.NS) error {
-		return restore(ctx, ns, restoration{ipv6: ipv6, text: "*" + table + "\n" + rule + "\nCOMMIT\n"})
+		return xtables.Restore(ctx, ns, xtables.Restoration{IPv6: ipv6, Text: "*" + table + "\n" + rule + "\nCOMMIT\n"})
 	}
 }
 
@@ -287,3 +293,5 @@ func tryUserNamespace() error {
 	}
 	return cmd.Run()
 }
+
+func accounting(context.Context, *netns.NS) error { return xtables.EnsureAccounts([]string{"try"}) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
@@ -107,6 +108,8 @@ func applied(t *testing.T, p *plan.Plan) *Kernel {
 	}
 	return k
 }
+
+func run(ns *netns.NS, cmd *exec.Cmd) ([]byte, error) { return xtables.Run(ns, cmd) }
 
 func in(t *testing.T, k *Kernel, name string, do func(*netlink.Handle) error) {
 	t.Helper()

@@ -18,6 +18,7 @@ import (
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
+	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ordered"
@@ -184,7 +185,7 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	if err := errors.Join(r.sysctls(want, &n), r.settings(d, want, r.k.pristine), r.resolution(d, devices, want)); err != nil {
 		return n, err
 	}
-	if err := errors.Join(r.filters(names, s, want, &n), r.legacy(d, s.kind)); err != nil {
+	if err := errors.Join(r.filters(names, s, want, &n), xtables.Legacy(d.List, &r.k.proc, s.kind)); err != nil {
 		return n, err
 	}
 	if r.trust && s.kind.Filters() && s.asPlanned() {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -31,7 +32,7 @@ func (r *runner) repair(d *plan.Deviation) error {
 func (r *runner) request(d *plan.Deviation, q plan.Request) error {
 	switch {
 	case len(q.Argv) > 0:
-		_, err := run(r.here.ns, exec.CommandContext(r.ctx, q.Argv[0], q.Argv[1:]...))
+		_, err := xtables.Run(r.here.ns, exec.CommandContext(r.ctx, q.Argv[0], q.Argv[1:]...))
 		return err
 	case q.MulticastRouting != 0:
 		return ignore(flushMulticast(q.MulticastRouting), unix.ENOPROTOOPT)

@@ -1,17 +1,13 @@
 //go:build linux
 
-package kernel
+package xtables
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
-
-	"github.com/netlab/netlab/datapath/netns"
-	"github.com/netlab/netlab/datapath/plan"
 )
 
 // Messages and attributes of accounting objects (nfnl_acct_msg_types and nfnl_acct_type in
@@ -21,14 +17,9 @@ const (
 	accountName = 1
 )
 
-// Accounting reports whether the kernel has accounting objects of netfilter.
-func Accounting(ctx context.Context) bool {
-	return len(Missing(ctx, []plan.Feature{plan.FeatureMatchNFAcct})) == 0
-}
-
-// ensureAccounts creates the accounting objects that are not there yet, in the calling thread's
+// EnsureAccounts creates the accounting objects that are not there yet, in the calling thread's
 // namespace. They go with the namespace: kube-proxy never deletes them.
-func ensureAccounts(names []string) error {
+func EnsureAccounts(names []string) error {
 	for _, name := range names {
 		req := nl.NewNetlinkRequest(newAccount, unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_EXCL)
 		req.AddData(&nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, Version: nl.NFNETLINK_V0})
@@ -39,5 +30,3 @@ func ensureAccounts(names []string) error {
 	}
 	return nil
 }
-
-func accounting(context.Context, *netns.NS) error { return ensureAccounts([]string{"try"}) }

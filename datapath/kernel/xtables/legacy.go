@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package xtables
 
 import (
 	"encoding/binary"
@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -45,13 +47,14 @@ var legacyFamilies = []legacyFamily{
 // builtin are the chains of a table, by the number of their hook.
 var builtin = []string{"PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING"}
 
-// legacy notes rules and policies of iptables-legacy where plans have none.
-func (r *reader) legacy(d notes, kind plan.Kind) error {
+// Legacy notes rules and policies of iptables-legacy where plans have none, in the calling
+// thread's namespace.
+func Legacy(d deviations.List, proc *procfs.FS, kind plan.Kind) error {
 	if kind.Filters() && plansUseLegacy() {
 		return nil // they are read with iptables-save
 	}
 	for _, f := range legacyFamilies {
-		names, err := r.k.proc.Read(f.names)
+		names, err := proc.Read(f.names)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
