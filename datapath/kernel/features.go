@@ -21,9 +21,11 @@ import (
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/procfs"
+	"github.com/netlab/netlab/datapath/kernel/qdiscs"
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
+	"github.com/netlab/netlab/datapath/kernel/xfrm"
 	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
@@ -96,7 +98,7 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureNetem:          shaped(plan.Qdisc{Delay: time.Millisecond}),
 		plan.FeatureTBF:            shaped(plan.Qdisc{Rate: 1_000_000}),
 		plan.FeatureBrNetfilter:    setting("net.bridge.bridge-nf-call-iptables"),
-		plan.FeatureConntrack:      conntrack,
+		plan.FeatureConntrack:      tracking,
 		plan.FeatureSCTP:           sctp,
 		plan.FeatureIPSet:          trySet,
 		plan.FeatureIPVS:           virtualServer,
@@ -142,7 +144,7 @@ func shaped(q plan.Qdisc) attempt {
 		}
 		defer s.Close()
 		q.Link = "lo"
-		return s.Do(socket.Part(&plan.Step{Item: &q}, qdiscAdd(&q, 1)...))
+		return s.Do(socket.Part(&plan.Step{Item: &q}, qdiscs.Add(&q, 1)...))
 	}
 }
 
@@ -154,7 +156,7 @@ func wireGuard(ctx context.Context, ns *netns.NS) error {
 func esp(context.Context, *netns.NS) error {
 	for _, addrs := range [][2]string{{"192.0.2.1", "192.0.2.2"}, {"2001:db8::1", "2001:db8::2"}} {
 		s := plan.XfrmState{Src: netip.MustParseAddr(addrs[0]), Dst: netip.MustParseAddr(addrs[1]), SPI: 0x1000}
-		if err := xfrm(&plan.Step{Verb: plan.Add, Item: &s}); err != nil {
+		if err := xfrm.Do(&plan.Step{Verb: plan.Add, Item: &s}); err != nil {
 			return err
 		}
 	}
@@ -179,7 +181,7 @@ func setting(key string) attempt {
 	}
 }
 
-func conntrack(context.Context, *netns.NS) error {
+func tracking(context.Context, *netns.NS) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 	if err != nil {
 		return err

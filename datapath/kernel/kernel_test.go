@@ -188,32 +188,6 @@ func TestTypesAndProtocolsOfRoutesAreReadBack(t *testing.T) {
 	}
 }
 
-func TestStaleUDPEntriesAreThoseOfRemovedEndpoints(t *testing.T) {
-	vip, old, now := netip.MustParseAddrPort("10.96.0.1:53"), netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")
-	f := newStaleUDP([]plan.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)
-	for name, c := range map[string]struct {
-		protocol uint8
-		to, from netip.AddrPort
-		stale    bool
-	}{
-		"to an endpoint that serves":        {17, vip, now, false},
-		"to an endpoint that is gone":       {17, vip, old, true},
-		"from before there was an endpoint": {17, vip, vip, true},
-		"of the node port":                  {17, netip.MustParseAddrPort("192.168.0.11:30053"), old, true},
-		"of the node port, serving":         {17, netip.MustParseAddrPort("192.168.0.11:30053"), now, false},
-		"of another service":                {17, netip.MustParseAddrPort("192.168.0.11:53"), old, false},
-		"of TCP, which is left alone":       {6, vip, old, false},
-	} {
-		flow := &netlink.ConntrackFlow{
-			Forward: netlink.IPTuple{Protocol: c.protocol, DstIP: c.to.Addr().AsSlice(), DstPort: c.to.Port()},
-			Reverse: netlink.IPTuple{Protocol: c.protocol, SrcIP: c.from.Addr().AsSlice(), SrcPort: c.from.Port()},
-		}
-		if got := f.MatchConntrackFlow(flow); got != c.stale {
-			t.Errorf("an entry %s: stale %v, want %v", name, got, c.stale)
-		}
-	}
-}
-
 func TestWhatWasAppliedIsReadBack(t *testing.T) {
 	want := small()
 	k := applied(t, want)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/qdiscs"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -230,10 +231,10 @@ func (r *runner) shape(s *plan.Step, q *plan.Qdisc) error {
 	}
 	var msgs []socket.Message
 	if s.Verb != plan.Add {
-		msgs = append(msgs, qdiscDel(index, q.OfArrivals()))
+		msgs = append(msgs, qdiscs.Delete(index, q.OfArrivals()))
 	}
 	if s.Verb != plan.Delete {
-		msgs = append(msgs, qdiscAdd(q, index)...)
+		msgs = append(msgs, qdiscs.Add(q, index)...)
 	}
 	return r.queue(s, msgs...)
 }

@@ -15,9 +15,11 @@ import (
 
 	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
+	"github.com/netlab/netlab/datapath/kernel/qdiscs"
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
+	"github.com/netlab/netlab/datapath/kernel/xfrm"
 	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
@@ -300,7 +302,7 @@ func (r *reader) join(have *plan.Plan, plans ...links) {
 // filters reads what affects packets beyond routing and rules: qdiscs, sets, and virtual
 // servers where there could be any.
 func (r *reader) filters(names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
-	if err := r.qdiscs(names, want, n); err != nil {
+	if err := qdiscs.Read(names, want, n); err != nil {
 		return err
 	}
 	var odd []sets.Odd
@@ -312,7 +314,7 @@ func (r *reader) filters(names map[int]string, s *space, want *plan.Netns, n *pl
 		d.Foreign(fmt.Sprintf("set %s: member %s %s", o.Set, o.Member, o.What), fmt.Sprintf("ip netns exec %s ipset del %s %s", n.Name, o.Set, o.Member),
 			plan.Request{Family: unix.NETLINK_NETFILTER, Message: o.Delete})
 	}
-	if err := r.readXfrm(n); err != nil {
+	if err := xfrm.Read(r.k.memory, n); err != nil {
 		return err
 	}
 	foreign, err := virtual.Any(&r.k.proc)

@@ -52,6 +52,13 @@ func (r *runner) request(d *plan.Deviation, q plan.Request) error {
 	return err
 }
 
+func ignore(err error, what unix.Errno) error {
+	if errors.Is(err, what) {
+		return nil
+	}
+	return err
+}
+
 // command is one for a shell.
 type command string
 

@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package conntrack
 
 import (
 	"errors"
@@ -15,11 +15,11 @@ import (
 	"github.com/netlab/netlab/datapath/plan"
 )
 
-// cutConnections deletes the stale connection tracking entries of UDP services (see
+// Cut deletes the stale connection tracking entries of UDP services (see
 // plan.UDPService), and those that policies now deny (see plan.Cut), in the calling
 // thread's namespace. It runs after the new rules are loaded, so that the next packet
 // of a flow meets them.
-func cutConnections(services []plan.UDPService, cuts []plan.Cut) error {
+func Cut(services []plan.UDPService, cuts []plan.Cut) error {
 	if len(services)+len(cuts) == 0 {
 		return nil
 	}
@@ -97,6 +97,12 @@ func (f *staleUDP) MatchConntrackFlow(flow *netlink.ConntrackFlow) bool {
 }
 
 func addrPort(ip net.IP, port uint16) netip.AddrPort { return netip.AddrPortFrom(addrOf(ip), port) }
+
+// addrOf is an address of the library; the zero Addr if it has none.
+func addrOf(ip net.IP) netip.Addr {
+	a, _ := netip.AddrFromSlice(ip)
+	return a.Unmap()
+}
 
 // cutFilter selects connection tracking entries that a cut does not allow.
 type cutFilter struct {

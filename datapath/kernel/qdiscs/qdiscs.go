@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package qdiscs
 
 import (
 	"cmp"
@@ -35,13 +35,13 @@ const (
 	netemJitter64  = 11
 )
 
-// qdiscAdd adds the qdiscs of a link, outermost first.
-func qdiscAdd(q *plan.Qdisc, index int) []socket.Message {
+// Add adds the qdiscs of a link, outermost first.
+func Add(q *plan.Qdisc, index int) []socket.Message {
 	var msgs []socket.Message
 	handle, parent := uint32(outerQdisc), uint32(netlink.HANDLE_ROOT)
 	add := func(kind string, options *nl.RtAttr) {
 		req := socket.Request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
-		req.AddData(qdiscHeader(index, handle, parent))
+		req.AddData(header(index, handle, parent))
 		req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated(kind)))
 		req.AddData(options)
 		msgs = append(msgs, socket.Written(req))
@@ -56,20 +56,20 @@ func qdiscAdd(q *plan.Qdisc, index int) []socket.Message {
 	return msgs
 }
 
-// qdiscDel restores the link's default qdisc, or deletes the one of packets that arrive.
-func qdiscDel(index int, arrivals bool) socket.Message {
+// Delete restores the link's default qdisc, or deletes the one of packets that arrive.
+func Delete(index int, arrivals bool) socket.Message {
 	parent := uint32(netlink.HANDLE_ROOT)
 	if arrivals {
 		parent = netlink.HANDLE_CLSACT // the same as that of ingress
 	}
 	req := socket.Request(unix.RTM_DELQDISC, 0)
-	req.AddData(qdiscHeader(index, 0, parent))
+	req.AddData(header(index, 0, parent))
 	m := socket.Written(req)
 	m.Excuse = []unix.Errno{unix.ENOENT, unix.EINVAL, unix.ENODEV}
 	return m
 }
 
-func qdiscHeader(index int, handle, parent uint32) *nl.TcMsg {
+func header(index int, handle, parent uint32) *nl.TcMsg {
 	return &nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: handle, Parent: parent}
 }
 
@@ -100,9 +100,9 @@ func tbfOptions(q *plan.Qdisc) *nl.RtAttr {
 
 func ticks(d time.Duration) uint32 { return uint32(min(d/tick, math.MaxUint32)) }
 
-// qdiscs reads what qdiscAdd added, and whatever else shapes a link's packets. Those that
+// Read reads what Add added, and whatever else shapes a link's packets. Those that
 // the kernel gives a link by itself have no handle.
-func (r *reader) qdiscs(names map[int]string, want, n *plan.Netns) error {
+func Read(names map[int]string, want, n *plan.Netns) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package xfrm
 
 import (
 	"encoding/binary"
@@ -14,6 +14,7 @@ import (
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -25,11 +26,20 @@ const (
 	replayWindow = 32
 )
 
-var xfrmDirs = map[plan.XfrmDir]netlink.Dir{plan.XfrmOut: netlink.XFRM_DIR_OUT, plan.XfrmIn: netlink.XFRM_DIR_IN, plan.XfrmFwd: netlink.XFRM_DIR_FWD}
+var dirs = map[plan.XfrmDir]netlink.Dir{plan.XfrmOut: netlink.XFRM_DIR_OUT, plan.XfrmIn: netlink.XFRM_DIR_IN, plan.XfrmFwd: netlink.XFRM_DIR_FWD}
 
-// xfrm carries out a step on IPsec in the namespace of the thread. What is changed is made
+func dirOf(number netlink.Dir) (dir plan.XfrmDir, known bool) {
+	for dir, n := range dirs {
+		if n == number {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// Do carries out a step on IPsec in the namespace of the thread. What is changed is made
 // anew: the kernel does not replace the keys of an association.
-func xfrm(s *plan.Step) error {
+func Do(s *plan.Step) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_XFRM)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s, err)
@@ -37,7 +47,7 @@ func xfrm(s *plan.Step) error {
 	defer handle.Close()
 	switch x := s.Item.(type) {
 	case *plan.XfrmState:
-		state := xfrmState(x)
+		state := stateOf(x)
 		if s.Verb != plan.Add {
 			err = ignore(handle.XfrmStateDel(state), unix.ESRCH)
 		}
@@ -45,7 +55,7 @@ func xfrm(s *plan.Step) error {
 			err = handle.XfrmStateAdd(state)
 		}
 	case *plan.XfrmPolicy:
-		switch policy := xfrmPolicy(x); s.Verb {
+		switch policy := policyOf(x); s.Verb {
 		case plan.Delete:
 			err = ignore(handle.XfrmPolicyDel(policy), unix.ENOENT)
 		default:
@@ -65,13 +75,13 @@ func ignore(err error, what unix.Errno) error {
 	return err
 }
 
-func xfrmState(s *plan.XfrmState) *netlink.XfrmState {
+func stateOf(s *plan.XfrmState) *netlink.XfrmState {
 	return &netlink.XfrmState{Src: s.Src.AsSlice(), Dst: s.Dst.AsSlice(), Proto: netlink.XFRM_PROTO_ESP, Mode: netlink.XFRM_MODE_TUNNEL, Spi: int(s.SPI),
 		ReplayWindow: replayWindow, Aead: &netlink.XfrmStateAlgo{Name: espCipher, Key: s.Key[:], ICVLen: espTag}}
 }
 
-func xfrmPolicy(p *plan.XfrmPolicy) *netlink.XfrmPolicy {
-	return &netlink.XfrmPolicy{Dir: xfrmDirs[p.Dir], Src: ipNet(p.From), Dst: ipNet(p.To),
+func policyOf(p *plan.XfrmPolicy) *netlink.XfrmPolicy {
+	return &netlink.XfrmPolicy{Dir: dirs[p.Dir], Src: ipNet(p.From), Dst: ipNet(p.To),
 		Tmpls: []netlink.XfrmPolicyTmpl{{Src: p.Src.AsSlice(), Dst: p.Dst.AsSlice(), Proto: netlink.XFRM_PROTO_ESP, Mode: netlink.XFRM_MODE_TUNNEL}}}
 }
 
@@ -85,10 +95,10 @@ const (
 	blockByDefault, acceptByDefault    = 1, 2
 )
 
-// readXfrm adds the associations and policies of ESP in the namespace of the thread. What
+// Read adds the associations and policies of ESP in the namespace of the thread. What
 // plans cannot have is foreign.
-func (r *reader) readXfrm(n *plan.Netns) error {
-	sock, err := socket.Open(unix.NETLINK_XFRM, r.k.memory)
+func Read(memory *socket.Memory, n *plan.Netns) error {
+	sock, err := socket.Open(unix.NETLINK_XFRM, memory)
 	if errors.Is(err, unix.EPROTONOSUPPORT) {
 		return nil // a kernel without IPsec
 	}
@@ -96,13 +106,13 @@ func (r *reader) readXfrm(n *plan.Netns) error {
 		return err
 	}
 	defer sock.Close()
-	d := notesOf(n)
+	d := deviations.Of(n)
 	list, err := sock.Dump(nl.XFRM_MSG_GETSA, nil)
 	if err != nil {
 		return fmt.Errorf("xfrm states: %w", err)
 	}
 	for _, m := range list {
-		if err := d.state(m); err != nil {
+		if err := readState(d, m); err != nil {
 			return fmt.Errorf("xfrm states: %w", err)
 		}
 	}
@@ -110,14 +120,14 @@ func (r *reader) readXfrm(n *plan.Netns) error {
 		return fmt.Errorf("xfrm policies: %w", err)
 	}
 	for _, m := range list {
-		if err := d.policy(m); err != nil {
+		if err := readPolicy(d, m); err != nil {
 			return fmt.Errorf("xfrm policies: %w", err)
 		}
 	}
-	return d.defaultPolicy(sock)
+	return readDefault(d, sock)
 }
 
-func (d notes) state(m []byte) error {
+func readState(d deviations.List, m []byte) error {
 	attrs, err := socket.Attrs(m, nl.SizeofXfrmUsersaInfo)
 	if err != nil {
 		return err
@@ -126,7 +136,7 @@ func (d notes) state(m []byte) error {
 	if s.Id.Spi == 0 {
 		return nil // one that the kernel made because it lacks another
 	}
-	state := plan.XfrmState{Src: xfrmAddr(s.Saddr, s.Family), Dst: xfrmAddr(s.Id.Daddr, s.Family), SPI: nl.Swap32(s.Id.Spi)}
+	state := plan.XfrmState{Src: addrOf(s.Saddr, s.Family), Dst: addrOf(s.Id.Daddr, s.Family), SPI: nl.Swap32(s.Id.Spi)}
 	_, marked := attrs[nl.XFRMA_MARK]
 	aead := attrs[nl.XFRMA_ALG_AEAD]
 	cipher := len(aead) >= nl.SizeofXfrmAlgoAEAD && nl.BytesToString(aead) == espCipher && nl.DeserializeXfrmAlgoAEAD(aead).AlgICVLen == espTag
@@ -173,24 +183,24 @@ func demandsESP(tmpl []byte) bool {
 	return t.XfrmId.Proto == unix.IPPROTO_ESP && t.XfrmId.Spi == 0 && t.Mode == uint8(netlink.XFRM_MODE_TUNNEL) && t.Reqid == 0 && t.Optional == 0
 }
 
-// policy adds a policy. The library takes IPv6 prefixes of 32 bits and fewer for IPv4.
-func (d notes) policy(m []byte) error {
+// readPolicy adds a policy. The library takes IPv6 prefixes of 32 bits and fewer for IPv4.
+func readPolicy(d deviations.List, m []byte) error {
 	attrs, err := socket.Attrs(m, nl.SizeofXfrmUserpolicyInfo)
 	if err != nil {
 		return err
 	}
 	info := nl.DeserializeXfrmUserpolicyInfo(m[unix.NLMSG_HDRLEN:])
-	dir, known := wordOf(xfrmDirs, netlink.Dir(info.Dir))
+	dir, known := dirOf(netlink.Dir(info.Dir))
 	if !known {
 		return nil // of a socket
 	}
-	p := plan.XfrmPolicy{Dir: dir, From: netip.PrefixFrom(xfrmAddr(info.Sel.Saddr, info.Sel.Family), int(info.Sel.PrefixlenS)),
-		To: netip.PrefixFrom(xfrmAddr(info.Sel.Daddr, info.Sel.Family), int(info.Sel.PrefixlenD))}
+	p := plan.XfrmPolicy{Dir: dir, From: netip.PrefixFrom(addrOf(info.Sel.Saddr, info.Sel.Family), int(info.Sel.PrefixlenS)),
+		To: netip.PrefixFrom(addrOf(info.Sel.Daddr, info.Sel.Family), int(info.Sel.PrefixlenD))}
 	sel := info.Sel
 	sel.PrefixlenS, sel.PrefixlenD = 0, 0
 	if tmpl := attrs[nl.XFRMA_TMPL]; info.Action == 0 && info.Priority == 0 && info.Flags == 0 && unlimited(&info.Lft) && !has(attrs, oddities) && everything(&sel) && demandsESP(tmpl) {
 		t := nl.DeserializeXfrmUserTmpl(tmpl)
-		p.Src, p.Dst = xfrmAddr(t.Saddr, t.Family), xfrmAddr(t.XfrmId.Daddr, t.Family)
+		p.Src, p.Dst = addrOf(t.Saddr, t.Family), addrOf(t.XfrmId.Daddr, t.Family)
 		d.Netns.XfrmPolicies = append(d.Netns.XfrmPolicies, p)
 		return nil
 	}
@@ -207,8 +217,8 @@ func (d notes) policy(m []byte) error {
 	return nil
 }
 
-// defaultPolicy notes what happens to packets without a policy, where they are not let through.
-func (d notes) defaultPolicy(sock *socket.Socket) error {
+// readDefault notes what happens to packets without a policy, where they are not let through.
+func readDefault(d deviations.List, sock *socket.Socket) error {
 	b, err := sock.Get(getDefaultPolicy, make([]byte, 4))
 	if err != nil || len(b) < unix.NLMSG_HDRLEN+3 {
 		return nil // before 5.15
@@ -225,7 +235,7 @@ func (d notes) defaultPolicy(sock *socket.Socket) error {
 	return nil
 }
 
-func xfrmAddr(a nl.XfrmAddress, family uint16) netip.Addr {
+func addrOf(a nl.XfrmAddress, family uint16) netip.Addr {
 	if family == unix.AF_INET {
 		return netip.AddrFrom4([4]byte(a[:4]))
 	}
