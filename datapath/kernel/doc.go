@@ -11,10 +11,13 @@
 // Apply reads all namespaces before it changes any, Update, where possible, only those
 // that a change affects (update.go).
 //
-// The subpackages do one thing each: socket speaks netlink; sets, nftables and virtual
-// carry out the commands of ipset, nf_tables and IPVS and read the result back; xtables
-// runs iptables; procfs accesses sysctls. Start reading at kernel.go and run.go; network.go and message.go
-// hold the rtnetlink messages, read.go reads back, conntrack.go selects the
-// conntrack entries to delete, features.go probes features. The files named after deviations
-// find what no plan lists: it follows from the plan, or is foreign. repair.go puts it right.
+// The subpackages do one thing each. One for each kind of kernel state writes it and reads
+// it back: links, routing, neighbours, qdiscs, sets, nftables, xtables, virtual, wireguard,
+// xfrm and procfs; conntrack only deletes. What they read and no plan lists, since it
+// follows from the plan or is foreign, they note with package deviations; settings does so
+// for sysctls. socket speaks netlink.
+//
+// Start reading at kernel.go and run.go. network.go carries out the steps on links and what
+// depends on them, rules.go loads rules, read.go reads back, repair.go puts deviations
+// right, features.go probes features.
 package kernel

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/debian"
+	"github.com/netlab/netlab/datapath/kernel/links"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/kernel/qdiscs"
@@ -163,7 +164,7 @@ func esp(context.Context, *netns.NS) error {
 	return nil
 }
 
-func tun(context.Context, *netns.NS) error { return withTUN("try0", nil) }
+func tun(context.Context, *netns.NS) error { return links.TryTUN("try0") }
 
 // setting tries to write a sysctl's own value back to it.
 func setting(key string) attempt {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/settings"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/plan"
@@ -35,7 +36,7 @@ func (r *runner) request(d *plan.Deviation, q plan.Request) error {
 		_, err := xtables.Run(r.here.ns, exec.CommandContext(r.ctx, q.Argv[0], q.Argv[1:]...))
 		return err
 	case q.MulticastRouting != 0:
-		return ignore(flushMulticast(q.MulticastRouting), unix.ENOPROTOOPT)
+		return ignore(settings.FlushMulticast(q.MulticastRouting), unix.ENOPROTOOPT)
 	case q.Sysctl.Key != "":
 		return ignore(r.k.proc.Set(q.Sysctl), unix.ENOENT)
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package links
 
 import (
 	"errors"
@@ -9,21 +9,20 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/netlab/netlab/datapath/plan"
 )
 
-// tun creates a TUN device in the namespace of the thread. It persists without a program.
-func (r *runner) tun(l *plan.Link) error {
-	if err := r.flush(); err != nil { // links are created in order
-		return err
-	}
+// TUN creates a TUN device in the namespace of the thread. It persists without a program. The
+// kernel chooses the index unless there is one.
+func TUN(name string, index int) error {
 	var before []func(fd int) error
-	if index := r.here.planned(l.Name); index != 0 {
+	if index != 0 {
 		before = append(before, func(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TUNSETIFINDEX, index) })
 	}
-	return withTUN(l.Name, before, func(fd int) error { return unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1) })
+	return withTUN(name, before, func(fd int) error { return unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1) })
 }
+
+// TryTUN creates a TUN device in the namespace of the thread that is gone at once.
+func TryTUN(name string) error { return withTUN(name, nil) }
 
 // withTUN creates a TUN device in the namespace of the thread, and then does what after says.
 func withTUN(name string, before []func(fd int) error, after ...func(fd int) error) error {

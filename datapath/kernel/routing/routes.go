@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package routing
 
 import (
 	"encoding/binary"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/links"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -272,9 +273,9 @@ type destination struct {
 	local bool
 }
 
-// routes reads the routes of all tables. What plans can have is read as such; those that the
+// readRoutes reads the routes of all tables. What plans can have is read as such; those that the
 // kernel adds with addresses have to be there, and nothing else.
-func (r *reader) routes(sock *socket.Socket, names map[int]string, own *owed, want, n *plan.Netns) error {
+func readRoutes(sock *socket.Socket, devices links.Devices, own *owed, want, n *plan.Netns) error {
 	list, missing, err := allRoutes(sock, own)
 	for tries := 0; err == nil && tries < routeTries && slices.ContainsFunc(missing, func(x owedRoute) bool { return x.to.Addr().Is6() }); tries++ {
 		time.Sleep(2 * time.Millisecond)
@@ -283,7 +284,7 @@ func (r *reader) routes(sock *socket.Socket, names map[int]string, own *owed, wa
 	if err != nil {
 		return fmt.Errorf("routes: %w", err)
 	}
-	d, again := notesOf(n), map[destination]bool{}
+	d, names, again := deviations.Of(n), devices.Names(), map[destination]bool{}
 	for _, x := range list {
 		if x.follows(own) {
 			continue

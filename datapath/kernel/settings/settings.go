@@ -1,15 +1,14 @@
 //go:build linux
 
-package kernel
+package settings
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/netlab/netlab/datapath/kernel/socket"
+	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/procfs"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -29,29 +28,37 @@ var (
 		{26, "disable_ipv6"}, {32, "suppress_frag_ndisc"}, {37, "use_oif_addrs_only"}, {39, "ignore_routes_with_linkdown"}, {40, "drop_unicast_in_l2_multicast"}, {41, "drop_unsolicited_na"}, {44, "seg6_enabled"}, {48, "disable_policy"}}
 )
 
-// conf notes the settings of a link that are neither as planned nor those of a new namespace.
-func (d notes) conf(x *netDevice, want *plan.Netns, fresh *pristine) {
-	inet, _ := linkSettings(x.attrs)
+// Link is a link with its settings, as net.ipv4.conf and net.ipv6.conf have them, each by its
+// number.
+type Link struct {
+	Name        string
+	Kind        plan.LinkType // empty for lo
+	MTU         uint32
+	Inet, Inet6 []uint32
+}
+
+// OfLink notes the settings of a link that are neither as planned nor those of a new namespace.
+func OfLink(d deviations.List, x Link, want *plan.Netns, fresh *Pristine) {
 	var driver map[string]bool
-	if plan.LinkType(x.kind) == plan.WireGuard {
+	if x.Kind == plan.WireGuard {
 		driver = map[string]bool{"send_redirects": false} // wg_open in drivers/net/wireguard/device.c
 	}
-	d.family("net.ipv4", x, inet, fresh.inet, inetSettings, want, driver)
-	d.family("net.ipv6", x, x.inet6, fresh.inet6, inet6Settings, want, map[string]bool{"disable_ipv6": !want.IPv6})
-	d.multicast(x, inet)
-	if mtu := socket.Number(x.attrs[unix.IFLA_MTU]); want.IPv6 && len(x.inet6) > mtu6 && x.inet6[mtu6] < mtu && x.kind != "" {
-		d.Sysctl("net.ipv6.conf."+slashed(x.name)+".mtu", fmt.Sprint(x.inet6[mtu6]), fmt.Sprint(mtu))
+	family(d, "net.ipv4", x, x.Inet, fresh.inet, inetSettings, want, driver)
+	family(d, "net.ipv6", x, x.Inet6, fresh.inet6, inet6Settings, want, map[string]bool{"disable_ipv6": !want.IPv6})
+	multicast(d, x)
+	if want.IPv6 && len(x.Inet6) > mtu6 && x.Inet6[mtu6] < x.MTU && x.Kind != "" {
+		d.Sysctl("net.ipv6.conf."+slashed(x.Name)+".mtu", fmt.Sprint(x.Inet6[mtu6]), fmt.Sprint(x.MTU))
 	}
 }
 
 // mtu6 is the number of net.ipv6.conf.*.mtu.
 const mtu6 = 2
 
-// family is conf for one of the families. What is known is so whatever the namespace's default.
-func (d notes) family(tree string, x *netDevice, have, fresh []uint32, table []confSetting, want *plan.Netns, known map[string]bool) {
+// family is OfLink for one of the families. What is known is so whatever the namespace's default.
+func family(d deviations.List, tree string, x Link, have, fresh []uint32, table []confSetting, want *plan.Netns, known map[string]bool) {
 	for _, s := range table {
 		noIPsec := s.name == "disable_xfrm" || s.name == "disable_policy" // on lo it is disabled
-		if s.number >= min(len(have), len(fresh)) || noIPsec && x.kind == "" {
+		if s.number >= min(len(have), len(fresh)) || noIPsec && x.Kind == "" {
 			continue
 		}
 		is, should := strconv.Itoa(int(int32(have[s.number]))), strconv.Itoa(int(int32(fresh[s.number])))
@@ -60,7 +67,7 @@ func (d notes) family(tree string, x *netDevice, have, fresh []uint32, table []c
 		}
 		key := func(of string) string { return tree + ".conf." + of + "." + s.name }
 		if len(want.Sysctls) > 0 {
-			if value, ok := setTo(want, key("default")); ok && x.kind != "" {
+			if value, ok := setTo(want, key("default")); ok && x.Kind != "" {
 				should = value
 			}
 			if s.name == "forwarding" { // it sets that of all links, and their default
@@ -78,7 +85,7 @@ func (d notes) family(tree string, x *netDevice, have, fresh []uint32, table []c
 		if is == should {
 			continue
 		}
-		own := key(slashed(x.name))
+		own := key(slashed(x.Name))
 		if _, ok := setTo(want, own); !ok {
 			d.Sysctl(own, is, should)
 		}
@@ -118,13 +125,14 @@ var settings = []struct {
 		"nf_conntrack_tcp_timeout_syn_recv", "nf_conntrack_tcp_timeout_syn_sent", "nf_conntrack_tcp_timeout_time_wait", "nf_conntrack_udp_timeout", "nf_conntrack_udp_timeout_stream"}},
 }
 
-// settings notes those that are neither in the plan nor those of a new namespace.
-func (r *reader) settings(d notes, want *plan.Netns, fresh *pristine) error {
+// Read notes those of the calling thread's namespace that are neither in the plan nor those of a
+// new namespace.
+func Read(d deviations.List, proc *procfs.FS, want *plan.Netns, fresh *Pristine) error {
 	for _, s := range settings {
 		if strings.HasPrefix(s.folder, "net.ipv6") && !want.IPv6 || s.filters && !d.Netns.Kind.Filters() {
 			continue // there is none
 		}
-		have, err := r.k.proc.GetAll(s.folder, s.names)
+		have, err := proc.GetAll(s.folder, s.names)
 		if err != nil {
 			return err
 		}
@@ -153,20 +161,21 @@ func forwards(want *plan.Netns) bool {
 // neighbour is asked for.
 var resolving = []string{"mcast_solicit", "retrans_time_ms", "unres_qlen_bytes"}
 
-// resolution notes those of the links that ask.
-func (r *reader) resolution(d notes, devices map[int]*netDevice, want *plan.Netns) error {
-	for _, x := range devices {
-		if !x.ethernet() || len(x.port) > 0 || !wants(want, x.name) {
-			continue
-		}
-		for _, tree := range neighTrees[:1+socket.Number(socket.Flag(want.IPv6))] {
-			folder := tree + "." + slashed(x.name)
-			have, err := r.k.proc.GetAll(folder, resolving)
+// Resolution notes those of the links that ask.
+func Resolution(d deviations.List, proc *procfs.FS, links []string, want *plan.Netns, fresh *Pristine) error {
+	trees := neighTrees[:1]
+	if want.IPv6 {
+		trees = neighTrees
+	}
+	for _, link := range links {
+		for _, tree := range trees {
+			folder := tree + "." + slashed(link)
+			have, err := proc.GetAll(folder, resolving)
 			if err != nil {
 				return err
 			}
 			for i, name := range resolving {
-				should := r.k.pristine.settings[tree+".lo."+name]
+				should := fresh.settings[tree+".lo."+name]
 				if value, ok := setTo(want, folder+"."+name); ok {
 					should = value
 				}

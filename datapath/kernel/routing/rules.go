@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package routing
 
 import (
 	"errors"
@@ -42,8 +42,8 @@ type lookup struct {
 var lookups = []lookup{{unix.AF_INET, 0, unix.RT_TABLE_LOCAL}, {unix.AF_INET, 32766, unix.RT_TABLE_MAIN}, {unix.AF_INET, 32767, unix.RT_TABLE_DEFAULT},
 	{unix.AF_INET6, 0, unix.RT_TABLE_LOCAL}, {unix.AF_INET6, 32766, unix.RT_TABLE_MAIN}}
 
-// routingRules notes the routing rules that every namespace has and this one lacks, and others.
-func (d notes) routingRules(sock *socket.Socket) error {
+// readRules notes the routing rules that every namespace has and this one lacks, and others.
+func readRules(d deviations.List, sock *socket.Socket) error {
 	list, err := sock.Dump(unix.RTM_GETRULE, make([]byte, ruleHeader))
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		return nil // a kernel without them
@@ -159,8 +159,8 @@ const (
 	nextHopOf              = 30 // RTA_NH_ID
 )
 
-// nextHops notes nexthop objects, which no plan has. Deleting one deletes its routes.
-func (d notes) nextHops(sock *socket.Socket) error {
+// readNextHops notes nexthop objects, which no plan has. Deleting one deletes its routes.
+func readNextHops(d deviations.List, sock *socket.Socket) error {
 	list, err := sock.Dump(getNextHop, make([]byte, nextHopHeader))
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) {
 		return nil // before 5.3

@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package neighbours
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
-// learned is a neighbour, or a forwarding entry of a bridge, that the kernel has from a packet. It
+// Learned is a neighbour, or a forwarding entry of a bridge, that the kernel has from a packet. It
 // believes in it for seconds or minutes.
-type learned struct {
+type Learned struct {
 	learnedAt
 	addr    netip.Addr // of a neighbour
 	message []byte
@@ -29,10 +29,10 @@ type learnedAt struct {
 	mac         plan.MAC
 }
 
-// mistakes notes what was learned and contradicts the plan: neighbours with a MAC that the owner of
-// the address does not have there, and MACs behind a port that leads to another.
-func (r *reader) mistakes(have, want *plan.Plan) {
-	if len(r.learned) == 0 {
+// Mistakes notes what was learned and contradicts the plan: neighbours with a MAC that the owner of
+// the address does not have there, and MACs behind a port that leads to another. Links are known by the MACs that they have.
+func Mistakes(have, want *plan.Plan, all []Learned, owns map[plan.MAC][]plan.Peer) {
+	if len(all) == 0 {
 		return
 	}
 	owners, proxies := map[netip.Addr][]string{}, map[string]bool{}
@@ -49,10 +49,10 @@ func (r *reader) mistakes(have, want *plan.Plan) {
 		}
 		proxies[n.Name] = slices.ContainsFunc(n.Sysctls, func(s plan.Sysctl) bool { return strings.Contains(s.Key, ".proxy_") && s.Value != "0" })
 	}
-	read, on := ordered.Index(have.Netns, nameOf), segmentsOf(want)
+	read, on := ordered.Index(have.Netns, func(n *plan.Netns) string { return n.Name }), segmentsOf(want)
 	noted := map[learnedAt]int{} // an entry is there once for each VLAN of the port, too
-	for _, x := range r.learned {
-		d, macs := notesOf(read[x.netns]), r.macs[x.mac]
+	for _, x := range all {
+		d, macs := deviations.Of(read[x.netns]), owns[x.mac]
 		undone := deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, x.message)
 		if x.addr.IsValid() {
 			of, here := owners[x.addr], on.find(plan.Peer{Netns: x.netns, Link: x.link})
@@ -122,9 +122,9 @@ func (s segments) find(at plan.Peer) plan.Peer {
 	}
 }
 
-// learn keeps what the kernel learned, for mistakes.
-func (r *reader) learn(netns, link string, addr netip.Addr, mac net.HardwareAddr, message []byte) {
-	if r.only == nil && !addr.IsLinkLocalUnicast() && link != "" {
-		r.learned = append(r.learned, learned{learnedAt{netns, link, plan.MAC(mac)}, addr, message})
+// learn keeps what the kernel learned, for Mistakes.
+func (r *reading) learn(link string, addr netip.Addr, mac net.HardwareAddr, message []byte) {
+	if !addr.IsLinkLocalUnicast() && link != "" {
+		r.learned = append(r.learned, Learned{learnedAt{r.n.Name, link, plan.MAC(mac)}, addr, message})
 	}
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package routing
 
 import (
 	"encoding/binary"
@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/links"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -131,7 +132,7 @@ func (x *owedRoute) words(names map[int]string) string {
 
 // command is that which adds the route again. The kernel makes those of IPv6 addresses
 // itself, so the address is added again.
-func (x *owedRoute) command(d notes, words string, names map[int]string) string {
+func (x *owedRoute) command(d deviations.List, words string, names map[int]string) string {
 	if x.to.Addr().Is4() {
 		return d.IP("route replace %s proto kernel scope %s", words, scopeWords[scopeOf(x.kind)])
 	}
@@ -158,7 +159,7 @@ func (x *owedRoute) again() []plan.Request {
 
 // setAddr gives a link an address, or makes it again what plans have.
 func setAddr(p netip.Prefix, index int) plan.Request {
-	return deviations.RouteRequest(addrMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, p, index))
+	return deviations.RouteRequest(AddrMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, p, index))
 }
 
 // message adds a route of IPv4 as the kernel does, so that it takes it along with the address
@@ -174,11 +175,11 @@ func (e entry) message(src netip.Addr) plan.Request {
 
 // owe adds the routes that follow from an address (fib_add_ifaddr in
 // net/ipv4/fib_frontend.c, addrconf_prefix_route and others in net/ipv6/addrconf.c).
-func (o *owed) owe(a *kernelAddr, dev *netDevice) {
-	up, of := dev.flags&unix.IFF_UP != 0, a.prefix
+func (o *owed) owe(a *kernelAddr, dev *links.Device) {
+	up, of := dev.Flags&unix.IFF_UP != 0, a.prefix
 	network, own := of.Masked(), netip.PrefixFrom(of.Addr(), of.Addr().BitLen())
 	add := func(required bool, table uint32, kind uint8, to netip.Prefix, src netip.Addr, priority uint32) {
-		e := entry{table: table, kind: kind, to: to, dev: dev.index, src: src, priority: priority}
+		e := entry{table: table, kind: kind, to: to, dev: dev.Index, src: src, priority: priority}
 		o.may[e] = true
 		if required && up {
 			o.routes = append(o.routes, owedRoute{e, a})
@@ -186,7 +187,7 @@ func (o *owed) owe(a *kernelAddr, dev *netDevice) {
 	}
 	if of.Addr().Is4() {
 		add(true, unix.RT_TABLE_LOCAL, unix.RTN_LOCAL, own, netip.Addr{}, 0)
-		lo := dev.flags&unix.IFF_LOOPBACK != 0
+		lo := dev.Flags&unix.IFF_LOOPBACK != 0
 		primary := a.flags&unix.IFA_F_SECONDARY == 0
 		if network != own && a.flags&noPrefixRoute == 0 && primary {
 			if lo {
@@ -213,17 +214,17 @@ func (o *owed) owe(a *kernelAddr, dev *netDevice) {
 		priority = a.priority
 	}
 	add(usable, unix.RT_TABLE_LOCAL, unix.RTN_LOCAL, own, netip.Addr{}, 0)
-	add(usable && dev.index != loopback && a.flags&noPrefixRoute == 0, unix.RT_TABLE_MAIN, unix.RTN_UNICAST, network, netip.Addr{}, priority)
+	add(usable && dev.Index != links.LoopbackIndex && a.flags&noPrefixRoute == 0, unix.RT_TABLE_MAIN, unix.RTN_UNICAST, network, netip.Addr{}, priority)
 	add(false, unix.RT_TABLE_LOCAL, unix.RTN_ANYCAST, netip.PrefixFrom(network.Addr(), 128), netip.Addr{}, 0)
 }
 
-// addrs reads the addresses. Those that the kernel gives links by itself have to be there.
-func (r *reader) addrs(sock *socket.Socket, names map[int]string, devices map[int]*netDevice, want, n *plan.Netns) (*owed, error) {
+// readAddrs reads the addresses. Those that the kernel gives links by itself have to be there.
+func readAddrs(sock *socket.Socket, devices links.Devices, want, n *plan.Netns) (*owed, error) {
 	list, err := sock.Dump(unix.RTM_GETADDR, make([]byte, unix.SizeofIfAddrmsg))
 	if err != nil {
 		return nil, fmt.Errorf("addresses: %w", err)
 	}
-	d := notesOf(n)
+	d, names := deviations.Of(n), devices.Names()
 	o := &owed{may: map[entry]bool{}}
 	linkLocal, loopbacks := map[int]bool{}, map[netip.Prefix]bool{}
 	for _, m := range list {
@@ -238,13 +239,13 @@ func (r *reader) addrs(sock *socket.Socket, names map[int]string, devices map[in
 		o.owe(a, dev)
 		on, ip := names[a.index], a.prefix.Addr()
 		switch odd := a.odd(); {
-		case a.index == loopback && (a.prefix == loopback4 || a.prefix == loopback6) && odd == "":
+		case a.index == links.LoopbackIndex && (a.prefix == loopback4 || a.prefix == loopback6) && odd == "":
 			loopbacks[a.prefix] = true
 			continue
-		case ip.Is6() && ip.IsLinkLocalUnicast() && (a.proto == addrOfKernel || ip == linkLocalOf(dev.mac) || !planned(want, on, a.prefix) && !r.tellsProto(list)):
+		case ip.Is6() && ip.IsLinkLocalUnicast() && (a.proto == addrOfKernel || ip == linkLocalOf(dev.MAC) || !planned(want, on, a.prefix) && !tellsProto(list)):
 			linkLocal[a.index] = true
 			continue
-		case odd != "" && (planned(want, on, a.prefix) || a.index == loopback && (a.prefix == loopback4 || a.prefix == loopback6)):
+		case odd != "" && (planned(want, on, a.prefix) || a.index == links.LoopbackIndex && (a.prefix == loopback4 || a.prefix == loopback6)):
 			x := plan.Deviation{What: fmt.Sprintf("address %s dev %s", a.prefix, on), Wrong: "has " + odd}
 			if odd != lifetime { // only that can be changed
 				x.Command, x.Repair = d.IP("address delete %s dev %s", a.prefix, on), []plan.Request{deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELADDR, m)}
@@ -265,18 +266,18 @@ func (r *reader) addrs(sock *socket.Socket, names map[int]string, devices map[in
 			n.IPv6 = true
 		}
 	}
-	again := func(p netip.Prefix, dev *netDevice) {
-		d.Missing(fmt.Sprintf("address %s dev %s", p, dev.name), d.IP("address add %s dev %s", p, dev.name),
-			setAddr(p, dev.index))
+	again := func(p netip.Prefix, dev *links.Device) {
+		d.Missing(fmt.Sprintf("address %s dev %s", p, dev.Name), d.IP("address add %s dev %s", p, dev.Name),
+			setAddr(p, dev.Index))
 	}
 	for _, p := range []netip.Prefix{loopback4, loopback6} {
-		if lo := devices[loopback]; !loopbacks[p] && lo != nil && (p.Addr().Is4() || want.IPv6) {
+		if lo := devices[links.LoopbackIndex]; !loopbacks[p] && lo != nil && (p.Addr().Is4() || want.IPv6) {
 			again(p, lo)
 		}
 	}
 	for i, dev := range devices {
-		if want.IPv6 && dev.ethernet() && dev.up() && !linkLocal[i] && dev.addsLinkLocal() {
-			again(netip.PrefixFrom(linkLocalOf(dev.mac), 64), dev)
+		if want.IPv6 && dev.Ethernet() && dev.Up() && !linkLocal[i] && dev.AddsLinkLocal() {
+			again(netip.PrefixFrom(linkLocalOf(dev.MAC), 64), dev)
 		}
 	}
 	return o, nil
@@ -295,7 +296,7 @@ func planned(n *plan.Netns, link string, p netip.Prefix) bool {
 }
 
 // tellsProto reports whether the kernel says who added an address, as it does since 5.18.
-func (r *reader) tellsProto(list [][]byte) bool {
+func tellsProto(list [][]byte) bool {
 	return slices.ContainsFunc(list, func(m []byte) bool {
 		a, err := parseAddr(m)
 		return err == nil && a.proto != 0
@@ -309,12 +310,3 @@ func linkLocalOf(mac []byte) netip.Addr {
 	}
 	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: mac[0] ^ 2, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5]})
 }
-
-// addsLinkLocal reports whether the kernel gives the link such an address.
-func (d *netDevice) addsLinkLocal() bool {
-	const disabled, eui64 = 26, 0 // DEVCONF_DISABLE_IPV6, IN6_ADDR_GEN_MODE_EUI64
-	return len(d.mac) == 6 && len(d.inet6) > disabled && d.inet6[disabled] == 0 && len(d.inet6) > addrGenMode && d.inet6[addrGenMode] == eui64
-}
-
-// addrGenMode is the number of net.ipv6.conf.*.addr_gen_mode.
-const addrGenMode = 47

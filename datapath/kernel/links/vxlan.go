@@ -1,14 +1,12 @@
 //go:build linux
 
-package kernel
+package links
 
 import (
 	"fmt"
 
 	"github.com/vishvananda/netlink/nl"
-	"golang.org/x/sys/unix"
 
-	"github.com/netlab/netlab/datapath/kernel/deviations"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -23,12 +21,12 @@ var vxlanSettings = []linkSetting{{nl.IFLA_VXLAN_GROUP, "group", 0}, {nl.IFLA_VX
 var vxlanFlags = map[uint16]string{nl.IFLA_VXLAN_GBP: "gbp", 27: "gpe"}
 
 // tunnel notes an attribute of a VXLAN device that plans do not have: the device is made again.
-func (d notes) tunnel(x *netDevice) {
-	if x.kind != plan.VXLAN {
+func (d notes) tunnel(x *Device) {
+	if x.Kind != plan.VXLAN {
 		return
 	}
 	again := func(word string, is, want any) {
-		d.Differs("link "+x.name+": "+word, is, want, d.IP("link delete dev %s", x.name), deleted(x))
+		d.Differs("link "+x.Name+": "+word, is, want, d.IP("link delete dev %s", x.Name), deleted(x))
 	}
 	for _, s := range vxlanSettings {
 		if v, ok := x.inside[s.attr]; ok && socket.Number(v) != s.want {
@@ -46,27 +44,4 @@ func (d notes) tunnel(x *netDevice) {
 			return
 		}
 	}
-}
-
-// deleted is the request to delete a link.
-func deleted(x *netDevice) plan.Request {
-	req := socket.Request(unix.RTM_DELLINK, 0)
-	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
-	header.Index = int32(x.index)
-	req.AddData(header)
-	return deviations.RouteRequest(socket.Written(req))
-}
-
-// stranger notes a link that nobody planned, which may be in the way of those of the plan. What the
-// kernel does not delete is set down.
-func (d notes) stranger(x *netDevice) {
-	if !fallback[x.name] {
-		d.Foreign("link "+x.name, d.IP("link delete dev %s", x.name), deleted(x))
-		return
-	}
-	header := nl.NewIfInfomsg(unix.AF_UNSPEC)
-	header.Index, header.Change = int32(x.index), unix.IFF_UP
-	req := socket.Request(unix.RTM_NEWLINK, 0)
-	req.AddData(header)
-	d.Differs("link "+x.name, "up", "down", d.IP("link set dev %s down", x.name), deviations.RouteRequest(socket.Written(req)))
 }

@@ -1,8 +1,9 @@
 //go:build linux
 
-package kernel
+package neighbours
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/links"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -19,9 +21,24 @@ import (
 // A neighbour has a header of struct ndmsg.
 const neighHeader = 12
 
+// Read adds the neighbours and forwarding entries of a network namespace, and returns what the
+// kernel has learned by itself.
+func Read(sock *socket.Socket, devices links.Devices, want, n *plan.Netns) ([]Learned, error) {
+	r := reading{n: n, names: devices.Names()}
+	err := errors.Join(r.neighs(sock), r.fdb(sock, devices, want))
+	return r.learned, err
+}
+
+// reading is that of one network namespace.
+type reading struct {
+	n       *plan.Netns
+	names   map[int]string // of links
+	learned []Learned
+}
+
 // neighs reads permanent neighbours; proxy entries and those without a check (NOARP) are foreign.
-func (r *reader) neighs(sock *socket.Socket, names map[int]string, n *plan.Netns) error {
-	d := notesOf(n)
+func (r *reading) neighs(sock *socket.Socket) error {
+	n, names, d := r.n, r.names, deviations.Of(r.n)
 	for _, proxies := range []bool{false, true} {
 		header := ndmsg{}
 		if proxies {
@@ -45,11 +62,11 @@ func (r *reader) neighs(sock *socket.Socket, names map[int]string, n *plan.Netns
 			case len(mac) != 6:
 			case e.state&unix.NUD_PERMANENT != 0:
 				n.Neighs = append(n.Neighs, plan.Neigh{Link: on, Addr: addr, MAC: plan.MAC(mac)})
-			case e.state&unix.NUD_NOARP != 0 && e.index != loopback && mac[0]&1 == 0 && plan.MAC(mac) != (plan.MAC{}) && !addr.IsMulticast():
+			case e.state&unix.NUD_NOARP != 0 && e.index != links.LoopbackIndex && mac[0]&1 == 0 && plan.MAC(mac) != (plan.MAC{}) && !addr.IsMulticast():
 				what := fmt.Sprintf("neigh %s lladdr %s dev %s nud noarp", addr, net.HardwareAddr(mac), on)
 				d.Foreign(what, d.IP("neigh delete %s dev %s", addr, on), deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, m))
 			case e.state&unix.NUD_NOARP == 0:
-				r.learn(n.Name, on, addr, mac, m)
+				r.learn(on, addr, mac, m)
 			}
 		}
 	}
@@ -73,17 +90,17 @@ type local struct {
 }
 
 // locals are those that the bridges of the plan must have, with the device that each is of.
-func locals(devices map[int]*netDevice, want *plan.Netns) map[local]*netDevice {
-	all := map[local]*netDevice{}
+func locals(devices links.Devices, want *plan.Netns) map[local]*links.Device {
+	all := map[local]*links.Device{}
 	for index, dev := range devices {
 		master := index
-		if len(dev.port) > 0 {
-			master = int(socket.Number(dev.attrs[unix.IFLA_MASTER]))
-		} else if dev.kind != plan.Bridge {
+		if bridge := dev.Bridge(); bridge != 0 {
+			master = bridge
+		} else if dev.Kind != plan.Bridge {
 			continue
 		}
-		if b := devices[master]; b != nil && wants(want, b.name) && wants(want, dev.name) && len(dev.mac) == 6 {
-			all[local{master, plan.MAC(dev.mac)}] = dev
+		if b := devices[master]; b != nil && links.Planned(want, b.Name) && links.Planned(want, dev.Name) && len(dev.MAC) == 6 {
+			all[local{master, plan.MAC(dev.MAC)}] = dev
 		}
 	}
 	return all
@@ -91,11 +108,12 @@ func locals(devices map[int]*netDevice, want *plan.Netns) map[local]*netDevice {
 
 // fdb reads the permanent forwarding entries of vxlan links. Those of bridges are learned, or
 // the addresses of their own ports.
-func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]*netDevice, want, n *plan.Netns) error {
+func (r *reading) fdb(sock *socket.Socket, devices links.Devices, want *plan.Netns) error {
+	n, names := r.n, r.names
 	if !slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.VXLAN || l.Type == plan.Bridge }) {
 		return nil
 	}
-	d := notesOf(n)
+	d := deviations.Of(n)
 	list, err := sock.Dump(unix.RTM_GETNEIGH, (&ndmsg{family: unix.AF_BRIDGE}).Serialize())
 	if err != nil {
 		return fmt.Errorf("forwarding entries: %w", err)
@@ -122,7 +140,7 @@ func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]
 		_, vni := attrs[unix.NDA_VNI]
 		fixed := e.state&(unix.NUD_PERMANENT|unix.NUD_NOARP) != 0
 		if len(mac) == 6 && !fixed && ofBridge {
-			r.learn(n.Name, on, netip.Addr{}, mac, m)
+			r.learn(on, netip.Addr{}, mac, m)
 		}
 		if len(mac) != 6 || !fixed {
 			continue
@@ -136,7 +154,7 @@ func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]
 		case dst.IsValid():
 			once(fmt.Sprintf("FDB entry %s dev %s dst %s of another kind", net.HardwareAddr(mac), on, dst),
 				fmt.Sprintf("bridge -n %s fdb delete %s dev %s dst %s", n.Name, net.HardwareAddr(mac), on, dst), undone)
-		case ofBridge && wants(want, names[of.bridge]):
+		case ofBridge && links.Planned(want, names[of.bridge]):
 			undone.Message[unix.NLMSG_HDRLEN+10] |= unix.NTF_MASTER
 			once(fmt.Sprintf("FDB entry %s dev %s master", net.HardwareAddr(mac), on), fmt.Sprintf("bridge -n %s fdb delete %s dev %s master", n.Name, net.HardwareAddr(mac), on), undone)
 		}
@@ -145,14 +163,14 @@ func (r *reader) fdb(sock *socket.Socket, names map[int]string, devices map[int]
 		if found[of] {
 			continue
 		}
-		header, word := ndmsg{family: unix.AF_BRIDGE, index: uint32(dev.index), state: unix.NUD_PERMANENT, flags: unix.NTF_MASTER}, "master"
-		if dev.kind == plan.Bridge {
+		header, word := ndmsg{family: unix.AF_BRIDGE, index: uint32(dev.Index), state: unix.NUD_PERMANENT, flags: unix.NTF_MASTER}, "master"
+		if dev.Kind == plan.Bridge {
 			header.flags, word = unix.NTF_SELF, "self"
 		}
 		req := socket.Request(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
 		req.AddData(header)
 		req.AddData(nl.NewRtAttr(unix.NDA_LLADDR, of.mac[:]))
-		d.Missing(fmt.Sprintf("FDB entry %s dev %s local", of.mac, dev.name), fmt.Sprintf("bridge -n %s fdb replace %s dev %s %s permanent", n.Name, of.mac, dev.name, word), deviations.RouteRequest(socket.Written(req)))
+		d.Missing(fmt.Sprintf("FDB entry %s dev %s local", of.mac, dev.Name), fmt.Sprintf("bridge -n %s fdb replace %s dev %s %s permanent", n.Name, of.mac, dev.Name, word), deviations.RouteRequest(socket.Written(req)))
 	}
 	return nil
 }

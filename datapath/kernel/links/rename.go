@@ -1,11 +1,9 @@
 //go:build linux
 
-package kernel
+package links
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
@@ -17,18 +15,19 @@ import (
 
 // renamed gives links of the plan that have another name theirs again, on paper at first:
 // deleting and creating them would be in their own way. A veth pair is made again.
-func renamed(d notes, s *space, names map[int]string, devices map[int]*netDevice, want *plan.Netns) {
+func renamed(d notes, devices Devices, known *Known) {
+	want := known.Want
 	for i := range want.Links {
 		l := &want.Links[i]
-		if l.Type == plan.Veth || slices.ContainsFunc(slices.Collect(maps.Values(names)), func(name string) bool { return name == l.Name }) {
+		if l.Type == plan.Veth || devices.has(l.Name) {
 			continue
 		}
 		for index, x := range devices {
 			kind := l.Type
-			if s.userSpace[l.Name] {
+			if known.UserSpace[l.Name] {
 				kind = plan.TUN
 			}
-			if x.kind != kind || wants(want, x.name) || !x.is(l) {
+			if x.Kind != kind || Planned(want, x.Name) || !x.is(l) {
 				continue
 			}
 			set := func(flags uint32, attrs ...*nl.RtAttr) plan.Request {
@@ -41,16 +40,16 @@ func renamed(d notes, s *space, names map[int]string, devices map[int]*netDevice
 				}
 				return deviations.RouteRequest(socket.Written(req))
 			}
-			d.Differs("link "+x.name+": name", x.name, l.Name, fmt.Sprintf("%s && %s && %s", d.IP("link set dev %s down", x.name), d.IP("link set dev %s name %s", x.name, l.Name),
+			d.Differs("link "+x.Name+": name", x.Name, l.Name, fmt.Sprintf("%s && %s && %s", d.IP("link set dev %s down", x.Name), d.IP("link set dev %s name %s", x.Name, l.Name),
 				d.IP("link set dev %s up", l.Name)), set(0), set(0, nl.NewRtAttr(unix.IFLA_IFNAME, nl.ZeroTerminated(l.Name))), set(unix.IFF_UP))
-			names[index], x.name = l.Name, l.Name
+			x.Name = l.Name
 			break
 		}
 	}
 }
 
 // is reports whether a device of the right type is the link.
-func (d *netDevice) is(l *plan.Link) bool {
+func (d *Device) is(l *plan.Link) bool {
 	const vni = 1 // IFLA_VXLAN_ID
 	return l.Type != plan.VXLAN || int(socket.Number(d.inside[vni])) == l.VXLAN.ID
 }
