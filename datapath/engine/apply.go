@@ -9,7 +9,7 @@ import (
 	"hash/maphash"
 	"time"
 
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -202,7 +202,7 @@ func (e *engine) require(ctx context.Context, needs []plan.Feature) error {
 			unproven = append(unproven, f)
 		}
 	}
-	missing := kernel.Missing(ctx, unproven)
+	missing := features.Missing(ctx, unproven)
 	for _, why := range missing {
 		if limit := new(LimitError); errors.As(limited(why), &limit) {
 			return limit

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 )
@@ -30,7 +30,7 @@ func served(reals ...ipvs.Real) *plan.Plan {
 func TestTheEngineDrainsRealServers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	for f, err := range kernel.Missing(ctx, []plan.Feature{plan.FeatureIPVS, plan.FeatureDummy}) {
+	for f, err := range features.Missing(ctx, []plan.Feature{plan.FeatureIPVS, plan.FeatureDummy}) {
 		t.Skipf("this kernel lacks %s: %v", f, err)
 	}
 	e, err := newEngine(nil)

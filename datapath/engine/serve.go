@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/probe"
 )
@@ -64,7 +65,7 @@ type engine struct {
 func newEngine(f *folder) (*engine, error) {
 	e := &engine{folder: f, started: time.Now(), proven: map[plan.Feature]bool{}, reapEvery: reapInterval}
 	e.working, e.giveUp = context.WithCancelCause(context.Background())
-	e.accounting = sync.OnceValue(func() bool { return kernel.Accounting(e.working) })
+	e.accounting = sync.OnceValue(func() bool { return features.Accounting(e.working) })
 	e.meta.Store(&Meta{})
 	e.found.Store(&Check{})
 	server, err := probe.NewServer()
@@ -193,7 +194,7 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 	case verbLogs:
 		return e.logs(ctx, req)
 	case verbTry:
-		return reply{Missing: texts(kernel.Missing(ctx, plan.AllFeatures()))}, nil
+		return reply{Missing: texts(features.Missing(ctx, plan.AllFeatures()))}, nil
 	case verbDown:
 		e.giveUp(errClosed)
 		e.dismantle()

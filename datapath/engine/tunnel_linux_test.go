@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -23,7 +23,7 @@ func tunnelled(peers ...plan.TunnelPeer) *plan.Plan {
 // A tunnel goes on when its peers change, is started again when it has ended, which is
 // drift, and ends with its part of the plan.
 func TestLifeOfATunnel(t *testing.T) {
-	for f, err := range kernel.Missing(t.Context(), []plan.Feature{plan.FeatureTun}) {
+	for f, err := range features.Missing(t.Context(), []plan.Feature{plan.FeatureTun}) {
 		t.Skipf("this machine lacks %s: %v", f, err)
 	}
 	e, err := newEngine(nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -52,7 +52,7 @@ func wireGuards() *plan.Plan {
 func forms(t *testing.T, test func(t *testing.T, w *wires)) {
 	for _, form := range []plan.Feature{plan.FeatureTun, plan.FeatureWireGuard} {
 		t.Run(string(form), func(t *testing.T) {
-			for f, err := range kernel.Missing(t.Context(), []plan.Feature{form}) {
+			for f, err := range features.Missing(t.Context(), []plan.Feature{form}) {
 				t.Skipf("this machine lacks %s: %v", f, err)
 			}
 			e, err := newEngine(nil)

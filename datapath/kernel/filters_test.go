@@ -15,16 +15,17 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
 // requires skips a test that needs a feature which this kernel lacks.
-func requires(t testing.TB, features ...plan.Feature) {
+func requires(t testing.TB, needed ...plan.Feature) {
 	t.Helper()
-	missing := Missing(context.Background(), features)
-	for _, f := range features {
+	missing := features.Missing(context.Background(), needed)
+	for _, f := range needed {
 		if err := missing[f]; err != nil {
 			t.Skipf("this kernel lacks %s: %v", f, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/kernel/wireguard"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -16,7 +17,7 @@ import (
 // Kernel runs.
 func (k *Kernel) hasWireGuard(ctx context.Context) bool {
 	if k.lacksWG == nil {
-		_, lacks := Missing(ctx, []plan.Feature{plan.FeatureWireGuard})[plan.FeatureWireGuard]
+		_, lacks := features.Missing(ctx, []plan.Feature{plan.FeatureWireGuard})[plan.FeatureWireGuard]
 		k.lacksWG = &lacks
 	}
 	return !*k.lacksWG

@@ -1,6 +1,6 @@
 //go:build linux
 
-package kernel
+package features
 
 import (
 	"context"
@@ -99,7 +99,7 @@ func attempts() map[plan.Feature]attempt {
 		plan.FeatureNetem:          shaped(plan.Qdisc{Delay: time.Millisecond}),
 		plan.FeatureTBF:            shaped(plan.Qdisc{Rate: 1_000_000}),
 		plan.FeatureBrNetfilter:    setting("net.bridge.bridge-nf-call-iptables"),
-		plan.FeatureConntrack:      tracking,
+		plan.FeatureConntrack:      conntrack,
 		plan.FeatureSCTP:           sctp,
 		plan.FeatureIPSet:          trySet,
 		plan.FeatureIPVS:           virtualServer,
@@ -182,7 +182,7 @@ func setting(key string) attempt {
 	}
 }
 
-func tracking(context.Context, *netns.NS) error {
+func conntrack(context.Context, *netns.NS) error {
 	handle, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
 	if err != nil {
 		return err
