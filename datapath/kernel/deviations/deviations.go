@@ -63,7 +63,7 @@ func asRequest(b []byte) []byte {
 	return b
 }
 
-// RouteRequest is a message of rtnetlink that is sent to repair.
+// RouteRequest is the request that sends a message of rtnetlink.
 func RouteRequest(m socket.Message) plan.Request {
 	return plan.Request{Family: unix.NETLINK_ROUTE, Message: m.Data}
 }

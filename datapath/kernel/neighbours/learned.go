@@ -30,8 +30,9 @@ type learnedAt struct {
 }
 
 // Mistakes notes what was learned and contradicts the plan: neighbours with a MAC that the owner of
-// the address does not have there, and MACs behind a port that leads to another. Links are known by the MACs that they have.
-func Mistakes(have, want *plan.Plan, all []Learned, owns map[plan.MAC][]plan.Peer) {
+// the address does not have there, and MACs behind a port that leads to another. byMAC has the links
+// with each MAC.
+func Mistakes(have, want *plan.Plan, all []Learned, byMAC map[plan.MAC][]plan.Peer) {
 	if len(all) == 0 {
 		return
 	}
@@ -52,7 +53,7 @@ func Mistakes(have, want *plan.Plan, all []Learned, owns map[plan.MAC][]plan.Pee
 	read, on := ordered.Index(have.Netns, func(n *plan.Netns) string { return n.Name }), segmentsOf(want)
 	noted := map[learnedAt]int{} // an entry is there once for each VLAN of the port, too
 	for _, x := range all {
-		d, macs := deviations.Of(read[x.netns]), owns[x.mac]
+		d, macs := deviations.Of(read[x.netns]), byMAC[x.mac]
 		undone := deviations.Undo(unix.NETLINK_ROUTE, unix.RTM_DELNEIGH, x.message)
 		if x.addr.IsValid() {
 			of, here := owners[x.addr], on.find(plan.Peer{Netns: x.netns, Link: x.link})

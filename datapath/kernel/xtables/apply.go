@@ -17,7 +17,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/iptables"
 )
 
-// Apply brings the tables of a namespace into that state. Each IP family is one run of one
+// Apply edits the tables of a namespace. Each IP family is one run of one
 // program, atomic per table. In a fresh namespace there is nothing to preserve, and
 // iptables-restore is several times faster when it need not look.
 func Apply(ctx context.Context, ns *netns.NS, fresh bool, edits []iptables.Edit) error {
