@@ -11,7 +11,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan/feature"
 )
 
@@ -86,7 +86,7 @@ func examine(ctx context.Context) ([]check, error) {
 
 func lacking(f feature.Feature, why error) check {
 	about := f.About()
-	return check{Feature: string(f), Basic: basic(f), Why: why.Error(), Costs: about.Costs, Module: about.Module, Config: about.Config, WayOut: about.RemedyWhere(kernel.Loadable)}
+	return check{Feature: string(f), Basic: basic(f), Why: why.Error(), Costs: about.Costs, Module: about.Module, Config: about.Config, WayOut: about.RemedyWhere(features.Loadable)}
 }
 
 // basic reports whether every lab needs the feature. User namespaces are not

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/engine/inside"
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 )
@@ -201,7 +201,7 @@ func (e *engine) require(ctx context.Context, needs []feature.Feature) error {
 			unproven = append(unproven, f)
 		}
 	}
-	missing := kernel.Missing(ctx, unproven)
+	missing := features.Missing(ctx, unproven)
 	for _, why := range missing {
 		if limit := new(LimitError); errors.As(limited(why), &limit) {
 			return limit

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
@@ -31,7 +31,7 @@ func served(reals ...ipvs.Real) *plan.Plan {
 func TestTheEngineDrainsRealServers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	for f, err := range kernel.Missing(ctx, []feature.Feature{feature.IPVS, feature.Dummy}) {
+	for f, err := range features.Missing(ctx, []feature.Feature{feature.IPVS, feature.Dummy}) {
 		t.Skipf("this kernel lacks %s: %v", f, err)
 	}
 	e, err := newEngine(nil)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/iptables"
@@ -30,7 +30,7 @@ func TestRulesCountWhereTheKernelCan(t *testing.T) {
 	for name, can := range map[string]bool{"with accounting objects": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
-			for f, err := range kernel.Missing(ctx, []feature.Feature{feature.MatchNFAcct}) {
+			for f, err := range features.Missing(ctx, []feature.Feature{feature.MatchNFAcct}) {
 				if can {
 					t.Skipf("this kernel lacks %s: %v", f, err)
 				}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 )
@@ -65,7 +66,7 @@ type engine struct {
 func newEngine(f *folder) (*engine, error) {
 	e := &engine{folder: f, started: time.Now(), proven: map[feature.Feature]bool{}, reapEvery: reapInterval}
 	e.working, e.giveUp = context.WithCancelCause(context.Background())
-	e.accounting = sync.OnceValue(func() bool { return kernel.Accounting(e.working) })
+	e.accounting = sync.OnceValue(func() bool { return features.Accounting(e.working) })
 	e.meta.Store(&Meta{})
 	e.found.Store(&Check{})
 	var err error
@@ -194,7 +195,7 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 	case verbLogs:
 		return e.logs(ctx, req)
 	case verbTry:
-		return reply{Missing: texts(kernel.Missing(ctx, feature.All()))}, nil
+		return reply{Missing: texts(features.Missing(ctx, feature.All()))}, nil
 	case verbDown:
 		e.giveUp(errClosed)
 		e.dismantle()

@@ -15,7 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/occupant"
@@ -54,7 +54,7 @@ func wireGuards() *plan.Plan {
 func forms(t *testing.T, test func(t *testing.T, w *wires)) {
 	for _, form := range []feature.Feature{feature.Tun, feature.WireGuard} {
 		t.Run(string(form), func(t *testing.T) {
-			for f, err := range kernel.Missing(t.Context(), []feature.Feature{form}) {
+			for f, err := range features.Missing(t.Context(), []feature.Feature{form}) {
 				t.Skipf("this machine lacks %s: %v", f, err)
 			}
 			e, err := newEngine(nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/links"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
@@ -36,7 +37,7 @@ func AwaitEmpty(ctx context.Context, ns *netns.NS) {
 			}
 			if veths == 0 {
 				for _, b := range bridges {
-					_ = s.Do(socket.Part(linkGone(plan.Peer{Link: b}), linkDel(b)))
+					_ = s.Do(socket.Part(linkGone(plan.Peer{Link: b}), links.Delete(b)))
 				}
 				return nil
 			}

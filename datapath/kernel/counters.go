@@ -3,14 +3,12 @@
 package kernel
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
-	"strings"
 
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
+	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/plan"
 )
 
@@ -42,11 +40,11 @@ func (k *Kernel) counted(ctx context.Context, n *plan.Netns) (list []plan.Counte
 		if ipv6 && !n.IPv6 {
 			continue
 		}
-		text, err := run(s.ns, exec.CommandContext(ctx, program(ipv6, "save"), "--counters"))
+		ofFamily, err := xtables.Counters(ctx, s.ns, ipv6)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, parseCounters(text, ipv6)...)
+		list = append(list, ofFamily...)
 	}
 	err = s.ns.Do(func() error {
 		ofNFT, err := nftables.Counters()
@@ -58,26 +56,4 @@ func (k *Kernel) counted(ctx context.Context, n *plan.Netns) (list []plan.Counte
 		return err
 	})
 	return list, err
-}
-
-// parseCounters parses the output of iptables-save --counters: [12:3456] -A CHAIN RULE.
-func parseCounters(text []byte, ipv6 bool) (list []plan.Counted) {
-	table := ""
-	for line := range bytes.Lines(text) {
-		line := strings.TrimSuffix(string(line), "\n")
-		if name, ok := strings.CutPrefix(line, "*"); ok {
-			table = name
-		}
-		c := plan.Counted{IPv6: ipv6, Table: table}
-		counts, rule, ok := strings.Cut(line, "] -A ")
-		if !ok {
-			continue
-		}
-		if _, err := fmt.Sscanf(counts, "[%d:%d", &c.Packets, &c.Bytes); err != nil {
-			continue
-		}
-		c.Chain, c.Rule, _ = strings.Cut(rule, " ")
-		list = append(list, c)
-	}
-	return list
 }

@@ -1,9 +1,8 @@
-// Package kernel makes network namespaces equal to a plan, reads back their state, and
-// probes which features the kernel has.
+// Package kernel makes network namespaces equal to a plan, and reads back their state.
 //
-// It is the only package that changes the kernel. It walks the steps of a difference in
-// order (run.go) and knows how to carry out each; the order itself is computed by
-// package plan (steps.go there). Links, addresses, routes, neighbours and forwarding
+// With those below, it is the only package that changes the kernel. It walks the steps of
+// a difference in order (run.go) and knows how to carry out each; the order itself is
+// computed by package plan (steps.go there). Links, addresses, routes, neighbours and forwarding
 // entries are sent as batches of netlink messages, through one socket per namespace,
 // none kept open; rules as one iptables-restore per namespace. It knows plans, not
 // labs: what a namespace is for does not matter here.
@@ -11,10 +10,12 @@
 // Apply reads all namespaces before it changes any, Update, where possible, only those
 // that a change affects (update.go).
 //
-// The subpackages do one thing each: socket speaks netlink; sets, nftables and virtual
-// carry out the commands of ipset, nf_tables and IPVS and read the result back; procfs
-// accesses sysctls. Start reading at kernel.go and run.go; network.go and message.go
-// hold the rtnetlink messages, read.go reads back, conntrack.go selects the
-// conntrack entries to delete, features.go probes features. deviations.go and the files named
-// after it find what no plan lists: it follows from the plan, or is foreign.
+// The subpackages do one thing each. One for each kind of kernel state writes it and reads
+// it back: links, routing, neighbours, qdiscs, sets, nftables, xtables, virtual, wireguard,
+// xfrm and procfs; conntrack only deletes. What they read and no plan lists, since it
+// follows from the plan or is foreign, they note with package deviations; settings does so
+// for sysctls. socket speaks netlink. features probes features.
+//
+// Start reading at kernel.go and run.go. network.go carries out the steps on links and what
+// depends on them, rules.go loads rules, read.go reads back, repair.go puts deviations right.
 package kernel

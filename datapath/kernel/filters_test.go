@@ -15,6 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/feature"
@@ -23,10 +24,10 @@ import (
 )
 
 // requires skips a test that needs a feature which this kernel lacks.
-func requires(t testing.TB, features ...feature.Feature) {
+func requires(t testing.TB, needed ...feature.Feature) {
 	t.Helper()
-	missing := Missing(context.Background(), features)
-	for _, f := range features {
+	missing := features.Missing(context.Background(), needed)
+	for _, f := range needed {
 		if err := missing[f]; err != nil {
 			t.Skipf("this kernel lacks %s: %v", f, err)
 		}
@@ -200,45 +201,6 @@ func tracked(t *testing.T, k *Kernel) []*netlink.ConntrackFlow {
 		return err
 	})
 	return slices.DeleteFunc(flows, func(f *netlink.ConntrackFlow) bool { return f.Forward.Protocol != unix.IPPROTO_ICMP })
-}
-
-func TestConnectionsThatPoliciesDenyAreCut(t *testing.T) {
-	web, other := netip.MustParseAddr("10.244.1.2"), netip.MustParseAddr("10.244.2.9")
-	flow := func(proto uint8, from, to, answer string) *netlink.ConntrackFlow {
-		f, d, a := netip.MustParseAddrPort(from), netip.MustParseAddrPort(to), netip.MustParseAddrPort(answer)
-		return &netlink.ConntrackFlow{
-			Forward: netlink.IPTuple{Protocol: proto, SrcIP: f.Addr().AsSlice(), SrcPort: f.Port(), DstIP: d.Addr().AsSlice(), DstPort: d.Port()},
-			Reverse: netlink.IPTuple{Protocol: proto, SrcIP: a.Addr().AsSlice(), SrcPort: a.Port(), DstIP: f.Addr().AsSlice(), DstPort: f.Port()},
-		}
-	}
-	cuts := []conntrack.Cut{
-		{Pod: web, Ingress: true, Allow: []conntrack.Allow{{Peer: []netip.Prefix{pfx("10.244.2.0/24")}, Proto: "tcp", First: 8080, Last: 8080}, {Proto: "icmp"}}},
-		{Pod: web, Allow: []conntrack.Allow{{Peer: []netip.Prefix{netip.PrefixFrom(other, 32)}}}},
-	}
-	f := newCutFilter(cuts, false)
-	for _, row := range []struct {
-		name string
-		flow *netlink.ConntrackFlow
-		cut  bool
-	}{
-		{"allowed", flow(6, "10.244.2.9:5000", "10.244.1.2:8080", "10.244.1.2:8080"), false},
-		{"to another port", flow(6, "10.244.2.9:5000", "10.244.1.2:80", "10.244.1.2:80"), true},
-		{"from another source", flow(6, "10.244.3.9:5000", "10.244.1.2:8080", "10.244.1.2:8080"), true},
-		{"of another protocol", flow(17, "10.244.2.9:5000", "10.244.1.2:8080", "10.244.1.2:8080"), true},
-		{"a ping", flow(1, "10.244.3.9:0", "10.244.1.2:0", "10.244.1.2:0"), false},
-		{"via a service, allowed at the endpoint", flow(6, "10.244.2.9:5000", "10.96.0.1:80", "10.244.1.2:8080"), false},
-		{"via a service, denied at the endpoint", flow(6, "10.244.3.9:5000", "10.96.0.1:80", "10.244.1.2:8080"), true},
-		{"from the pod, allowed", flow(6, "10.244.1.2:5000", "10.244.2.9:80", "10.244.2.9:80"), false},
-		{"from the pod via a service, denied at the endpoint", flow(6, "10.244.1.2:5000", "10.96.0.1:80", "10.244.2.8:80"), true},
-		{"of a pod without cuts", flow(6, "10.244.2.9:5000", "10.244.3.9:80", "10.244.3.9:80"), false},
-	} {
-		if got := f.MatchConntrackFlow(row.flow); got != row.cut {
-			t.Errorf("a connection %s: cut %v, want %v", row.name, got, row.cut)
-		}
-	}
-	if newCutFilter(cuts, true) != nil {
-		t.Error("an IPv6 filter for IPv4 cuts")
-	}
 }
 
 // A ping from the underlay to the pod leaves an entry on the pod's node, which is

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/kernel/procfs"
+	"github.com/netlab/netlab/datapath/kernel/settings"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
 	"github.com/netlab/netlab/datapath/netns"
@@ -50,7 +51,7 @@ type Kernel struct {
 	lacksWG *bool          // WireGuard; nil: not known yet
 	memory  *socket.Memory // of all netlink sockets
 
-	pristine *pristine // nil: not known yet
+	pristine *settings.Pristine // nil: not known yet
 }
 
 // space is one network namespace of the lab.

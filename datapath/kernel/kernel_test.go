@@ -14,9 +14,9 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/datapath/plan/conntrack"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 )
@@ -110,6 +110,8 @@ func applied(t *testing.T, p *plan.Plan) *Kernel {
 	return k
 }
 
+func run(ns *netns.NS, cmd *exec.Cmd) ([]byte, error) { return xtables.Run(ns, cmd) }
+
 func in(t *testing.T, k *Kernel, name string, do func(*netlink.Handle) error) {
 	t.Helper()
 	ns, err := k.Namespace(name)
@@ -183,32 +185,6 @@ func TestTypesAndProtocolsOfRoutesAreReadBack(t *testing.T) {
 		}
 		if drift := plan.Drift(have, want); len(drift) != 0 {
 			t.Errorf("with %+v: drift:\n%s", routes, strings.Join(drift, "\n"))
-		}
-	}
-}
-
-func TestStaleUDPEntriesAreThoseOfRemovedEndpoints(t *testing.T) {
-	vip, old, now := netip.MustParseAddrPort("10.96.0.1:53"), netip.MustParseAddrPort("10.244.1.2:53"), netip.MustParseAddrPort("10.244.1.3:53")
-	f := newStaleUDP([]conntrack.UDPService{{To: []netip.AddrPort{vip}, NodePort: 30053, Endpoints: []netip.AddrPort{now}}}, false)
-	for name, c := range map[string]struct {
-		protocol uint8
-		to, from netip.AddrPort
-		stale    bool
-	}{
-		"to an endpoint that serves":        {17, vip, now, false},
-		"to an endpoint that is gone":       {17, vip, old, true},
-		"from before there was an endpoint": {17, vip, vip, true},
-		"of the node port":                  {17, netip.MustParseAddrPort("192.168.0.11:30053"), old, true},
-		"of the node port, serving":         {17, netip.MustParseAddrPort("192.168.0.11:30053"), now, false},
-		"of another service":                {17, netip.MustParseAddrPort("192.168.0.11:53"), old, false},
-		"of TCP, which is left alone":       {6, vip, old, false},
-	} {
-		flow := &netlink.ConntrackFlow{
-			Forward: netlink.IPTuple{Protocol: c.protocol, DstIP: c.to.Addr().AsSlice(), DstPort: c.to.Port()},
-			Reverse: netlink.IPTuple{Protocol: c.protocol, SrcIP: c.from.Addr().AsSlice(), SrcPort: c.from.Port()},
-		}
-		if got := f.MatchConntrackFlow(flow); got != c.stale {
-			t.Errorf("an entry %s: stale %v, want %v", name, got, c.stale)
 		}
 	}
 }

@@ -10,6 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/links"
+	"github.com/netlab/netlab/datapath/kernel/neighbours"
+	"github.com/netlab/netlab/datapath/kernel/qdiscs"
+	"github.com/netlab/netlab/datapath/kernel/routing"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -24,9 +28,9 @@ func (r *runner) network(s *plan.Step) error {
 			delete(r.here.index, item.Name)
 			delete(r.here.userSpace, item.Name)
 			if item.Type == plan.IPIP {
-				return r.queue(s, linkDown(item.Name), linkDel(item.Name))
+				return r.queue(s, links.Down(item.Name), links.Delete(item.Name))
 			}
-			return r.queue(s, linkDel(item.Name))
+			return r.queue(s, links.Delete(item.Name))
 		}
 		return r.device(s, item)
 	case *plan.LinkChange:
@@ -38,47 +42,55 @@ func (r *runner) network(s *plan.Step) error {
 }
 
 func (r *runner) device(s *plan.Step, l *plan.Link) error {
-	e := end{link: *l, index: r.here.planned(l.Name)}
+	e := links.End{Link: *l, Index: r.here.planned(l.Name)}
 	switch l.Type {
 	case plan.Bridge:
 		// A bridge takes the smallest MTU of its ports until its own is changed
 		// (br_mtu_auto_adjust in net/bridge/br_if.c); setting the current value does
 		// not count.
 		other := e
-		other.link.MTU--
-		return r.queue(s, bridgeAdd(e), linkChange(other), linkChange(e))
+		other.Link.MTU--
+		return r.queue(s, links.Bridge(e), links.Change(other), links.Change(e))
 	case plan.IPIP:
 		// Loading the module creates the device in every namespace, and so does creating a
 		// namespace after that, unless net.core.fb_tunnels_only_for_init_net is set.
 		delete(r.here.index, l.Name)
-		add := linkAdd(e, string(plan.IPIP), nil)
+		add := links.Add(e, plan.IPIP)
 		add.Excuse = []unix.Errno{unix.EEXIST}
-		return r.queue(s, add, linkChange(end{link: *l}))
+		return r.queue(s, add, links.Change(links.End{Link: *l}))
 	case plan.Dummy:
-		return r.queue(s, dummyAdd(e))
+		return r.queue(s, links.Dummy(e))
 	case plan.TUN:
 		if err := r.tun(l); err != nil {
 			return err
 		}
-		return r.queue(s, linkChange(e))
+		return r.queue(s, links.Change(e))
 	case plan.WireGuard:
 		if r.k.hasWireGuard(r.ctx) {
-			return r.queue(s, linkAdd(e, string(plan.WireGuard), nil))
+			return r.queue(s, links.Add(e, plan.WireGuard))
 		}
 		if err := r.tun(l); err != nil {
 			return err
 		}
 		r.here.standIn(l.Name)
-		return r.queue(s, linkChange(e))
+		return r.queue(s, links.Change(e))
 	case plan.VXLAN:
 		dev, err := r.indexOf(l.VXLAN.Dev)
 		if err != nil {
 			return err
 		}
-		return r.queue(s, vxlanAdd(e, dev))
+		return r.queue(s, links.VXLAN(e, dev))
 	default:
 		return fmt.Errorf("link %q: unknown type %q", l.Name, l.Type)
 	}
+}
+
+// tun creates a TUN device in the namespace of the thread.
+func (r *runner) tun(l *plan.Link) error {
+	if err := r.flush(); err != nil { // links are created in order
+		return err
+	}
+	return links.TUN(l.Name, r.here.planned(l.Name))
 }
 
 // pair creates a veth through the socket of the other end's namespace, which exists
@@ -95,46 +107,46 @@ func (r *runner) pair(s *plan.Step, p *plan.Pair) error {
 	if err := other.open(r.k); err != nil {
 		return err
 	}
-	near := end{link: *p.Peer, index: other.planned(p.Peer.Name)}
-	far := end{link: *p.Link, index: r.here.planned(p.Link.Name)}
-	if near.link.Master != "" {
+	near := links.End{Link: *p.Peer, Index: other.planned(p.Peer.Name)}
+	far := links.End{Link: *p.Link, Index: r.here.planned(p.Link.Name)}
+	if near.Link.Master != "" {
 		var err error
-		if near.master, err = other.indexOf(near.link.Master); err != nil {
+		if near.Master, err = other.indexOf(near.Link.Master); err != nil {
 			return err
 		}
 	}
-	batch := []socket.Message{vethAdd(near, far, r.here.ns.FD())}
-	if near.link.Hairpin {
-		batch = append(batch, hairpinSet(near.link.Name, true))
+	batch := []socket.Message{links.Veth(near, far, r.here.ns.FD())}
+	if near.Link.Hairpin {
+		batch = append(batch, links.Hairpin(near.Link.Name, true))
 	}
-	if near.index == 0 { // the kernel chooses both (veth_newlink in drivers/net/veth.c)
-		delete(other.index, near.link.Name)
-		delete(r.here.index, far.link.Name)
+	if near.Index == 0 { // the kernel chooses both (veth_newlink in drivers/net/veth.c)
+		delete(other.index, near.Link.Name)
+		delete(r.here.index, far.Link.Name)
 	}
 	if err := other.sock.Do(socket.Part(s, batch...)); err != nil {
 		return err
 	}
-	r.raises(other, near.link.Name)
+	r.raises(other, near.Link.Name)
 	if r.here.kind != plan.Pod {
-		r.raises(r.here, far.link.Name)
+		r.raises(r.here, far.Link.Name)
 	}
-	index, err := r.here.indexOf(far.link.Name)
+	index, err := r.here.indexOf(far.Link.Name)
 	if err != nil {
 		return err
 	}
-	if far.link.Master == "" {
-		return r.queue(s, linkUp(index))
+	if far.Link.Master == "" {
+		return r.queue(s, links.Up(index))
 	}
-	far.index = index
-	if far.master, err = r.indexOf(far.link.Master); err != nil {
+	far.Index = index
+	if far.Master, err = r.indexOf(far.Link.Master); err != nil {
 		return err
 	}
-	return r.queue(s, linkChange(far))
+	return r.queue(s, links.Change(far))
 }
 
 func (r *runner) alter(s *plan.Step, l *plan.Link) (err error) {
-	e := end{link: *l}
-	if e.index, err = r.indexOf(l.Name); err != nil {
+	e := links.End{Link: *l}
+	if e.Index, err = r.indexOf(l.Name); err != nil {
 		return err
 	}
 	if l.Type == plan.Veth {
@@ -142,12 +154,12 @@ func (r *runner) alter(s *plan.Step, l *plan.Link) (err error) {
 		r.raises(r.k.spaces[l.Peer.Netns], l.Peer.Link)
 	}
 	if l.Master == "" {
-		return r.queue(s, linkChange(e))
+		return r.queue(s, links.Change(e))
 	}
-	if e.master, err = r.indexOf(l.Master); err != nil {
+	if e.Master, err = r.indexOf(l.Master); err != nil {
 		return err
 	}
-	return r.queue(s, linkChange(e), hairpinSet(l.Name, l.Hairpin))
+	return r.queue(s, links.Change(e), links.Hairpin(l.Name, l.Hairpin))
 }
 
 // raises notes that a link is to be waited for.
@@ -183,11 +195,11 @@ func (r *runner) item(s *plan.Step) error {
 	}
 	switch x := s.Item.(type) {
 	case *plan.Addr:
-		m = addrMessage(kinds.addr, flags, x.Prefix, on(x.Link))
+		m = routing.AddrMessage(kinds.addr, flags, x.Prefix, on(x.Link))
 	case *plan.Neigh:
-		m = neighMessage(kinds.neigh, flags, *x, on(x.Link))
+		m = neighbours.NeighMessage(kinds.neigh, flags, *x, on(x.Link))
 	case *plan.FDB:
-		m = fdbMessage(kinds.neigh, flags, *x, on(x.Link))
+		m = neighbours.FDBMessage(kinds.neigh, flags, *x, on(x.Link))
 	case *plan.Route:
 		if x.Protocol == plan.BGP && s.Verb != plan.Delete {
 			return r.leaveToSpeaker(s)
@@ -196,7 +208,7 @@ func (r *runner) item(s *plan.Step) error {
 		if x.Type == plan.Unicast {
 			index = on(x.Dev)
 		}
-		m = routeMessage(kinds.route, flags, *x, index)
+		m = routing.RouteMessage(kinds.route, flags, *x, index)
 	default:
 		return fmt.Errorf("unknown item %T", x)
 	}
@@ -230,10 +242,10 @@ func (r *runner) shape(s *plan.Step, q *plan.Qdisc) error {
 	}
 	var msgs []socket.Message
 	if s.Verb != plan.Add {
-		msgs = append(msgs, qdiscDel(index, q.OfArrivals()))
+		msgs = append(msgs, qdiscs.Delete(index, q.OfArrivals()))
 	}
 	if s.Verb != plan.Delete {
-		msgs = append(msgs, qdiscAdd(q, index)...)
+		msgs = append(msgs, qdiscs.Add(q, index)...)
 	}
 	return r.queue(s, msgs...)
 }
@@ -320,7 +332,7 @@ func (s *space) awaitGone(ctx context.Context, end plan.Peer, deadline time.Time
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return s.sock.Do(socket.Part(linkGone(end), linkDel(end.Link)))
+			return s.sock.Do(socket.Part(linkGone(end), links.Delete(end.Link)))
 		}
 		select {
 		case <-ctx.Done():

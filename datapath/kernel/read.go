@@ -6,17 +6,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"slices"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/deviations"
+	"github.com/netlab/netlab/datapath/kernel/links"
+	"github.com/netlab/netlab/datapath/kernel/neighbours"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
+	"github.com/netlab/netlab/datapath/kernel/qdiscs"
+	"github.com/netlab/netlab/datapath/kernel/routing"
 	"github.com/netlab/netlab/datapath/kernel/sets"
+	"github.com/netlab/netlab/datapath/kernel/settings"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
+	"github.com/netlab/netlab/datapath/kernel/xfrm"
+	"github.com/netlab/netlab/datapath/kernel/xtables"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/ordered"
@@ -69,21 +74,23 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.P
 	}
 	have.Sort()
 	r.planned(have)
-	r.mistakes(have, want)
+	if r.only == nil {
+		neighbours.Mistakes(have, want, r.learned, r.macs)
+	}
 	r.disregard(have)
 	return have, nil
 }
 
 func nameOf(n *plan.Netns) string { return n.Name }
 
-// links finds a link of a plan by its namespace and name.
-type links map[plan.Peer]*plan.Link
+// linksAt finds a link of a plan by its namespace and name.
+type linksAt map[plan.Peer]*plan.Link
 
 // index finds the links of the given namespaces (nil: all).
-func index(p *plan.Plan, only map[string]bool) links {
-	all := links{}
+func index(p *plan.Plan, only map[string]bool) linksAt {
+	all := linksAt{}
 	if only == nil {
-		all = make(links, 3*len(p.Netns))
+		all = make(linksAt, 3*len(p.Netns))
 	}
 	for i := range p.Netns {
 		n := &p.Netns[i]
@@ -109,7 +116,7 @@ type reader struct {
 	quiet   map[string]bool // namespaces whose neighbours and forwarding entries need not be
 
 	macs    map[plan.MAC][]plan.Peer // the links that have each
-	learned []learned
+	learned []neighbours.Learned
 }
 
 // planned gives namespaces whose rules, or neighbours and forwarding entries, are
@@ -157,33 +164,35 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 		return n, err
 	}
 	defer sock.Close()
-	d := deviations{&n}
-	names, devices, err := r.links(sock, want, &n)
+	d := deviations.Of(&n)
+	devices, err := links.Read(sock, &links.Known{Want: want, Applied: r.applied[name], UserSpace: s.userSpace, Fresh: r.k.pristine}, &n)
 	if err != nil {
 		return n, err
 	}
+	r.meet(name, devices)
+	names := devices.Names()
 	// First: what changes from here on is read again.
 	if r.trust && s.neighs.quiet() {
 		r.quiet[name] = true
-	} else if err := errors.Join(r.neighs(sock, names, &n), r.fdb(sock, names, devices, want, &n)); err != nil {
-		return n, err
+	} else {
+		learned, err := neighbours.Read(sock, devices, want, &n)
+		if err != nil {
+			return n, err
+		}
+		r.learned = append(r.learned, learned...)
 	}
 	if slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Type == plan.Bridge }) {
-		if err := d.groups(sock, names, devices); err != nil {
+		if err := links.Groups(d, sock, devices); err != nil {
 			return n, err
 		}
 	}
-	follow, err := r.addrs(sock, names, devices, want, &n)
-	if err != nil {
+	if err := routing.Read(sock, devices, want, &n); err != nil {
 		return n, err
 	}
-	if err := errors.Join(r.routes(sock, names, follow, want, &n), d.routingRules(sock), d.nextHops(sock)); err != nil {
+	if err := errors.Join(r.sysctls(want, &n), settings.Read(d, &r.k.proc, want, r.k.pristine), settings.Resolution(d, &r.k.proc, devices.Asking(want), want, r.k.pristine)); err != nil {
 		return n, err
 	}
-	if err := errors.Join(r.sysctls(want, &n), r.settings(d, want, r.k.pristine), r.resolution(d, devices, want)); err != nil {
-		return n, err
-	}
-	if err := errors.Join(r.filters(names, s, want, &n), r.legacy(d, s.kind)); err != nil {
+	if err := errors.Join(r.filters(names, s, want, &n), xtables.Legacy(d, &r.k.proc, s.kind)); err != nil {
 		return n, err
 	}
 	if r.trust && s.kind.Filters() && s.asPlanned() {
@@ -194,83 +203,27 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	if r.k.hooks.Running != nil {
 		r.k.hooks.Running(name, &n)
 	}
-	d.carriers(devices, want)
+	links.Carriers(d, devices, want)
 	return n, readWireGuards(&n)
 }
 
-func (r *reader) links(sock *socket.Socket, want, n *plan.Netns) (map[int]string, map[int]*netDevice, error) {
-	list, err := sock.Dump(unix.RTM_GETLINK, linkDump())
-	if err != nil {
-		return nil, nil, fmt.Errorf("links: %w", err)
-	}
-	d := deviations{n}
-	names, devices := make(map[int]string, len(list)), make(map[int]*netDevice, len(list))
-	for _, m := range list {
-		x, err := parseDevice(m)
-		if err != nil {
-			return nil, nil, fmt.Errorf("links: %w", err)
-		}
-		names[x.index], devices[x.index] = x.name, x
-	}
-	renamed(d, r.k.spaces[n.Name], names, devices, want)
+// meet remembers links of a namespace, for those of others.
+func (r *reader) meet(name string, devices links.Devices) {
 	for _, x := range devices {
-		if len(x.mac) == 6 {
-			r.macs[plan.MAC(x.mac)] = append(r.macs[plan.MAC(x.mac)], plan.Peer{Netns: n.Name, Link: x.name})
+		self := plan.Peer{Netns: name, Link: x.Name}
+		if len(x.MAC) == 6 {
+			r.macs[plan.MAC(x.MAC)] = append(r.macs[plan.MAC(x.MAC)], self)
+		}
+		if x.Kind == plan.Veth {
+			r.ends[self] = vethEnd{index: x.Index, peer: x.Peer()}
 		}
 	}
-	for _, m := range list {
-		l, err := netlink.LinkDeserialize(nil, m[unix.NLMSG_HDRLEN:])
-		if err != nil {
-			return nil, nil, fmt.Errorf("links: %w", err)
-		}
-		a := l.Attrs()
-		a.Name = names[a.Index]
-		if _, ok := l.(*netlink.Veth); ok {
-			r.ends[plan.Peer{Netns: n.Name, Link: a.Name}] = vethEnd{index: a.Index, peer: a.ParentIndex}
-		}
-		down, x := a.Flags&net.FlagUp == 0, devices[a.Index]
-		if a.Flags&net.FlagLoopback != 0 || wants(want, a.Name) {
-			d.device(x)
-			d.tunnel(x)
-			d.conf(x, want, r.k.pristine)
-		}
-		if a.Flags&net.FlagLoopback != 0 || down && fallback[a.Name] && !wants(want, a.Name) {
-			continue
-		}
-		if old := r.applied[n.Name]; !wants(want, a.Name) && (old == nil || !wants(old, a.Name)) {
-			d.stranger(x)
-			continue
-		}
-		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex], Down: down}
-		copy(link.MAC[:], a.HardwareAddr)
-		link.Hairpin = number(x.port[brportMode]) == 1
-		if l, ok := l.(*netlink.Vxlan); ok {
-			link.VXLAN = plan.VXLANAttrs{ID: l.VxlanId, Port: l.Port, Dev: names[l.VtepDevIndex], Learning: l.Learning, Local: addrOf(l.SrcAddr)}
-		}
-		if _, ok := l.(*netlink.Tuntap); ok {
-			link.Type = plan.TUN
-			if r.k.spaces[n.Name].userSpace[a.Name] {
-				link.Type, link.UserSpace = plan.WireGuard, true
-			}
-		}
-		n.Links = append(n.Links, link)
-	}
-	return names, devices, nil
-}
-
-// fallback are the devices that drivers create in every namespace once they are loaded.
-// They are down, and cannot be deleted.
-var fallback = map[string]bool{"tunl0": true, "sit0": true, "gre0": true, "gretap0": true, "erspan0": true, "ip_vti0": true,
-	"ip6tnl0": true, "ip6gre0": true, "ip6_vti0": true, "ifb0": true, "ifb1": true}
-
-func wants(n *plan.Netns, link string) bool {
-	return slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link })
 }
 
 // join fills in the peers of veths. The kernel gives only the index of the other end,
 // which is not unique across namespaces, so the ends that the plans name are tried.
 // Those in namespaces that are not read are trusted.
-func (r *reader) join(have *plan.Plan, plans ...links) {
+func (r *reader) join(have *plan.Plan, plans ...linksAt) {
 	for i := range have.Netns {
 		for j := range have.Netns[i].Links {
 			link := &have.Netns[i].Links[j]
@@ -298,7 +251,7 @@ func (r *reader) join(have *plan.Plan, plans ...links) {
 // filters reads what affects packets beyond routing and rules: qdiscs, sets, and virtual
 // servers where there could be any.
 func (r *reader) filters(names map[int]string, s *space, want *plan.Netns, n *plan.Netns) (err error) {
-	if err := r.qdiscs(names, want, n); err != nil {
+	if err := qdiscs.Read(names, want, n); err != nil {
 		return err
 	}
 	var odd []sets.Odd
@@ -306,11 +259,11 @@ func (r *reader) filters(names map[int]string, s *space, want *plan.Netns, n *pl
 		return err // not where the kernel lacks them, and nothing needs them
 	}
 	for _, o := range odd {
-		d := deviations{n}
-		d.foreign(fmt.Sprintf("set %s: member %s %s", o.Set, o.Member, o.What), fmt.Sprintf("ip netns exec %s ipset del %s %s", n.Name, o.Set, o.Member),
+		d := deviations.Of(n)
+		d.Foreign(fmt.Sprintf("set %s: member %s %s", o.Set, o.Member, o.What), fmt.Sprintf("ip netns exec %s ipset del %s %s", n.Name, o.Set, o.Member),
 			plan.Request{Family: unix.NETLINK_NETFILTER, Message: o.Delete})
 	}
-	if err := r.readXfrm(n); err != nil {
+	if err := xfrm.Read(r.k.memory, n); err != nil {
 		return err
 	}
 	foreign, err := virtual.Any(&r.k.proc)
@@ -336,8 +289,25 @@ func (r *reader) sysctls(want *plan.Netns, n *plan.Netns) error {
 	return nil
 }
 
-// addrOf is an address of the library; the zero Addr if it has none.
-func addrOf(ip net.IP) netip.Addr {
-	a, _ := netip.AddrFromSlice(ip)
-	return a.Unmap()
+// fresh reads what the kernel gives a new namespace, once, from a namespace made for that.
+func (k *Kernel) fresh(h netns.Here) (*settings.Pristine, error) {
+	if k.pristine != nil {
+		return k.pristine, nil
+	}
+	ns, err := h.Create()
+	if err != nil {
+		return nil, err
+	}
+	defer ns.Close()
+	sock, err := socket.OpenRoute(k.memory)
+	if err != nil {
+		return nil, err
+	}
+	defer sock.Close()
+	inet, inet6, err := links.Loopback(sock)
+	if err != nil {
+		return nil, err
+	}
+	k.pristine, err = settings.New(&k.proc, inet, inet6)
+	return k.pristine, err
 }

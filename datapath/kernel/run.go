@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/netlab/netlab/datapath/kernel/conntrack"
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/sets"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
+	"github.com/netlab/netlab/datapath/kernel/xfrm"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -180,7 +182,7 @@ func (r *runner) other(s *plan.Step) error {
 	case *plan.Occupants:
 		return r.occupants(s, item)
 	case *plan.XfrmState, *plan.XfrmPolicy:
-		return xfrm(s)
+		return xfrm.Do(s)
 	case *plan.Deviation:
 		return r.repair(item)
 	case plan.SetCommands:
@@ -194,7 +196,7 @@ func (r *runner) other(s *plan.Step) error {
 		return r.here.drains.Run(item, r.k.memory)
 	case *plan.Conntrack:
 		if !r.here.fresh { // a new namespace has no connections
-			return cutConnections(item.UDP, item.Cut)
+			return conntrack.Cut(item.UDP, item.Cut)
 		}
 	case plan.RulesInForce:
 		err := r.rules.wait()

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/routing"
 	"github.com/netlab/netlab/datapath/kernel/socket"
 	"github.com/netlab/netlab/datapath/plan"
 )
@@ -47,7 +48,7 @@ func (r *Routes) Remove(x plan.Route) error {
 }
 
 func (r *Routes) send(kind, flags int, x plan.Route, index int) error {
-	m := routeMessage(kind, flags, x, index)
+	m := routing.RouteMessage(kind, flags, x, index)
 	if kind == unix.RTM_DELROUTE {
 		m.Excuse = gone
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/kernel/wireguard"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
@@ -18,7 +19,7 @@ import (
 // Kernel runs.
 func (k *Kernel) hasWireGuard(ctx context.Context) bool {
 	if k.lacksWG == nil {
-		_, lacks := Missing(ctx, []feature.Feature{feature.WireGuard})[feature.WireGuard]
+		_, lacks := features.Missing(ctx, []feature.Feature{feature.WireGuard})[feature.WireGuard]
 		k.lacksWG = &lacks
 	}
 	return !*k.lacksWG

@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 )
@@ -33,7 +34,7 @@ func ipsec() *plan.Plan {
 // What is applied is read back, by key and by family; what is missing, changed or extra is
 // drift, and goes with the next apply.
 func TestIPsecIsAppliedAndReadBack(t *testing.T) {
-	for f, err := range Missing(context.Background(), []feature.Feature{feature.ESP}) {
+	for f, err := range features.Missing(context.Background(), []feature.Feature{feature.ESP}) {
 		t.Skipf("this machine lacks %s: %v", f, err)
 	}
 	k := applied(t, ipsec())

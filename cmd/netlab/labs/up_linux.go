@@ -16,7 +16,7 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/engine/inside"
-	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/reports"
@@ -303,7 +303,7 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 			if !missing {
 				continue
 			}
-			needs = append(needs, fmt.Sprintf("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why), "  "+f.About().RemedyWhere(kernel.Loadable))
+			needs = append(needs, fmt.Sprintf("%s: this lab needs %s, which this machine lacks: %v", needer(s, f), f, why), "  "+f.About().RemedyWhere(features.Loadable))
 		}
 		return &command.Error{Err: errors.New("nothing was built"), Code: command.ExitUnsupported, About: needs, Hint: fmt.Sprintf("use a virtual machine: netlab vm up %s; see all that is missing: netlab doctor", relative(meta.File))}
 	default:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/netlab/netlab/datapath/kernel"
+	"github.com/netlab/netlab/datapath/kernel/features"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/occupant"
@@ -25,7 +26,7 @@ func tunnelled(peers ...occupant.TunnelPeer) *plan.Plan {
 // A tunnel goes on when its peers change, is started again when it has ended, which is
 // drift, and ends with its part of the plan.
 func TestLifeOfATunnel(t *testing.T) {
-	for f, err := range kernel.Missing(t.Context(), []feature.Feature{feature.Tun}) {
+	for f, err := range features.Missing(t.Context(), []feature.Feature{feature.Tun}) {
 		t.Skipf("this machine lacks %s: %v", f, err)
 	}
 	in, err := New()

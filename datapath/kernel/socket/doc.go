@@ -1,4 +1,4 @@
-// Package socket speaks netlink: sockets that send many messages at once, a builder of
-// messages attribute by attribute, and nf_tables transactions. The content of messages
-// is up to its callers.
+// Package socket speaks netlink: sockets that send many messages at once, messages built
+// and read attribute by attribute, and nf_tables transactions. The content of messages is
+// up to its callers.
 package socket
