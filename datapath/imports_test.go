@@ -130,6 +130,17 @@ func TestPackagesImportWhatTheTableAllows(t *testing.T) {
 	}
 }
 
+// A newcomer who opens a folder sees what is in it: where there is more, a part of it is a package.
+func TestPackagesAreSmall(t *testing.T) {
+	const most = 20
+	for _, p := range listPackages(t) {
+		files := slices.DeleteFunc(slices.Concat(p.GoFiles, p.IgnoredGoFiles), func(f string) bool { return strings.HasSuffix(f, "_test.go") })
+		if len(files) > most {
+			t.Errorf("%s has %d files, and %d are the most: find a part of it that can be a package below it", p.ImportPath, len(files), most)
+		}
+	}
+}
+
 func TestTheImportTableIsDocumented(t *testing.T) {
 	words := func(list []string, none string) string {
 		if len(list) == 0 {
@@ -215,13 +226,15 @@ func matches(pattern, name string) bool {
 }
 
 type goPackage struct {
-	ImportPath string
-	Imports    []string
+	ImportPath     string
+	Imports        []string
+	GoFiles        []string // for this system
+	IgnoredGoFiles []string // for others, with their tests
 }
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Imports", module+"...").Output()
+	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,GoFiles,IgnoredGoFiles", module+"...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
