@@ -58,7 +58,7 @@ const refused = "refused: "
 // stays, and keeps the cell for those that join it.
 func become(x *inside, fail *os.File) error {
 	steps := []func(*inside) error{limit, lower, dropIDs, restrictTo, func(x *inside) error {
-		if x.NetAdmin {
+		if x.Fresh && x.NetAdmin {
 			return nil // it has the capability itself
 		}
 		return ask(fail)
@@ -194,16 +194,18 @@ func follow(*inside) error {
 func write(file, text string) error { return os.WriteFile(file, []byte(text), 0o644) }
 
 // capabilities are those that a program keeps: over the files and processes of its own user
-// namespace, as in containers; or over its network, in that of its creator.
+// namespace, as in containers, and over its network if that belongs to it. A program that
+// joins another is in the user namespace of its creator, and has none.
 func (x *inside) capabilities() []capability.Cap {
-	switch {
-	case x.Fresh && !x.NetAdmin:
-		return []capability.Cap{capability.CAP_CHOWN, capability.CAP_DAC_OVERRIDE, capability.CAP_FOWNER, capability.CAP_FSETID, capability.CAP_KILL,
-			capability.CAP_SETGID, capability.CAP_SETUID, capability.CAP_SETPCAP, capability.CAP_SYS_CHROOT, capability.CAP_NET_BIND_SERVICE, capability.CAP_NET_RAW}
-	case x.NetAdmin:
-		return []capability.Cap{capability.CAP_NET_ADMIN, capability.CAP_NET_RAW, capability.CAP_NET_BIND_SERVICE}
+	if !x.Fresh {
+		return nil
 	}
-	return nil
+	list := []capability.Cap{capability.CAP_CHOWN, capability.CAP_DAC_OVERRIDE, capability.CAP_FOWNER, capability.CAP_FSETID, capability.CAP_KILL,
+		capability.CAP_SETGID, capability.CAP_SETUID, capability.CAP_SETPCAP, capability.CAP_SYS_CHROOT, capability.CAP_NET_BIND_SERVICE, capability.CAP_NET_RAW}
+	if x.NetAdmin {
+		list = append(list, capability.CAP_NET_ADMIN)
+	}
+	return list
 }
 
 // lower gives up the capabilities that no program may have again.
@@ -224,7 +226,7 @@ func (x *inside) apply(kind capability.CapType) error {
 
 // dropIDs makes the process nobody, unless it is root in a user namespace of its own.
 func dropIDs(x *inside) error {
-	if (!x.Fresh || x.NetAdmin) && x.Owner != 0 {
+	if !x.Fresh && x.Owner != 0 {
 		err := errors.Join(unix.Prctl(unix.PR_SET_KEEPCAPS, 1, 0, 0, 0), unix.Setgroups(nil),
 			unix.Setresgid(x.Owner, x.Owner, x.Owner), unix.Setresuid(x.Owner, x.Owner, x.Owner))
 		if err != nil {
@@ -235,10 +237,4 @@ func dropIDs(x *inside) error {
 }
 
 // restrictTo leaves the process its few capabilities, and installs the filter.
-func restrictTo(x *inside) error {
-	kinds := capability.CAPS
-	if x.NetAdmin {
-		kinds |= capability.AMBS // it is not root, and would lose them
-	}
-	return errors.Join(x.apply(kinds), restrict())
-}
+func restrictTo(x *inside) error { return errors.Join(x.apply(capability.CAPS), restrict()) }

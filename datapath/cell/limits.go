@@ -17,7 +17,7 @@ const (
 // limit bounds this process, and all that come from it.
 func limit(x *inside) error {
 	processes := uint64(maxProcesses)
-	if !x.Fresh || x.NetAdmin {
+	if !x.Fresh {
 		processes *= 4 // counted together with those of other cells
 	}
 	for what, most := range map[int]uint64{unix.RLIMIT_NPROC: processes, unix.RLIMIT_NOFILE: maxFiles, unix.RLIMIT_DATA: maxMemory,

@@ -22,10 +22,9 @@ type Program struct {
 	// Image says that its root directory is an image's, not the machine's.
 	Image bool
 	Host  string // the name that it finds its machine to have
-	// NetAdmin lets it change the interfaces, routes and rules of its network namespace.
-	// For this it stays in the user namespace of its creator, as nobody, with no other
-	// capability than those of networks (capabilities(7)): a namespace obeys only the
-	// user namespace that it was made in, and those above.
+	// NetAdmin lets it change the interfaces, routes and rules of its network namespace,
+	// which Network has made: the program runs in the user namespace that this belongs to.
+	// What joins it may not.
 	NetAdmin bool
 }
 
@@ -66,15 +65,22 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // with tty. Start returns when the program runs, or cannot.
 func Start(p Program, open Opener, tty bool, in, out, err *os.File) (*exec.Cmd, error) {
 	owner := Owner()
-	attr := &syscall.SysProcAttr{Setsid: true, Setctty: tty,
-		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP}
+	const own = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	x := inside{Program: p, Fresh: true, Owner: owner}
 	if !p.NetAdmin {
-		attr.Cloneflags |= unix.CLONE_NEWUSER
-		attr.UidMappings, attr.GidMappings = mappings("/proc/self/uid_map", owner), mappings("/proc/self/gid_map", owner)
-		attr.GidMappingsEnableSetgroups = owner != 0
-		attr.Credential = &syscall.Credential{NoSetGroups: !attr.GidMappingsEnableSetgroups}
+		attr := &syscall.SysProcAttr{Setsid: true, Setctty: tty, Cloneflags: own | unix.CLONE_NEWUSER,
+			UidMappings: mappings("/proc/self/uid_map", owner), GidMappings: mappings("/proc/self/gid_map", owner),
+			GidMappingsEnableSetgroups: owner != 0, Credential: &syscall.Credential{NoSetGroups: owner == 0}}
+		return start(x, open, command("/proc/self/exe", attr, nil, in, out, err))
 	}
-	return start("/proc/self/exe", inside{Program: p, Fresh: true, Owner: owner}, open, attr, nil, in, out, err)
+	users, e := ownerOfNetwork()
+	if e != nil {
+		return nil, &RefusedError{e}
+	}
+	defer users.Close()
+	return start(x, open, func(words, fail *os.File) (*exec.Cmd, error) {
+		return enter(users, own, tty, []string{variable + "=1"}, [5]*os.File{in, out, err, words, fail})
+	})
 }
 
 // Join starts a program beside another, in the cell of that process.
@@ -106,10 +112,22 @@ func Join(p Program, pid int, open Opener, tty bool, in, out, err *os.File) (*ex
 			return nil, fmt.Errorf("enter %s: %w", f.Name(), err)
 		}
 	}
-	return start(fmt.Sprintf("/proc/self/fd/%d", self.Fd()), inside{Program: p, Owner: owner}, open, &syscall.SysProcAttr{Setsid: true, Setctty: tty}, mounts, in, out, err)
+	exe := fmt.Sprintf("/proc/self/fd/%d", self.Fd())
+	return start(inside{Program: p, Owner: owner}, open, command(exe, &syscall.SysProcAttr{Setsid: true, Setctty: tty}, mounts, in, out, err))
 }
 
-func start(path string, x inside, open Opener, attr *syscall.SysProcAttr, mounts []*os.File, in, out, err *os.File) (*exec.Cmd, error) {
+// command begins a process as os/exec does.
+func command(path string, attr *syscall.SysProcAttr, mounts []*os.File, in, out, err *os.File) func(words, fail *os.File) (*exec.Cmd, error) {
+	return func(words, fail *os.File) (*exec.Cmd, error) {
+		cmd := &exec.Cmd{Path: path, Args: []string{"netlab", "cell"}, Env: []string{variable + "=1"}, Stdin: in, Stdout: out, Stderr: err,
+			ExtraFiles: append([]*os.File{words, fail}, mounts...), SysProcAttr: attr}
+		return cmd, cmd.Start()
+	}
+}
+
+// start begins a process, which gets words and fail as descriptors of those numbers, and tells it
+// which program to become.
+func start(x inside, open Opener, begin func(words, fail *os.File) (*exec.Cmd, error)) (*exec.Cmd, error) {
 	words, say, e1 := os.Pipe()
 	if e1 != nil {
 		return nil, e1
@@ -122,9 +140,7 @@ func start(path string, x inside, open Opener, attr *syscall.SysProcAttr, mounts
 	}
 	hear, fail := os.NewFile(uintptr(ends[0]), "hear"), os.NewFile(uintptr(ends[1]), "fail")
 	defer hear.Close()
-	cmd := &exec.Cmd{Path: path, Args: []string{"netlab", "cell"}, Env: []string{variable + "=1"}, Stdin: in, Stdout: out, Stderr: err,
-		ExtraFiles: append([]*os.File{words, fail}, mounts...), SysProcAttr: attr}
-	e1 = cmd.Start()
+	cmd, e1 := begin(words, fail)
 	words.Close()
 	fail.Close()
 	if e1 != nil {

@@ -93,6 +93,7 @@ var escapes = []escape{
 	{"a mount namespace", `unshare --mount true`, asAnyone},
 	{"a network namespace", `unshare --net true`, asAnyone},
 	{"clone3", call(unix.SYS_CLONE3, 0, 0), asAnyone},
+	{"links of the namespace at the other end", `perl -MSocket -e 'socket S, 16, SOCK_RAW, 0; send S, pack("LSSLL x16 SSl", 40, 18, 0x301, 1, 0, 8, 46, 0), 0; recv S, $b, 65536, 0; exit($b =~ /up-to/ ? 0 : 1)'`, asAnyone},
 	{"the namespaces of others", `for p in /proc/[0-9]*; do nsenter --net=$p/ns/net true && exit 0; done; exit 1`, asAnyone},
 	// Processes.
 	{"see the engine", `grep -lq NLAB_ROLE=engine /proc/[0-9]*/environ`, asAnyone},
@@ -258,8 +259,11 @@ func examImage(t *testing.T) occupant.Image {
 func examined(t *testing.T, script string, open bool) map[string]string {
 	t.Helper()
 	run := "sh " + escapesPerRun
+	hub := plan.Netns{Name: "pod.hub", Kind: plan.Pod}
 	pod := func(name, ready string, argv ...string) plan.Netns {
-		return plan.Netns{Name: "pod." + name, Kind: plan.Pod, Execs: []occupant.Exec{{Name: name, Argv: argv, NetAdmin: name == "admin",
+		near, far := plan.Peer{Netns: "pod." + name, Link: "eth0"}, plan.Peer{Netns: hub.Name, Link: "up-to-" + name}
+		hub.Links = append(hub.Links, plan.Link{Name: far.Link, Type: plan.Veth, Peer: near})
+		return plan.Netns{Name: "pod." + name, Kind: plan.Pod, Links: []plan.Link{{Name: near.Link, Type: plan.Veth, Peer: far}}, Execs: []occupant.Exec{{Name: name, Argv: argv, NetAdmin: name == "admin",
 			Files: []occupant.File{{Path: escapesPerRun, Content: script, Mode: 0o755}}, Ready: occupant.Ready{Exec: []string{"sh", "-c", ready}, Within: time.Minute}}}}
 	}
 	inImage := func(n plan.Netns, img occupant.Image) plan.Netns {
@@ -275,6 +279,8 @@ func examined(t *testing.T, script string, open bool) map[string]string {
 		pod("ready", began, "sleep", "inf"),
 		inImage(pod("image", over, "sh", "-c", run+"; touch /run/over; exec sleep inf"), img),
 	}}
+	p.Netns = append(p.Netns, hub)
+	p.Sort()
 	lab, err := Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

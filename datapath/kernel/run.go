@@ -208,9 +208,20 @@ func (r *runner) other(s *plan.Step) error {
 	return nil
 }
 
+// namespace makes a network namespace, and moves the thread into it.
+func (r *runner) namespace(n *plan.Netns) (*netns.NS, error) {
+	if !n.ChangedFromInside() || r.k.hooks.Own == nil {
+		return r.thread.Create()
+	}
+	if err := r.k.hooks.Own(); err != nil {
+		return nil, fmt.Errorf("create network namespace: %w", err)
+	}
+	return netns.Current()
+}
+
 // create creates a namespace. The thread is inside it afterwards.
 func (r *runner) create(n *plan.Netns) error {
-	ns, err := r.thread.Create()
+	ns, err := r.namespace(n)
 	if err != nil {
 		return err
 	}

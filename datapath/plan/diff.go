@@ -21,8 +21,9 @@ type Changes struct {
 	Create []Netns  // new namespaces, with everything in them
 	Edit   []Edit   // namespaces that stay
 	Remove []string // namespaces to remove, with everything in them
-	// Again are the changes that a second read of the kernel showed to be needed:
-	// replacing a link also removes what depends on it.
+	// Again are the changes that follow: those that a second read of the kernel showed to be
+	// needed, since replacing a link also removes what depends on it, and namespaces that are
+	// made anew.
 	Again []Changes
 }
 
@@ -83,6 +84,12 @@ func (e *Edit) replaced() []*Link {
 // A link whose type, peer or tunnel attributes differ cannot be changed in place: it is
 // in both Delete and Add, together with everything in want that depends on it.
 func Diff(have, want *Plan) Changes {
+	if anew := madeAnew(have, want); len(anew) > 0 {
+		between := want.withoutNetns(anew)
+		c := Diff(have, between)
+		c.Again = append(c.Again, Diff(between, want))
+		return c
+	}
 	var c Changes
 	old, wanted := ordered.Index(have.Netns, netnsName), ordered.Index(want.Netns, netnsName)
 	for i := range want.Netns {
@@ -102,6 +109,47 @@ func Diff(have, want *Plan) Changes {
 		}
 	}
 	return c
+}
+
+// madeAnew are the namespaces that programs may change from now on. To whom a namespace belongs
+// is decided when it is made.
+func madeAnew(have, want *Plan) map[string]bool {
+	var anew map[string]bool
+	for i := range want.Netns {
+		w := &want.Netns[i]
+		if !w.ChangedFromInside() {
+			continue
+		}
+		k := slices.IndexFunc(have.Netns, func(h Netns) bool { return h.Name == w.Name })
+		if k >= 0 && !have.Netns[k].ChangedFromInside() {
+			if anew == nil {
+				anew = map[string]bool{}
+			}
+			anew[w.Name] = true
+		}
+	}
+	return anew
+}
+
+// withoutNetns is the plan without some namespaces, and without what leads to them.
+func (p *Plan) withoutNetns(names map[string]bool) *Plan {
+	rest := &Plan{Lab: p.Lab}
+	for i := range p.Netns {
+		n := &p.Netns[i]
+		if names[n.Name] {
+			continue
+		}
+		gone := map[string]bool{}
+		for _, l := range n.Links {
+			if l.Type == Veth && names[l.Peer.Netns] {
+				gone[l.Name] = true
+			}
+		}
+		m := *without(n, gone)
+		m.Links = reject(n.Links, func(l Link) bool { return gone[l.Name] })
+		rest.Netns = append(rest.Netns, m)
+	}
+	return rest
 }
 
 func neighKey(n Neigh) Neigh { n.MAC, n.Origin = MAC{}, Origin{}; return n }

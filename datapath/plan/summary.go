@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,8 +19,21 @@ func (c Changes) Summary() string {
 	if n := len(c.Edit); n > 0 {
 		parts = append(parts, count(n, "network namespace")+" changed ("+c.edited()+")")
 	}
-	if n := len(c.Remove); n > 0 {
-		parts = append(parts, count(n, "network namespace")+" removed")
+	removed, anew := 0, 0
+	for _, name := range c.Remove {
+		if slices.ContainsFunc(c.Again, func(a Changes) bool {
+			return slices.ContainsFunc(a.Create, func(n Netns) bool { return n.Name == name })
+		}) {
+			anew++
+		} else {
+			removed++
+		}
+	}
+	if anew > 0 {
+		parts = append(parts, count(anew, "network namespace")+" made anew")
+	}
+	if removed > 0 {
+		parts = append(parts, count(removed, "network namespace")+" removed")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/netlab/netlab/datapath/agents/kubeapi"
+	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/kernel"
 	"github.com/netlab/netlab/datapath/netns"
@@ -20,6 +22,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/probe"
+	"golang.org/x/sys/unix"
 )
 
 // Lab holds what runs in the namespaces of a lab: agents, the programs of the
@@ -64,7 +67,17 @@ func New() (*Lab, error) {
 
 // Hooks are called by the kernel package when namespaces change, and are read.
 func (in *Lab) Hooks() kernel.Hooks {
-	return kernel.Hooks{Enter: in.enter, Leave: in.leave, Running: in.running, Greet: in.greet, Met: in.met}
+	return kernel.Hooks{Own: in.own, Enter: in.enter, Leave: in.leave, Running: in.running, Greet: in.greet, Met: in.met}
+}
+
+// own makes the network namespace of a program that may change it. Where a program has all rights
+// of the engine anyway, it may be the engine's.
+func (in *Lab) own() error {
+	err := cell.Network()
+	if err != nil && in.open.Load() {
+		return os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_NEWNET))
+	}
+	return err
 }
 
 // AllowHostPrograms says whether the programs that begin from now on have the machine's files
