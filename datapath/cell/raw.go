@@ -4,6 +4,7 @@ package cell
 
 import (
 	"os"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -140,7 +141,7 @@ func reply(fd uintptr, open Opener) {
 		if err == nil {
 			defer unix.Close(s)
 			a := addition{id: n.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, srcfd: uint32(s), fdflags: uint32(kind & unix.SOCK_CLOEXEC)}
-			if ioctl(fd, unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&a)) == 0 {
+			if undisturbed(func() bool { return ioctl(fd, unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&a)) == 0 }) {
 				return
 			}
 		} else if errno, ok := err.(unix.Errno); ok {
@@ -148,6 +149,22 @@ func reply(fd uintptr, open Opener) {
 		}
 	}
 	_ = ioctl(fd, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
+}
+
+// undisturbed calls a function on a thread that takes no signals. One that comes while the kernel
+// hands over a descriptor takes it out of the answer, which counts as given (seccomp_notify_addfd):
+// the program would go on with a socket that it does not have.
+func undisturbed(fn func() bool) bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &all, &before) == nil {
+		defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }()
+	}
+	return fn()
 }
 
 func ioctl(fd uintptr, request uint, arg unsafe.Pointer) unix.Errno {
