@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if filepath.Base(os.Args[0]) == "netlab" {
+		must(refuseOverlay())
 		must(enterRun())
 		u := command.New(os.Stdin, os.Stdout, os.Stderr)
 		if place, err := time.ParseDuration(os.Getenv(strictVariable)); err == nil {

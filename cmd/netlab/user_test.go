@@ -50,7 +50,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, nobodyElse, nobodyElse); err != nil {
 		t.Fatal(err)
 	}
-	const chosen = "TestScripts|TestKilledEngine|TestDeadControlSocket|TestFullStateFolder|TestTwoUps|TestLastWords|TestCommandsSay|TestLimitsAreNamed|TestWithoutARuntime|TestPodsWithAnImage"
+	const chosen = "TestScripts|TestKilledEngine|TestDeadControlSocket|TestFullStateFolder|TestTwoUps|TestLastWords|TestCommandsSay|TestLimitsAreNamed|TestWithoutARuntime|TestPodsWithAnImage|TestAnImageThatCannotBeWritten|TestWithoutTheDeviceOfTunnels"
 	cmd := exec.Command(program, "-test.run", "^("+chosen+")", "-test.timeout", "10m", "-test.v")
 	cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyElse, Gid: nobodyElse}}

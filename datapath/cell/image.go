@@ -94,7 +94,8 @@ func stacked() bool {
 	// In a user namespace the marks of the upper layer are those that users may set
 	// (overlayfs.rst, userxattr).
 	for _, more := range []string{",userxattr", ""} {
-		if unix.Mount("overlay", stagedRoot, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options+more) == nil {
+		// It is a try (MS_SILENT): the log of the machine need not know.
+		if unix.Mount("overlay", stagedRoot, "overlay", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_SILENT, options+more) == nil {
 			return true
 		}
 	}
@@ -112,7 +113,7 @@ func enterImage() error {
 }
 
 // ErrReadOnly means that a file of a pod cannot be written into its image.
-var ErrReadOnly = errors.New("the image is read-only, since this kernel does not stack file systems for ordinary users (overlay in user namespaces, Linux 5.11): leave out the file, put it below /run or /tmp, or start the lab as root")
+var ErrReadOnly = errors.New("the image is read-only, since this kernel does not stack file systems here (overlay; for ordinary users Linux 5.11): leave out the file, put it below /run or /tmp, or start the lab as root where the kernel has overlay (modprobe overlay)")
 
 // fill writes files into the image, as its root directory.
 func (x *Image) fill(readOnly bool, owner int) (err error) {

@@ -315,7 +315,7 @@ func (u ui) explainApply(ctx context.Context, err error, s *language.Scenario, m
 // for tunnels, the proxy for rules.
 func needer(s *language.Scenario, f feature.Feature) string {
 	o := s.Lab.Proxy.Origin
-	if slices.Contains([]feature.Feature{feature.VXLAN, feature.IPIP, feature.WireGuardOrTun, feature.ESP}, f) {
+	if slices.Contains([]feature.Feature{feature.VXLAN, feature.IPIP, feature.Tun, feature.WireGuardOrTun, feature.ESP}, f) {
 		o = s.Lab.Network.Origin
 	}
 	if o.File == "" {

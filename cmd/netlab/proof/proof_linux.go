@@ -59,7 +59,7 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	case o.noSkip && report.Count(reports.Skipped) > 0:
 		return u.skipped(report)
 	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
-		u.Say("netlab: nothing could be tested on this machine; its kernel lacks what the labs need\n  use a virtual machine: netlab vm test %s", skippedFiles(report))
+		u.Say("netlab: nothing could be tested on this machine, which lacks what the labs need\n  use a virtual machine: netlab vm test %s", skippedFiles(report))
 		return command.Told(command.ExitUnsupported)
 	case report.Count(reports.Skipped) > 0:
 		u.Say("\nrun what was skipped in a virtual machine: netlab vm test %s", skippedFiles(report))

@@ -117,7 +117,7 @@ func wallImage(tree *cell.Tree, x *occupant.Exec, of etc, owner int) (remark str
 	case err != nil:
 		return "", err
 	case readOnly:
-		return "its image is read-only but for /tmp and /run, since this kernel does not stack file systems for ordinary users", nil
+		return "its image is read-only but for /tmp and /run, since this kernel does not stack file systems here (overlay; for ordinary users Linux 5.11)", nil
 	}
 	return "", nil
 }
