@@ -26,6 +26,7 @@ type Client struct {
 	log      *os.File // the engine's log; may be nil
 	cmd      *exec.Cmd
 	janitor  *janitor
+	memory   []memoryLimit // of an engine started by Start
 }
 
 // Connect finds a running lab by its name. It returns ErrNotRunning if there is none.

@@ -142,6 +142,57 @@ func leftOfGroups() (left int, limit string) {
 	return left, limit
 }
 
+// memoryLimit is a control group that may have so much memory.
+type memoryLimit struct {
+	file   string // that says how much
+	events string // that counts, among others, the processes that the kernel killed in the group
+	kills  int
+}
+
+// memoryLimits are those of a process, of which a new process has the same: of both versions of
+// control groups (cgroup-v2.rst, cgroup-v1/memory.rst).
+func memoryLimits(pid int) (list []memoryLimit) {
+	groups, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // without control groups there are no limits
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 || parts[1] != "" && parts[1] != "memory" {
+			continue
+		}
+		roots, limit, events := []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}, "memory.max", "memory.events"
+		if parts[1] != "" {
+			roots, limit, events = []string{"/sys/fs/cgroup/memory"}, "memory.limit_in_bytes", "memory.oom_control"
+		}
+		for _, root := range roots {
+			for dir := filepath.Join(root, parts[2]); len(dir) >= len(root); dir = filepath.Dir(dir) {
+				m := memoryLimit{file: filepath.Join(dir, limit), events: filepath.Join(dir, events)}
+				if _, ok := number(m.file); ok {
+					m.kills = m.count()
+					list = append(list, m)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// count is how many processes the kernel has killed in the group for want of memory.
+func (m *memoryLimit) count() int {
+	events, _ := os.ReadFile(m.events)
+	return max(field(append([]byte("\n"), events...), "oom_kill "), 0)
+}
+
+// outOfMemory names the limit at which the kernel has killed since they were read; empty: it has
+// not.
+func outOfMemory(limits []memoryLimit) string {
+	for _, m := range limits {
+		if most, ok := number(m.file); ok && m.count() > m.kills {
+			all := map[bool]string{true: "max", false: "-1"}[filepath.Base(m.file) == "memory.max"]
+			return fmt.Sprintf("the kernel kills for want of memory in its control group, which may have %d MB; raise it as root: echo %s >%s", most>>20, all, m.file)
+		}
+	}
+	return ""
+}
+
 // limitIn is the limit that ended a program in Go, by what it wrote.
 func limitIn(log string) string {
 	if strings.Contains(log, "newosproc") || strings.Contains(log, "pthread_create failed") {

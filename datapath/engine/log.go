@@ -45,6 +45,9 @@ func (c *Client) lost(err error) error {
 			return fmt.Errorf("%w: %s", ErrEnded, words)
 		}
 	}
+	if limit := outOfMemory(c.memory); limit != "" {
+		return &LimitError{limit, ErrEnded}
+	}
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, unix.ECONNRESET, unix.EPIPE} {
 		if errors.Is(err, end) {
 			return ErrEnded // it says the same

@@ -120,7 +120,7 @@ func spawn(ctx context.Context, f *folder, listener *os.File) (*Client, error) {
 		ours.Close()
 		return nil, err
 	}
-	c := &Client{lifeline: ours, log: log}
+	c := &Client{lifeline: ours, log: log, memory: memoryLimits(os.Getpid())}
 	files := []*os.File{theirs}
 	if f != nil {
 		files = append(append(files, f.files()...), listener)
