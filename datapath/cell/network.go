@@ -26,7 +26,8 @@ func Network() error {
 	defer words.Close()
 	// The process needs no more than to be there: it waits to be told what to become.
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"netlab", "cell"}, Env: []string{variable + "=1"}, ExtraFiles: []*os.File{words}, SysProcAttr: &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET,
+		// Second, when the first has its IDs: files of a network namespace belong to what root is then.
+		Cloneflags: unix.CLONE_NEWUSER, Unshareflags: unix.CLONE_NEWNET,
 		UidMappings: mappings("/proc/self/uid_map", owner), GidMappings: mappings("/proc/self/gid_map", owner),
 		GidMappingsEnableSetgroups: owner != 0, Credential: &syscall.Credential{NoSetGroups: owner == 0}}}
 	if err := cmd.Start(); err != nil {
