@@ -14,6 +14,10 @@ import (
 // it to net.core.somaxconn.
 const backlog = 4096
 
+// datagramBuffer is how many bytes of datagrams wait for their turn: of thousands that come at
+// once, none is lost for want of room. Without privileges it is as much as net.core.rmem_max allows.
+const datagramBuffer = 8 << 20
+
 // openListener opens a non-blocking socket on the wildcard address in the network
 // namespace of the current thread.
 func openListener(s Socket, ipv6 bool) (int, error) {
@@ -52,6 +56,9 @@ func socketOf(p flow.Protocol) (kind, number int, ok bool) {
 
 func setUpListener(fd int, s Socket, ipv6 bool) error {
 	options := [][3]int{}
+	if s.Protocol == flow.UDP && unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, datagramBuffer) != nil {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, datagramBuffer)
+	}
 	if ipv6 {
 		options = append(options, [3]int{unix.SOL_IPV6, unix.IPV6_V6ONLY, 0})
 	}

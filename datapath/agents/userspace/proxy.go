@@ -102,6 +102,7 @@ func (x *port) listen() error {
 		if err != nil {
 			return err
 		}
+		_ = c.SetReadBuffer(8 << 20) // as much of it as the system allows
 		d, err := newDatagrams(x, c)
 		if err != nil {
 			_ = c.Close()
