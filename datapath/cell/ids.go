@@ -34,6 +34,13 @@ func mappings(file string, owner int) []syscall.SysProcIDMap {
 	return list
 }
 
+// withUsers is how a process begins in a user namespace of its own, whose root is an owner.
+func withUsers(owner int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER,
+		UidMappings: mappings("/proc/self/uid_map", owner), GidMappings: mappings("/proc/self/gid_map", owner),
+		GidMappingsEnableSetgroups: owner != 0, Credential: &syscall.Credential{NoSetGroups: owner == 0}}
+}
+
 // mapped reports whether the user namespace of this process has an ID (user_namespaces(7)).
 // When that cannot be read it says yes: what is then refused starts no program.
 func mapped(file string, id int) bool {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +16,6 @@ import (
 // may administer the user namespace that it was made in, or one above, so that with the
 // capability over one pod's network comes none over another's, nor over a node's.
 func Network() error {
-	owner := Owner()
 	words, say, err := os.Pipe()
 	if err != nil {
 		return err
@@ -25,11 +23,9 @@ func Network() error {
 	defer say.Close()
 	defer words.Close()
 	// The process needs no more than to be there: it waits to be told what to become.
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"netlab", "cell"}, Env: []string{variable + "=1"}, ExtraFiles: []*os.File{words}, SysProcAttr: &syscall.SysProcAttr{
-		// Second, when the first has its IDs: files of a network namespace belong to what root is then.
-		Cloneflags: unix.CLONE_NEWUSER, Unshareflags: unix.CLONE_NEWNET,
-		UidMappings: mappings("/proc/self/uid_map", owner), GidMappings: mappings("/proc/self/gid_map", owner),
-		GidMappingsEnableSetgroups: owner != 0, Credential: &syscall.Credential{NoSetGroups: owner == 0}}}
+	attr := withUsers(Owner())
+	attr.Unshareflags = unix.CLONE_NEWNET // after its users have IDs: files of a network namespace belong to what root is then
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"netlab", "cell"}, Env: []string{variable + "=1"}, ExtraFiles: []*os.File{words}, SysProcAttr: attr}
 	if err := cmd.Start(); err != nil {
 		return &RefusedError{err}
 	}

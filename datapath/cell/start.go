@@ -68,9 +68,8 @@ func Start(p Program, open Opener, tty bool, in, out, err *os.File) (*exec.Cmd, 
 	const own = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	x := inside{Program: p, Fresh: true, Owner: owner}
 	if !p.NetAdmin {
-		attr := &syscall.SysProcAttr{Setsid: true, Setctty: tty, Cloneflags: own | unix.CLONE_NEWUSER,
-			UidMappings: mappings("/proc/self/uid_map", owner), GidMappings: mappings("/proc/self/gid_map", owner),
-			GidMappingsEnableSetgroups: owner != 0, Credential: &syscall.Credential{NoSetGroups: owner == 0}}
+		attr := withUsers(owner)
+		attr.Setsid, attr.Setctty, attr.Cloneflags = true, tty, attr.Cloneflags|own
 		return start(x, open, command("/proc/self/exe", attr, nil, in, out, err))
 	}
 	users, e := ownerOfNetwork()

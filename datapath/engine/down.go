@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"golang.org/x/sys/unix"
 )
 
@@ -108,19 +109,7 @@ func (f *folder) processes() []int {
 // holders finds, without relying on any file, the engines and janitors that have the
 // folder open.
 func (f *folder) holders() []int {
-	return processes(func(pid int) bool { return serves(pid) && f.isOpenIn(pid) })
-}
-
-// processes lists the processes for which is holds.
-func processes(is func(pid int) bool) []int {
-	entries, _ := os.ReadDir("/proc")
-	var pids []int
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err == nil && is(pid) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return inside.Processes(func(pid int) bool { return serves(pid) && f.isOpenIn(pid) })
 }
 
 func (f *folder) isOpenIn(pid int) bool {

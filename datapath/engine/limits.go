@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/netns"
 )
 
@@ -109,7 +110,7 @@ func leftOfUser() (left int, limit string) {
 		return math.MaxInt, ""
 	}
 	threads := 0
-	processes(func(pid int) bool {
+	inside.Processes(func(pid int) bool {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err == nil && field(status, "Uid:") == os.Getuid() {
 			threads += field(status, "Threads:")
@@ -122,24 +123,33 @@ func leftOfUser() (left int, limit string) {
 // leftOfGroups is the same for the control groups that this process is in.
 func leftOfGroups() (left int, limit string) {
 	left = math.MaxInt
-	groups, _ := os.ReadFile("/proc/self/cgroup") // without control groups there are no limits
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 || parts[1] != "" && parts[1] != "pids" {
-			continue
-		}
-		for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids"} {
-			for dir := filepath.Join(root, parts[2]); len(dir) >= len(root); dir = filepath.Dir(dir) {
-				most, ok := number(filepath.Join(dir, "pids.max"))
-				now, here := number(filepath.Join(dir, "pids.current"))
-				if ok && here && most-now < left {
-					left = most - now
-					limit = fmt.Sprintf("this control group may have %d processes and threads and has %d, and a lab needs %d more; raise it as root: echo max >%s", most, now, leastThreads, filepath.Join(dir, "pids.max"))
-				}
-			}
+	for _, dir := range controlGroups(os.Getpid(), "pids") {
+		most, ok := number(filepath.Join(dir, "pids.max"))
+		now, here := number(filepath.Join(dir, "pids.current"))
+		if ok && here && most-now < left {
+			left = most - now
+			limit = fmt.Sprintf("this control group may have %d processes and threads and has %d, and a lab needs %d more; raise it as root: echo max >%s", most, now, leastThreads, filepath.Join(dir, "pids.max"))
 		}
 	}
 	return left, limit
+}
+
+// controlGroups are the folders of the control groups that a process is in for a controller, and of
+// those above, in either version; without control groups there are none.
+func controlGroups(pid int, controller string) (list []string) {
+	groups, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 || parts[1] != "" && parts[1] != controller {
+			continue
+		}
+		for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/" + controller} {
+			for dir := filepath.Join(root, parts[2]); len(dir) >= len(root); dir = filepath.Dir(dir) {
+				list = append(list, dir)
+			}
+		}
+	}
+	return list
 }
 
 // memoryLimit is a control group that may have so much memory.
@@ -152,23 +162,12 @@ type memoryLimit struct {
 // memoryLimits are those of a process, of which a new process has the same: of both versions of
 // control groups (cgroup-v2.rst, cgroup-v1/memory.rst).
 func memoryLimits(pid int) (list []memoryLimit) {
-	groups, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // without control groups there are no limits
-	for line := range strings.Lines(string(groups)) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 || parts[1] != "" && parts[1] != "memory" {
-			continue
-		}
-		roots, limit, events := []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}, "memory.max", "memory.events"
-		if parts[1] != "" {
-			roots, limit, events = []string{"/sys/fs/cgroup/memory"}, "memory.limit_in_bytes", "memory.oom_control"
-		}
-		for _, root := range roots {
-			for dir := filepath.Join(root, parts[2]); len(dir) >= len(root); dir = filepath.Dir(dir) {
-				m := memoryLimit{file: filepath.Join(dir, limit), events: filepath.Join(dir, events)}
-				if _, ok := number(m.file); ok {
-					m.kills = m.count()
-					list = append(list, m)
-				}
+	for _, dir := range controlGroups(pid, "memory") {
+		for _, names := range [][2]string{{"memory.max", "memory.events"}, {"memory.limit_in_bytes", "memory.oom_control"}} {
+			m := memoryLimit{file: filepath.Join(dir, names[0]), events: filepath.Join(dir, names[1])}
+			if _, ok := number(m.file); ok {
+				m.kills = m.count()
+				list = append(list, m)
 			}
 		}
 	}

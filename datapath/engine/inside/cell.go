@@ -238,7 +238,7 @@ func (p *place) inhabitants() []int {
 	if unix.Fstat(int(p.mounts.Fd()), &here) != nil {
 		return nil
 	}
-	return processes(func(pid int) bool {
+	return Processes(func(pid int) bool {
 		return unix.Stat(fmt.Sprintf("/proc/%d/ns/mnt", pid), &process) == nil && process.Ino == here.Ino && pid != os.Getpid()
 	})
 }

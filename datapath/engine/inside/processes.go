@@ -30,7 +30,7 @@ func killIn(ns *netns.NS) {
 	if unix.Fstat(ns.FD(), &here) != nil {
 		return
 	}
-	for _, pid := range processes(func(int) bool { return true }) {
+	for _, pid := range Processes(func(int) bool { return true }) {
 		// A folder of /proc refers to its process also when that number is reused, or
 		// belongs to another PID namespace. Processes outside the lab's are refused.
 		dir, err := unix.Open(fmt.Sprintf("/proc/%d", pid), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -71,7 +71,7 @@ func Reap(ctx context.Context) {
 
 // dead lists the children of this process that have ended and were not collected.
 func dead() []int {
-	return processes(func(pid int) bool {
+	return Processes(func(pid int) bool {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		// pid (comm) state ppid …
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
@@ -79,8 +79,8 @@ func dead() []int {
 	})
 }
 
-// processes lists the processes for which is holds.
-func processes(is func(pid int) bool) []int {
+// Processes lists the processes for which is holds.
+func Processes(is func(pid int) bool) []int {
 	entries, _ := os.ReadDir("/proc")
 	var pids []int
 	for _, e := range entries {
