@@ -195,7 +195,7 @@ func (d *dice) proxy() block {
 		b.add("node_port_addresses = %s", pick(d, `["192.168.0.0/24"]`, `["10.244.0.0/16"]`, `["127.0.0.0/8", "192.168.0.11/32"]`, `["0.0.0.0/0"]`, `["192.168.0.12/32"]`))
 	}
 	if len(mode.Layouts) > 1 && d.one(4) {
-		b.add("%s { layout = %q }", mode.Name, mode.Layouts[1].Name)
+		b.add("%s { layout = %q }", mode.Name, mode.Layouts[1+d.IntN(len(mode.Layouts)-1)].Name)
 	}
 	return b
 }
