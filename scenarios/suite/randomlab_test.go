@@ -92,7 +92,7 @@ type dice struct {
 	host      *rand.Rand // for host ports, so that labs are the same otherwise
 	shared    bool       // every node has the same pod addresses
 	cidr      string     // of pods
-	relays    bool // the proxy is a program that makes connections of its own
+	relays    bool       // the proxy is a program that makes connections of its own
 	nodes     int
 	places    []string // the subnet of each node
 	routers   []string // those on each link: the subnet, a space, and the router
