@@ -80,6 +80,8 @@ type run struct {
 	leg         trace.Leg
 	relays      int // connections that proxies in user space have made
 	steps       []trace.Step
+	passed      []flow.Packet
+	hits        []trace.Hit
 	seen        int // rules
 	moves       int
 }
@@ -173,6 +175,7 @@ func (r *run) follow(f flow.Flow) trace.Branch {
 	f.To = netip.AddrPortFrom(f.To.Addr().Unmap(), f.To.Port())
 	b := r.dial(f)
 	b.Probability, b.Steps, b.State = r.probability, r.steps, r.state
+	b.Passed, b.Tracked, b.Hits = r.passed, r.entries(), r.hits
 	return b
 }
 

@@ -1,0 +1,158 @@
+//go:build linux
+
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/netlab/netlab/datapath/capture"
+	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/kernel/conntrack"
+	"github.com/netlab/netlab/datapath/plan"
+)
+
+// Watch asks what can be seen of flows beside their results.
+type Watch struct {
+	Flows   []flow.Flow
+	Links   []plan.Peer // whose packets are recorded
+	Tracked []string    // namespaces whose connection tracking is listed
+	Counted []string    // namespaces whose rules' counters are read
+}
+
+// Watch dials flows, one after the other and nothing else meanwhile, and returns what happened to
+// each and what was seen of it. What programs and tunnels send by themselves is seen, too.
+func (c *Client) Watch(ctx context.Context, w Watch) ([]flow.Observation, []flow.Sight, error) {
+	r, err := c.call(ctx, request{Verb: verbWatch, Watch: w})
+	return r.Observations, r.Sights, err
+}
+
+const (
+	// quiet is how long nothing passes any more when a connection is over, and settles the most
+	// that this may take.
+	quiet   = 3 * time.Millisecond
+	settles = 250 * time.Millisecond
+)
+
+func (e *engine) watch(ctx context.Context, w Watch) (r reply, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var links []capture.Link
+	for _, l := range w.Links {
+		ns, err := e.kernel.Namespace(l.Netns)
+		if err != nil {
+			return r, err
+		}
+		links = append(links, capture.Link{Netns: l.Netns, Name: l.Link, NS: ns})
+	}
+	tunnels := tunnelsOf(e.kernel.Applied())
+	taps, err := capture.Open(links, tunnels)
+	if err != nil {
+		return r, err
+	}
+	defer taps.Close()
+	for _, f := range w.Flows {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		if _, err := taps.Drain(ctx, 0, settles); err != nil { // what came before it
+			return r, err
+		}
+		before, err := e.tally(ctx, w)
+		if err != nil {
+			return r, err
+		}
+		r.Observations = append(r.Observations, e.inside.Dial(ctx, []flow.Flow{f}, e.kernel.Namespace)...)
+		var s flow.Sight
+		if s.Packets, err = taps.Drain(ctx, quiet, settles); err != nil {
+			return r, err
+		}
+		after, err := e.tally(ctx, w)
+		if err != nil {
+			return r, err
+		}
+		s.Entries, s.Counts = after.since(before, tunnels)
+		r.Sights = append(r.Sights, s)
+	}
+	return r, nil
+}
+
+// tunnelsOf are the UDP ports at which the tunnels of a plan receive.
+func tunnelsOf(p *plan.Plan) capture.Tunnels {
+	all := capture.Tunnels{}
+	for i := range p.Netns {
+		for _, l := range p.Netns[i].Links {
+			if l.Type == plan.VXLAN {
+				all[uint16(l.VXLAN.Port)] = capture.Tunnel{Kind: flow.InVXLAN}
+			}
+		}
+		for _, t := range p.Netns[i].Tunnels {
+			kind := capture.Tunnel{Kind: flow.InUDP, Hides: t.Secret != ""}
+			if t.WireGuard() {
+				kind = capture.Tunnel{Kind: flow.InWireGuard, Hides: true}
+			}
+			all[t.At.Port()] = kind
+		}
+	}
+	return all
+}
+
+// tally is what tracking and rules know at one time.
+type tally struct {
+	entries []flow.Entry
+	counted []plan.Counted
+}
+
+func (e *engine) tally(ctx context.Context, w Watch) (t tally, err error) {
+	for _, name := range w.Tracked {
+		ns, err := e.kernel.Namespace(name)
+		if err != nil {
+			return t, err
+		}
+		err = ns.Do(func() error {
+			list, err := conntrack.List()
+			for _, x := range list {
+				x.Netns = name
+				t.entries = append(t.entries, x)
+			}
+			return err
+		})
+		if err != nil {
+			return t, err
+		}
+	}
+	if len(w.Counted) > 0 {
+		t.counted, err = e.kernel.Counters(ctx, w.Counted...)
+	}
+	return t, err
+}
+
+// since is what is new, but for the entries of tunnels, and what was counted more.
+func (t tally) since(before tally, tunnels capture.Tunnels) (entries []flow.Entry, counts []flow.Count) {
+	known := map[flow.Entry]bool{}
+	for _, x := range before.entries {
+		x.Replied = false
+		known[x] = true
+	}
+	for _, x := range t.entries {
+		same := x
+		same.Replied = false
+		_, tunnel := tunnels[x.Destination.Port()]
+		if !known[same] && !(tunnel && x.Protocol == string(flow.UDP)) {
+			entries = append(entries, x)
+		}
+	}
+	slices.SortFunc(entries, func(a, b flow.Entry) int { return a.Source.Compare(b.Source) })
+	for i, c := range t.counted {
+		var had plan.Counted
+		if i < len(before.counted) {
+			had = before.counted[i]
+		}
+		if c.Packets > had.Packets {
+			s := c.Saved()
+			counts = append(counts, flow.Count{Netns: c.Netns, Tool: s.Tool, Table: s.Table, Chain: s.Chain, Rule: s.Text, Packets: c.Packets - had.Packets})
+		}
+	}
+	return entries, counts
+}
