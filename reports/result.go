@@ -129,6 +129,14 @@ type Program struct {
 	Lines []string `json:"last_lines,omitempty"`
 }
 
+// Title names what the row is about, as in "laptop to 192.168.0.11:31380".
+func (r Row) Title() string {
+	if r.About {
+		return r.Who + ", " + r.To
+	}
+	return r.Who + " to " + r.To
+}
+
 // status is that of the row alone; Skipped where nothing is known about the pair: on
 // paper, what programs do is not.
 func (r Row) status() Status {

@@ -22,7 +22,7 @@ type Tunnel struct {
 const maxNested = 8
 
 // Decode reads a packet from its IP header on; protocol is that of the link layer (ETH_P_IP). It
-// returns false for what is no IP packet, and for neighbour discovery.
+// returns false for what is no IP packet, for neighbour discovery and for IGMP.
 func Decode(protocol uint16, data []byte, tunnels Tunnels) (p flow.Packet, ok bool) {
 	next := layerOf(protocol)
 	for range maxNested {
@@ -104,6 +104,7 @@ func (d *decoder) header(source, destination []byte, ttl int, protocol string) {
 	d.addr.source, _ = netip.AddrFromSlice(source)
 	d.addr.destination, _ = netip.AddrFromSlice(destination)
 	d.TTL = ttl
+	d.housekeeping = protocol == igmp
 	d.ports(protocol, 0, 0)
 }
 
@@ -138,6 +139,9 @@ func (d *decoder) datagram(payload []byte, t Tunnel) {
 	d.wrap(t.Kind)
 }
 
+// igmp is about the groups that hosts listen to (RFC 3376).
+const igmp = "igmp"
+
 // ipProtocol is the protocol of a packet that has no header of it, such as a later fragment.
 func ipProtocol(p layers.IPProtocol) string {
 	switch p {
@@ -151,6 +155,8 @@ func ipProtocol(p layers.IPProtocol) string {
 		return "icmp"
 	case layers.IPProtocolICMPv6:
 		return "icmpv6"
+	case layers.IPProtocolIGMP:
+		return igmp
 	}
 	return ""
 }

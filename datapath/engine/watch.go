@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -52,6 +53,26 @@ func (e *engine) watch(ctx context.Context, w Watch) (r reply, err error) {
 		return r, err
 	}
 	defer taps.Close()
+	tables := map[string]*conntrack.Table{}
+	defer func() {
+		for _, t := range tables {
+			t.Close()
+		}
+	}()
+	for _, name := range w.Tracked {
+		ns, err := e.kernel.Namespace(name)
+		if err != nil {
+			return r, err
+		}
+		err = ns.Do(func() (err error) {
+			tables[name], err = conntrack.Open()
+			return err
+		})
+		if err != nil {
+			delete(tables, name)
+			return r, err
+		}
+	}
 	for _, f := range w.Flows {
 		if err := ctx.Err(); err != nil {
 			return r, err
@@ -59,7 +80,7 @@ func (e *engine) watch(ctx context.Context, w Watch) (r reply, err error) {
 		if _, err := taps.Drain(ctx, 0, settles); err != nil { // what came before it
 			return r, err
 		}
-		before, err := e.tally(ctx, w)
+		before, err := e.tally(ctx, w, tables)
 		if err != nil {
 			return r, err
 		}
@@ -68,7 +89,7 @@ func (e *engine) watch(ctx context.Context, w Watch) (r reply, err error) {
 		if s.Packets, err = taps.Drain(ctx, quiet, settles); err != nil {
 			return r, err
 		}
-		after, err := e.tally(ctx, w)
+		after, err := e.tally(ctx, w, tables)
 		if err != nil {
 			return r, err
 		}
@@ -104,22 +125,15 @@ type tally struct {
 	counted []plan.Counted
 }
 
-func (e *engine) tally(ctx context.Context, w Watch) (t tally, err error) {
+func (e *engine) tally(ctx context.Context, w Watch, tables map[string]*conntrack.Table) (t tally, err error) {
 	for _, name := range w.Tracked {
-		ns, err := e.kernel.Namespace(name)
+		list, err := tables[name].List()
 		if err != nil {
-			return t, err
+			return t, fmt.Errorf("%s: %w", name, err)
 		}
-		err = ns.Do(func() error {
-			list, err := conntrack.List()
-			for _, x := range list {
-				x.Netns = name
-				t.entries = append(t.entries, x)
-			}
-			return err
-		})
-		if err != nil {
-			return t, err
+		for _, x := range list {
+			x.Netns = name
+			t.entries = append(t.entries, x)
 		}
 	}
 	if len(w.Counted) > 0 {
@@ -139,7 +153,7 @@ func (t tally) since(before tally, tunnels capture.Tunnels) (entries []flow.Entr
 		same := x
 		same.Replied = false
 		_, tunnel := tunnels[x.Destination.Port()]
-		if !known[same] && !(tunnel && x.Protocol == string(flow.UDP)) {
+		if !known[same] && !x.Destination.Addr().IsMulticast() && !(tunnel && x.Protocol == string(flow.UDP)) {
 			entries = append(entries, x)
 		}
 	}

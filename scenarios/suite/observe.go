@@ -172,6 +172,7 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	}
 	result.Table = trial.Table(e, verdict, try.Forecasts)
 	x.lab.explain(&result, try.Forecasts, e.During)
+	x.lab.explainState(state, e, try.Forecasts)
 	result.Rows = append(result.Rows, state...)
 	return result
 }

@@ -92,6 +92,7 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 	}
 	result.Table = trial.Table(e, trial.Verdict{}, forecasts)
 	l.explain(&result, forecasts, e.During)
+	l.explainState(state, e, forecasts)
 	result.Rows = append(result.Rows, state...)
 	result.Duration = reports.Seconds(time.Since(started))
 	return result

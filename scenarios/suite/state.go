@@ -22,6 +22,23 @@ func stateOnPaper(p *plan.Plan, forecasts []trial.Forecast, e *expect.Reach) (ro
 	return rows
 }
 
+// explainState adds to claims about hosts that do not hold the command that shows more: the path of
+// a connection, or the rules of the host.
+func (l *Lab) explainState(rows []reports.Row, e *expect.Reach, forecasts []trial.Forecast) {
+	for i, c := range e.State {
+		if rows[i].OK || l.Args == "" {
+			continue
+		}
+		_, rules := c.(*state.Rules)
+		switch {
+		case c.PerConnection() && len(forecasts) > 0 && len(forecasts[0].Prediction.Branches) > 0:
+			rows[i].Explain = l.explainCommand(forecasts[0].Who, forecasts[0].Prediction.Flow, e.During)
+		case rules && e.During == nil:
+			rows[i].Explain = "netlab rules " + l.Args + " " + c.On().Name
+		}
+	}
+}
+
 // predictState is what paper says of a claim about a host, and in how many paths.
 func predictState(p *plan.Plan, forecasts []trial.Forecast, c state.Claim) (state.Verdict, int) {
 	lines := func(netns string) []state.Line { return linesOf(netnsOf(p, netns)) }

@@ -42,32 +42,51 @@ type Verdict struct {
 // Kinds are the blocks that make such claims.
 func Kinds() []string { return []string{"rules", "run", "interface", "route", "tracked", "seen"} }
 
-// each judges every view by itself. Where several differ, what is wrong is said once.
+// each judges every view by itself. Where some are wrong, it shows what there is in these, and says
+// in how many.
 func each(views []View, judge func(v *View) Verdict) (out Verdict) {
-	var shown []string
+	var shown, wrongly []string
+	refuted := 0
 	for i := range views {
 		v := judge(&views[i])
-		if !slices.Contains(shown, v.Shown) {
-			shown = append(shown, v.Shown)
+		list := &shown
+		if len(v.Wrong) > 0 {
+			list = &wrongly
+			refuted++
 		}
+		*list = appendNew(*list, v.Shown)
 		for _, w := range v.Wrong {
-			if !slices.Contains(out.Wrong, w) {
-				out.Wrong = append(out.Wrong, w)
-			}
+			out.Wrong = appendNew(out.Wrong, w)
 		}
 		if out.Unknown == "" {
 			out.Unknown = v.Unknown
 		}
 	}
-	const most = 4
+	if refuted > 0 {
+		out.Unknown = "" // one view is enough to refute a claim about all
+		shown = wrongly
+	}
+	if refuted > 0 && refuted < len(views) {
+		what := "connections"
+		if views[0].Paper {
+			what = "paths"
+		}
+		out.Wrong = append(out.Wrong, fmt.Sprintf("so it is in %d of %d %s", refuted, len(views), what))
+	}
+	const most = 2
 	if more := len(shown) - most; more > 0 {
-		shown = append(shown[:most], fmt.Sprintf("and %d more", more))
+		shown = append(shown[:most], fmt.Sprintf("%d more", more))
 	}
 	out.Shown = strings.Join(shown, "; or ")
-	if len(out.Wrong) > 0 {
-		out.Unknown = "" // one view is enough to refute a claim about all
-	}
 	return out
+}
+
+// appendNew appends a text that is not there yet.
+func appendNew(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
 }
 
 // number judges how many of something there are: at least one, none with absent, or exactly
@@ -89,9 +108,7 @@ func some(texts []string) string {
 	const most = 8
 	var list []string
 	for _, t := range texts {
-		if !slices.Contains(list, t) {
-			list = append(list, t)
-		}
+		list = appendNew(list, t)
 	}
 	if more := len(list) - most; more > 0 {
 		list = append(list[:most], fmt.Sprintf("and %d more", more))

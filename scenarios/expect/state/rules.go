@@ -134,18 +134,30 @@ func (r *Rules) judge(v *View) Verdict {
 	if r.Equals != nil {
 		out.Wrong = append(out.Wrong, differ(rules, r.Equals)...)
 	}
-	if r.Counted != nil {
+	if r.Counted != nil && out.Wrong == nil {
 		r.judgeCounted(v, &out)
 	}
 	return out
 }
 
+const doNotCount = "these rules do not count packets: those of iptables do, and those of nft that say counter"
+
+// counts reports whether a line is a rule of the claim that counts packets.
+func (r *Rules) counts(l Line) bool {
+	return r.about(l) && l.Chain != "" && l.Text != "" && (l.Tool != "nft" || contains(l.Text, "counter")) &&
+		!slices.ContainsFunc(r.Has, func(h string) bool { return !contains(l.Text, h) })
+}
+
 // judgeCounted judges what the rules counted of a connection.
 func (r *Rules) judgeCounted(v *View, out *Verdict) {
+	if !slices.ContainsFunc(v.Lines, r.counts) {
+		out.Wrong = append(out.Wrong, doNotCount)
+		return
+	}
 	n, exact := 0, true
 	for _, c := range v.Counts {
 		l := Line{Tool: c.Tool, Table: c.Table, Chain: c.Chain, Text: c.Rule}
-		if c.Netns == r.Netns && r.about(l) && !slices.ContainsFunc(r.Has, func(h string) bool { return !contains(l.Text, h) }) {
+		if c.Netns == r.Netns && r.counts(l) {
 			n += int(c.Packets)
 			exact = exact && !c.AtLeast
 		}
@@ -179,7 +191,11 @@ func (r *Rules) Unknown(lines []Line) string {
 	if r.Absent {
 		about = Rules{Host: r.Host, Tool: r.Tool}
 	}
-	if slices.ContainsFunc(lines, about.about) || r.Absent && (r.Tool == "" || r.Table+r.Chain+r.Set == "") {
+	there := slices.ContainsFunc(lines, about.about)
+	if all := (Rules{Tool: r.Tool, Table: r.Table, Chain: r.Chain, Set: r.Set}); there && r.Counted != nil && !slices.ContainsFunc(lines, all.counts) {
+		return "In " + r.Name + " " + doNotCount + "."
+	}
+	if there || r.Absent && (r.Tool == "" || r.Table+r.Chain+r.Set == "") {
 		return ""
 	}
 	return about.missing(lines)

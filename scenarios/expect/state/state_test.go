@@ -29,6 +29,7 @@ func example() View {
 			{"iptables", "nat", "KUBE-SERVICES", "", `-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -j KUBE-SVC-B`},
 			{"iptables", "filter", "FORWARD", "", ""},
 			{"nft", "ip kube-proxy", "", "cluster-ips", "10.96.0.1"},
+			{"nft", "ip kube-proxy", "services", "", "jump elsewhere"},
 		},
 		Links:  []Link{{"cni0", "bridge", "", 1450, true, []netip.Prefix{netip.MustParsePrefix("10.244.1.1/24")}}, {"eth0", "veth", "", 1500, true, nil}},
 		Routes: []Route{{netip.MustParsePrefix("10.244.2.0/24"), []netip.Addr{netip.MustParseAddr("192.168.0.12")}, "eth0", "unicast"}},
@@ -77,6 +78,7 @@ var examples = map[string]struct{ right, wrong []Claim }{
 			&Rules{Host: host, Chain: "FORWARD", Equals: []string{"-j DROP"}},
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Counted: &Number{Exact: 2}},
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Counted: &Number{}},
+			&Rules{Host: host, Chain: "services", Counted: &Number{}}, // they do not count
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-j KUBE-SVC-B"}, Counted: &Number{Some: true}},
 		},
 	},
@@ -233,6 +235,7 @@ func TestAMisspeltNameIsSuggested(t *testing.T) {
 		`node1 has no table mangel.`:                                     {Host: host, Table: "mangel"},
 		`node1 has no set cluster-ip. Did you mean "cluster-ips"?`:       {Host: host, Set: "cluster-ip"},
 		`node1 has no rules of ipvsadm.`:                                 {Host: host, Tool: "ipvsadm", Table: "nat", Absent: true},
+		"In node1 " + doNotCount + ".":                                   {Host: host, Chain: "services", Counted: &Number{}},
 		`node1 has no such rules together.`:                              {Host: host, Table: "filter", Chain: "KUBE-SERVICES"},
 		``:                                                               {Host: host, Tool: "iptables", Chain: "KUBE-XLB", Absent: true},
 	} {
