@@ -34,6 +34,7 @@ var importTable = []importRow{
 	{"topology/kubernetes", []string{"topology"}, []string{"go.yaml.in/yaml/v3"}, "manifests and YAML stay at this border"},
 	{"datapath/plan", []string{"datapath/plan/*"}, nil, "a plan is a value: it knows neither scenarios nor the kernel"},
 	{"datapath/plan/origin", nil, nil, "every package may know where something is declared"},
+	{"datapath/plan/felix", []string{"datapath/plan/iptables"}, nil, "what an agent calls its rules depends on the rules alone"},
 	{"datapath/plan/coder", []string{"datapath/plan/origin"}, nil, "how values are encoded does not depend on which"},
 	{"datapath/plan/ordered", nil, nil, "how lists are compared does not depend on what is in them"},
 	{"datapath/plan/shell", nil, nil, "every package that prints a command may ask how a word is quoted"},
