@@ -74,29 +74,48 @@ func (e *engine) watch(ctx context.Context, w Watch) (r reply, err error) {
 		}
 	}
 	for _, f := range w.Flows {
-		if err := ctx.Err(); err != nil {
-			return r, err
+		var seen flow.Observation
+		var sight flow.Sight
+		for again := 0; again < retries; again++ {
+			if seen, sight, err = e.watched(ctx, f, w, taps, tables, tunnels); err != nil {
+				return r, err
+			}
+			if seen.Outcome != flow.Connected || !slices.ContainsFunc(w.Tracked, func(name string) bool { return !sight.Tracks(name) }) {
+				break
+			}
 		}
-		if _, err := taps.Drain(ctx, 0, settles); err != nil { // what came before it
-			return r, err
-		}
-		before, err := e.tally(ctx, w, tables)
-		if err != nil {
-			return r, err
-		}
-		r.Observations = append(r.Observations, e.inside.Dial(ctx, []flow.Flow{f}, e.kernel.Namespace)...)
-		var s flow.Sight
-		if s.Packets, err = taps.Drain(ctx, quiet, settles); err != nil {
-			return r, err
-		}
-		after, err := e.tally(ctx, w, tables)
-		if err != nil {
-			return r, err
-		}
-		s.Entries, s.Counts = after.since(before, tunnels)
-		r.Sights = append(r.Sights, s)
+		r.Observations, r.Sights = append(r.Observations, seen), append(r.Sights, sight)
 	}
 	return r, nil
+}
+
+// retries is how often a connection is made of which connection tracking shows nothing new
+// somewhere: its port may be one that a connection before it had, to the same end, whose entry it
+// then takes over.
+const retries = 3
+
+// watched dials one flow, and returns what was seen of it.
+func (e *engine) watched(ctx context.Context, f flow.Flow, w Watch, taps *capture.Capture, tables map[string]*conntrack.Table, tunnels capture.Tunnels) (seen flow.Observation, s flow.Sight, err error) {
+	if err := ctx.Err(); err != nil {
+		return seen, s, err
+	}
+	if _, err := taps.Drain(ctx, 0, settles); err != nil { // what came before it
+		return seen, s, err
+	}
+	before, err := e.tally(ctx, w, tables)
+	if err != nil {
+		return seen, s, err
+	}
+	seen = e.inside.Dial(ctx, []flow.Flow{f}, e.kernel.Namespace)[0]
+	if s.Packets, err = taps.Drain(ctx, quiet, settles); err != nil {
+		return seen, s, err
+	}
+	after, err := e.tally(ctx, w, tables)
+	if err != nil {
+		return seen, s, err
+	}
+	s.Entries, s.Counts = after.since(before, tunnels)
+	return seen, s, nil
 }
 
 // tunnelsOf are the UDP ports at which the tunnels of a plan receive.

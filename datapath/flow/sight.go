@@ -3,6 +3,7 @@ package flow
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -11,6 +12,11 @@ type Sight struct {
 	Packets []Packet // in the order in which they passed
 	Entries []Entry
 	Counts  []Count // only what counted something
+}
+
+// Tracks reports whether a namespace has an entry.
+func (s Sight) Tracks(netns string) bool {
+	return slices.ContainsFunc(s.Entries, func(e Entry) bool { return e.Netns == netns })
 }
 
 // Packet is a packet as it passes a link: what a capture shows there.
