@@ -63,6 +63,8 @@ type Spec struct {
 	Namespaces  []NamespaceSpec
 	Pods        []PodSpec
 	Services    []ServiceSpec
+	Controller  ControllerSpec
+	Ingresses   []IngressSpec
 
 	PolicyOptions   PoliciesSpec
 	Policies        []PolicySpec

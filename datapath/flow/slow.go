@@ -21,6 +21,10 @@ func ProxyPatience() []time.Duration {
 	return []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}
 }
 
+// IngressPatience is how long an ingress controller waits until an endpoint takes a connection.
+// Real ones wait for seconds, longer than most claims do.
+const IngressPatience = 250 * time.Millisecond
+
 // TimeScale is the factor by which this machine is slower, from its environment: 1
 // without a valid value.
 func TimeScale() float64 {

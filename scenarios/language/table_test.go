@@ -255,6 +255,39 @@ expect "http" {
   }
 }
 `, `
+ingress_controller {
+  #[ingress_controller]
+  service {
+    #[ingress_controller.service]
+  }
+}
+node "node1" {}
+pod "b" {
+  port "http" { port = 80 }
+  labels = { app = "b" }
+}
+service "b" {
+  selector = { app = "b" }
+  port "http" { port = 80 }
+}
+ingress "i" {
+  #[ingress]
+  rule {
+    path {
+      service = service.b
+      #[ingress.rule.path]
+    }
+  }
+}
+expect "proxied" {
+  from = pod.b
+  to   = "ingress-controller.ingress:80"
+  http {
+    proxied_for = "198.51.100.7"
+    #[expect.http]
+  }
+}
+`, `
 network {
   mode = "canal"
   canal {
