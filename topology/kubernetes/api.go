@@ -328,6 +328,45 @@ type policyPort struct {
 	Origin   topology.Origin
 }
 
+type ingressObject struct {
+	header
+	Spec struct {
+		Class   str             `k:"ingressClassName"`
+		Default *ingressBackend `k:"defaultBackend"`
+		Rules   []struct {
+			Host str `k:"host"`
+			HTTP struct {
+				Paths []struct {
+					Path    str             `k:"path"`
+					Type    str             `k:"pathType"`
+					Backend *ingressBackend `k:"backend"`
+					Origin  topology.Origin
+				} `k:"paths"`
+			} `k:"http"`
+			Origin topology.Origin
+		} `k:"rules"`
+		TLS []struct {
+			Hosts  []str `k:"hosts"`
+			Secret str   `k:"secretName"`
+			Origin topology.Origin
+		} `k:"tls"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type ingressBackend struct {
+	Service *struct {
+		Name str `k:"name"`
+		Port struct {
+			Number integer `k:"number"`
+			Name   str     `k:"name"`
+		} `k:"port"`
+		Origin topology.Origin
+	} `k:"service"`
+	Origin topology.Origin
+	_      struct{} `lost:"resource"`
+}
+
 // clusterPolicy is a ClusterNetworkPolicy, or one of the two kinds that were there before it.
 type clusterPolicy struct {
 	header

@@ -230,7 +230,7 @@ func quoted(port string) string {
 func (r *resolver) tls(x *topology.Ingress, s topology.IngressTLSSpec) {
 	if len(s.Hosts.Value) == 0 {
 		if s.Hosts.Set || s.Hosts.Origin == (topology.Origin{}) {
-			r.Errorf(draft.At(s.Hosts.Origin, s.Origin), "TLS without host", "A certificate is for hosts, and this tls block names none. Add hosts = [\"shop.example\"].")
+			r.Warnf(draft.At(s.Hosts.Origin, s.Origin), "TLS without host", "A certificate is for hosts, and none is named here, so it has no effect. Add hosts, such as \"shop.example\".")
 		}
 		return
 	}
