@@ -2,9 +2,11 @@ package datapath
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/httproute"
@@ -46,6 +48,41 @@ func routes(lab *topology.Lab) []httproute.Route {
 				Object: "ingress " + name, Origin: plan.Origin{Object: "ingress " + name, File: x.Origin.File, Line: x.Origin.Line}})
 		}
 	}
+	return append(out, gatewayRoutes(lab)...)
+}
+
+// gatewayRoutes are those of the Gateway API: one for each hostname and each condition.
+func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
+	for _, x := range lab.HTTPRoutes {
+		name := x.Name
+		if x.Namespace != topology.DefaultNamespace {
+			name = x.Namespace + "/" + name
+		}
+		hosts := x.Hostnames
+		if len(hosts) == 0 {
+			hosts = []string{""}
+		}
+		for _, rule := range x.Rules {
+			var backends []httproute.Backend
+			for _, b := range rule.Backends {
+				backends = append(backends, backend(b))
+			}
+			for _, m := range rule.Matches {
+				r := httproute.Route{Path: m.Path, Match: httproute.Prefix, Method: m.Method, Backends: backends,
+					Object: "http_route " + name, Origin: plan.Origin{Object: "http_route " + name, File: m.Origin.File, Line: m.Origin.Line}}
+				if m.Type == topology.PathExact {
+					r.Match = httproute.Exact
+				}
+				for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
+					r.Headers = append(r.Headers, httproute.Header{Name: h, Value: m.Headers[h]})
+				}
+				for _, host := range hosts {
+					r.Host, r.Deep = host, strings.HasPrefix(host, "*")
+					out = append(out, r)
+				}
+			}
+		}
+	}
 	return out
 }
 
@@ -57,7 +94,7 @@ func backend(b topology.Backend) httproute.Backend {
 	if port == "" {
 		port = strconv.Itoa(int(b.Port.Port))
 	}
-	out := httproute.Backend{Service: fmt.Sprintf("%s/%s:%s", b.Service.Namespace, b.Service.Name, port), Weight: 1}
+	out := httproute.Backend{Service: fmt.Sprintf("%s/%s:%s", b.Service.Namespace, b.Service.Name, port), Weight: b.Weight}
 	for _, e := range b.Port.Endpoints {
 		if e.Ready {
 			out.Endpoints = append(out.Endpoints, e.Addr)

@@ -50,6 +50,7 @@ type IngressPathSpec struct {
 type BackendSpec struct {
 	Service Opt[string]
 	Port    Opt[string] // a number or a name
+	Weight  Opt[int]    // of routes
 	Origin  Origin
 }
 
@@ -58,6 +59,34 @@ type IngressTLSSpec struct {
 	Hosts      Opt[[]string]
 	SecretName Opt[string]
 	Origin     Origin
+}
+
+// HTTPRouteSpec is an http_route block.
+type HTTPRouteSpec struct {
+	Name      string
+	Written   Written
+	Namespace Opt[string]
+	Labels    map[string]string
+	Gateway   Opt[string]
+	Hostnames Opt[[]string]
+	Rules     []HTTPRouteRuleSpec
+	Origin    Origin
+}
+
+// HTTPRouteRuleSpec is requests that match any of some conditions, and where they go.
+type HTTPRouteRuleSpec struct {
+	Matches  []HTTPRouteMatchSpec
+	Backends []BackendSpec
+	Origin   Origin
+}
+
+// HTTPRouteMatchSpec is what a request must have, all of it.
+type HTTPRouteMatchSpec struct {
+	Path    Opt[string]
+	Type    Opt[string]
+	Method  Opt[string]
+	Headers map[string]string
+	Origin  Origin
 }
 
 // What an ingress controller is made of.
@@ -112,10 +141,41 @@ type IngressPath struct {
 	Origin  Origin
 }
 
+// HTTPRoute is an HTTPRoute of the Gateway API.
+type HTTPRoute struct {
+	Name      string
+	Written   Written
+	Namespace string
+	Labels    map[string]string
+	Gateway   string   // "": that of the lab
+	Hostnames []string // none: any
+	Rules     []HTTPRouteRule
+	Origin    Origin
+}
+
+// HTTPRouteRule is requests that match any of some conditions, and where they go.
+type HTTPRouteRule struct {
+	Matches  []HTTPRouteMatch // at least one
+	Backends []Backend
+}
+
+// HTTPRouteMatch is what a request must have, all of it.
+type HTTPRouteMatch struct {
+	Path    string
+	Type    PathType // Exact or PathPrefix
+	Method  string   // "": any
+	Headers map[string]string
+	Origin  Origin
+}
+
+// RoutePathPrefix is what the Gateway API calls PathPrefix.
+const RoutePathPrefix PathType = "PathPrefix"
+
 // Backend is a port of a service.
 type Backend struct {
 	Service *Service
 	Port    *ServicePort
+	Weight  int // its share of the requests
 }
 
 // IngressTLS is hosts that have a certificate.
@@ -134,17 +194,25 @@ func CertificateCovers(name, host string) bool {
 	return dotted && name == "*."+rest
 }
 
-// IngressHosts are the hosts of all ingresses, without wildcards, each once, in the order of
+// IngressHosts are the hosts of all ingresses and routes, without wildcards, each once, in the order of
 // the lab.
 func (l *Lab) IngressHosts() []string {
 	var hosts []string
 	seen := map[string]bool{}
+	add := func(host string) {
+		if host != "" && host[0] != '*' && !seen[host] {
+			seen[host] = true
+			hosts = append(hosts, host)
+		}
+	}
 	for _, i := range l.Ingresses {
 		for _, r := range i.Rules {
-			if r.Host != "" && r.Host[0] != '*' && !seen[r.Host] {
-				seen[r.Host] = true
-				hosts = append(hosts, r.Host)
-			}
+			add(r.Host)
+		}
+	}
+	for _, r := range l.HTTPRoutes {
+		for _, h := range r.Hostnames {
+			add(h)
 		}
 	}
 	return hosts

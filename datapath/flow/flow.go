@@ -4,6 +4,7 @@ package flow
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,8 @@ type Flow struct {
 	// trusts the lab's certificates, and expects one for the host.
 	Host string
 	TLS  bool
+	// Sends are more header fields of the request.
+	Sends Fields
 	// Proxied is the PROXY protocol's header that comes first, as a load balancer sends
 	// it; zero: none.
 	Proxied Proxied
@@ -59,6 +62,19 @@ type Flow struct {
 	// as happens a second after it was dropped: what the rules choose at random, they then
 	// choose anew.
 	Once bool
+}
+
+// Fields are header fields of a request, each "Name: value" on a line of its own.
+type Fields string
+
+// Get is the value of a field, whose name is compared without case; "": there is none.
+func (f Fields) Get(name string) string {
+	for line := range strings.Lines(string(f)) {
+		if n, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); strings.EqualFold(n, name) {
+			return value
+		}
+	}
+	return ""
 }
 
 // Proxied is a header of the PROXY protocol: the client for which a load balancer has made a

@@ -151,7 +151,11 @@ func parseResponse(b []byte) (r response, done bool) {
 
 // requestFor is the request of a flow, with more options of the connection.
 func requestFor(f *flow.Flow, options string) string {
-	return "GET " + f.Path + " HTTP/1.1\r\nHost: " + cmp.Or(f.Host, f.To.String()) + "\r\nConnection: close" + options + "\r\n\r\n"
+	head := "GET " + f.Path + " HTTP/1.1\r\nHost: " + cmp.Or(f.Host, f.To.String()) + "\r\nConnection: close" + options + "\r\n"
+	for line := range strings.Lines(string(f.Sends)) {
+		head += strings.TrimSuffix(line, "\n") + "\r\n"
+	}
+	return head + "\r\n"
 }
 
 // Request sends the request of an observation's flow over a connection that has a deadline, and

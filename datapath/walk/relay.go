@@ -166,12 +166,15 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 	}
 	r.passed = append(r.passed, who.Name)
 	defer func() { r.passed = r.passed[:len(r.passed)-1] }()
-	route, ok := table.Choose(cmp.Or(t.flow.Host, t.flow.To.String()), t.flow.Path)
+	route, ok := table.Choose(httproute.Request{Host: cmp.Or(t.flow.Host, t.flow.To.String()), Target: t.flow.Path, Header: t.flow.Sends.Get})
 	if !ok {
 		return own(404, "no route of "+who.Name+" is for the request")
 	}
 	backend := r.weighted(route.Backends)
-	if backend == nil || len(backend.Endpoints) == 0 {
+	if backend == nil {
+		return own(500, route.Words()+" leads nowhere: no weight is above 0")
+	}
+	if len(backend.Endpoints) == 0 {
 		return own(503, "what "+route.Words()+" leads to has no endpoint")
 	}
 	client := seen

@@ -11,9 +11,10 @@ import (
 
 // HTTP is one GET request and its expected response.
 type HTTP struct {
-	Path string
-	Host string // "": that of the target
-	TLS  bool
+	Path  string
+	Host  string // "": that of the target
+	TLS   bool
+	Sends flow.Fields // more header fields of the request
 	// Proxied is the header of the PROXY protocol that comes first; zero: none.
 	Proxied flow.Proxied
 	Status  int               // 0: any

@@ -90,7 +90,7 @@ type Target struct {
 func (r *Reach) flow(from, to, n int) flow.Flow {
 	f := flow.Flow{From: r.From[from].Netns, To: r.To[to].at(n), Lookup: r.To[to].lookup(from), Protocol: r.Transport(), Within: r.Within}
 	if r.HTTP != nil {
-		f.Path, f.Host, f.TLS, f.Proxied = r.HTTP.Path, cmp.Or(r.HTTP.Host, r.To[to].Host), r.HTTP.TLS, r.HTTP.Proxied
+		f.Path, f.Host, f.TLS, f.Proxied, f.Sends = r.HTTP.Path, cmp.Or(r.HTTP.Host, r.To[to].Host), r.HTTP.TLS, r.HTTP.Proxied, r.HTTP.Sends
 	}
 	if f.Upload = r.Upload; f.Upload == 0 && (r.Throughput != nil || r.MTU != 0) {
 		f.Upload = uploadSize

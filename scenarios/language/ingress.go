@@ -100,6 +100,43 @@ func ingressTLSTable(s *topology.IngressTLSSpec) blocks.Schema {
 	}}
 }
 
+// httpRouteTable is an HTTPRoute of the Gateway API.
+func httpRouteTable(s *topology.HTTPRouteSpec) blocks.Schema {
+	return blocks.Schema{Kind: "http_route", Blocks: []blocks.Nested{
+		blocks.Plain("rule", "Requests that match, and where they go.", func() blocks.Schema { return httpRouteRuleTable() }),
+	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the route, and of the services that it leads to."},
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: &s.Gateway, Name: "gateway", Means: "The gateway that the route is attached to; in a lab that is the ingress controller, whatever its name is."},
+		{At: &s.Hostnames, Name: "hostnames", Means: "The hosts of the requests, all if none is given; \"*.example\" stands for any number of labels more."},
+	})}
+}
+
+// httpRouteRuleTable is a rule of a route.
+func httpRouteRuleTable() blocks.Schema {
+	return blocks.Schema{Kind: "rule of a route", Blocks: []blocks.Nested{
+		blocks.Plain("match", "What requests must have, all of it; of several, one is enough.", func() blocks.Schema { return httpRouteMatchTable(new(topology.HTTPRouteMatchSpec)) }),
+		blocks.Plain("backend", "A service that requests go to.", func() blocks.Schema { return routeBackendTable(new(topology.BackendSpec)) }),
+	}}
+}
+
+// httpRouteMatchTable is a condition of a rule.
+func httpRouteMatchTable(s *topology.HTTPRouteMatchSpec) blocks.Schema {
+	return blocks.Schema{Kind: "match block", Attrs: []blocks.Attribute{
+		{At: &s.Path, Name: "path", Default: `"/"`, Means: "The path of the requests; the longest that matches is taken."},
+		{At: &s.Type, Name: "path_type", Default: `"PathPrefix"`, Means: "How the path is compared: PathPrefix, element by element, or Exact."},
+		{At: &s.Method, Name: "method", Means: "The method of the requests, such as \"GET\"."},
+		{At: &s.Headers, Name: "headers", Means: "Header fields of the requests and their exact values."},
+	}}
+}
+
+// routeBackendTable is a service that requests of a route go to.
+func routeBackendTable(s *topology.BackendSpec) blocks.Schema {
+	t := backendTable("backend of a route", s)
+	t.Attrs = append(t.Attrs, blocks.Attribute{At: &s.Weight, Name: "weight", Default: `1`, Means: "Its share of the requests, relative to the other backends."})
+	return t
+}
+
 // serviceName is the name of a service.
 func serviceName(l *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) (out topology.Opt[string]) {
 	blocks.NameOf("service", &out).Read(l, a, sc)
@@ -160,5 +197,28 @@ func (l *loader) evalIngresses() {
 			s.TLS = append(s.TLS, t)
 		}
 		l.spec.Ingresses = append(l.spec.Ingresses, s)
+	}
+}
+
+// evalHTTPRoutes reads the http_route blocks.
+func (l *loader) evalHTTPRoutes() {
+	for b := range l.Objects("http_route") {
+		s := topology.HTTPRouteSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
+		for _, rb := range l.Read(b, httpRouteTable(&s)).Named("rule") {
+			r := topology.HTTPRouteRuleSpec{Origin: rb.Origin()}
+			c := l.Read(rb, httpRouteRuleTable())
+			for _, mb := range c.Named("match") {
+				m := topology.HTTPRouteMatchSpec{Origin: mb.Origin()}
+				l.Read(mb, httpRouteMatchTable(&m))
+				r.Matches = append(r.Matches, m)
+			}
+			for _, bb := range c.Named("backend") {
+				to := topology.BackendSpec{Origin: bb.Origin()}
+				l.Read(bb, routeBackendTable(&to))
+				r.Backends = append(r.Backends, to)
+			}
+			s.Rules = append(s.Rules, r)
+		}
+		l.spec.HTTPRoutes = append(l.spec.HTTPRoutes, s)
 	}
 }

@@ -279,6 +279,20 @@ ingress "i" {
     }
   }
 }
+http_route "r" {
+  #[http_route]
+  hostnames = ["r.example"]
+  rule {
+    match {
+      method = "GET"
+      #[http_route.rule.match]
+    }
+    backend {
+      service = service.b
+      #[http_route.rule.backend]
+    }
+  }
+}
 expect "proxied" {
   from = pod.b
   to   = "ingress-controller.ingress:80"

@@ -367,6 +367,46 @@ type ingressBackend struct {
 	_      struct{} `lost:"resource"`
 }
 
+type httpRoute struct {
+	header
+	Spec struct {
+		Parents []struct {
+			Name str      `k:"name"`
+			_    struct{} `k:"group kind namespace port sectionName"`
+		} `k:"parentRefs"`
+		Hostnames []str `k:"hostnames"`
+		Rules     []struct {
+			Matches []struct {
+				Path struct {
+					Type  str `k:"type"`
+					Value str `k:"value"`
+				} `k:"path"`
+				Method  str `k:"method"`
+				Headers []struct {
+					Name  str      `k:"name"`
+					Value str      `k:"value"`
+					_     struct{} `k:"type"`
+				} `k:"headers"`
+				Origin topology.Origin
+				_      struct{} `lost:"queryParams"`
+			} `k:"matches"`
+			Backends []struct {
+				Name   str     `k:"name"`
+				Port   integer `k:"port"`
+				Weight integer `k:"weight"`
+				Origin topology.Origin
+				_      struct{} `k:"group kind"`
+				_      struct{} `lost:"filters namespace"`
+			} `k:"backendRefs"`
+			Origin topology.Origin
+			_      struct{} `k:"name timeouts retry"`
+			_      struct{} `lost:"filters sessionPersistence"`
+		} `k:"rules"`
+		_ struct{} `k:"useDefaultGateways"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
 // clusterPolicy is a ClusterNetworkPolicy, or one of the two kinds that were there before it.
 type clusterPolicy struct {
 	header

@@ -93,6 +93,13 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 			}
 		}
 	}
+	for _, s := range spec.HTTPRoutes {
+		for _, x := range lab.HTTPRoutes {
+			if x.Name == s.Name && x.Namespace == s.Namespace.Or(topology.DefaultNamespace) {
+				e.route(x)
+			}
+		}
+	}
 	for _, p := range spec.Policies {
 		e.policy(p)
 	}

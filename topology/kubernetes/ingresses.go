@@ -2,6 +2,8 @@ package kubernetes
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/netlab/netlab/topology"
@@ -99,4 +101,67 @@ func ingressAddresses(lab *topology.Lab) (out []tree) {
 		out = append(out, fields("ip", a.String()))
 	}
 	return out
+}
+
+// routes adds routes of the Gateway API, which the controller of a lab serves, whatever their
+// gateway is.
+func (c *converter) routes() {
+	twice := several(c.rts, func(x *httpRoute) string { return x.Meta.Name.Value })
+	for _, x := range c.rts {
+		name := x.Meta.Name.Value
+		label := c.label("http_route", x.namespace(), name, twice[name])
+		c.carried(&x.header, "http_route."+label)
+		s := topology.HTTPRouteSpec{Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace),
+			Labels: x.Meta.Labels, Hostnames: listed(x.Spec.Hostnames), Origin: x.at()}
+		if len(x.Spec.Parents) > 0 {
+			s.Gateway = x.Spec.Parents[0].Name
+		}
+		for _, r := range x.Spec.Rules {
+			rule := topology.HTTPRouteRuleSpec{Origin: r.Origin}
+			for _, m := range r.Matches {
+				one := topology.HTTPRouteMatchSpec{Path: unless(m.Path.Value, "/"), Type: unless(m.Path.Type, string(topology.RoutePathPrefix)), Method: m.Method, Origin: m.Origin}
+				for _, h := range m.Headers {
+					if one.Headers == nil {
+						one.Headers = map[string]string{}
+					}
+					one.Headers[h.Name.Value] = h.Value.Value
+				}
+				rule.Matches = append(rule.Matches, one)
+			}
+			for _, b := range r.Backends {
+				to := topology.BackendSpec{Service: b.Name, Weight: unless(b.Weight, 1), Origin: b.Origin}
+				if b.Port.Set {
+					to.Port = str{Value: strconv.Itoa(b.Port.Value), Set: true, Origin: b.Port.Origin}
+				}
+				rule.Backends = append(rule.Backends, to)
+			}
+			s.Rules = append(s.Rules, rule)
+		}
+		c.HTTPRoutes = append(c.HTTPRoutes, s)
+	}
+}
+
+// route writes a route of the Gateway API.
+func (e *exporter) route(x *topology.HTTPRoute) {
+	var rules []tree
+	for _, r := range x.Rules {
+		var matches, backends []tree
+		for _, m := range r.Matches {
+			var headers []tree
+			for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+				headers = append(headers, fields("name", name, "value", m.Headers[name]))
+			}
+			matches = append(matches, fields("path", fields("type", string(m.Type), "value", m.Path), "method", m.Method, "headers", headers))
+		}
+		for _, b := range r.Backends {
+			backends = append(backends, fields("name", b.Service.Name, "port", int(b.Port.Port), "weight", b.Weight))
+		}
+		rules = append(rules, fields("matches", matches, "backendRefs", backends))
+	}
+	var parents []tree
+	if x.Gateway != "" {
+		parents = []tree{fields("name", x.Gateway)}
+	}
+	e.object("gateway.networking.k8s.io/v1", "HTTPRoute", e.inNamespace(x.Name, x.Namespace, x.Labels), "spec",
+		fields("parentRefs", parents, "hostnames", x.Hostnames, "rules", rules))
 }

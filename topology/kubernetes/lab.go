@@ -29,6 +29,7 @@ func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c.listeners()
 	c.policies()
 	c.ingresses()
+	c.routes()
 	c.namespaces(beside)
 	slices.SortStableFunc(c.Lost, func(a, b Lost) int {
 		return cmp.Or(cmp.Compare(a.Origin.File, b.Origin.File), cmp.Compare(a.Origin.Line, b.Origin.Line))
@@ -50,6 +51,7 @@ type converter struct {
 	np    []*networkPolicy
 	cnp   []*clusterPolicy
 	ing   []*ingressObject
+	rts   []*httpRoute
 
 	named  bool                       // the scenario has a dns block
 	labels map[string]map[string]bool // those taken, by kind of block
@@ -97,6 +99,8 @@ func (c *converter) sort(o *Objects) {
 			c.cnp = append(c.cnp, x)
 		case *ingressObject:
 			c.ing = append(c.ing, x)
+		case *httpRoute:
+			c.rts = append(c.rts, x)
 		default:
 			c.made = append(c.made, workloadOf(x))
 		}

@@ -22,15 +22,19 @@ const (
 )
 
 // addController adds the pods and the service of the ingress controller to what is written, if
-// there is an ingress or the block for it. From then on they are objects as all others.
+// there is an ingress, a route or the block for it. From then on they are objects as all others.
 func (r *resolver) addController() {
 	c := r.Spec.Controller
 	o := c.Origin
 	if !c.Written {
-		if len(r.Spec.Ingresses) == 0 {
+		switch {
+		case len(r.Spec.Ingresses) > 0:
+			o = r.Spec.Ingresses[0].Origin
+		case len(r.Spec.HTTPRoutes) > 0:
+			o = r.Spec.HTTPRoutes[0].Origin
+		default:
 			return
 		}
-		o = r.Spec.Ingresses[0].Origin
 	}
 	r.Lab.Controller = &topology.Controller{ProxyProtocol: c.ProxyProtocol.Value, Origin: o}
 	if mode := r.Lab.Network.Mode; mode.SharedCIDR {

@@ -176,13 +176,17 @@ func (x *Controller) handler(proxy http.Handler) http.Handler {
 			x.answer(w, r, http.StatusLoopDetected)
 			return
 		}
-		route, ok := x.table.Load().Choose(r.Host, r.URL.EscapedPath())
+		route, ok := x.table.Load().Choose(httproute.Request{Host: r.Host, Target: r.URL.EscapedPath(), Method: r.Method, Header: r.Header.Get})
 		if !ok {
 			x.answer(w, r, http.StatusNotFound)
 			return
 		}
 		b := weighted(route.Backends)
-		if b == nil || len(b.Endpoints) == 0 {
+		if b == nil {
+			x.answer(w, r, http.StatusInternalServerError) // as the Gateway API wants it
+			return
+		}
+		if len(b.Endpoints) == 0 {
 			x.answer(w, r, http.StatusServiceUnavailable)
 			return
 		}

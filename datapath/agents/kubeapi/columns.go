@@ -68,6 +68,7 @@ var (
 		shown("Port(s)", false, servicePorts), ageColumn, shown("Selector", true, func(o map[string]any) string { return orNone(pairs(at(o, "spec", "selector"))) })}
 	sliceColumns   = []column{nameColumn, field("AddressType", false, "addressType"), shown("Ports", false, slicePorts), shown("Endpoints", false, sliceAddresses), ageColumn}
 	policyColumns  = []column{nameColumn, shown("Pod-Selector", false, podSelector), ageColumn}
+	routeColumns   = []column{nameColumn, shown("Hostnames", false, routeHosts), ageColumn}
 	ingressColumns = []column{nameColumn, field("Class", false, "spec", "ingressClassName"), shown("Hosts", false, ingressHosts), shown("Address", false, ingressAddresses), shown("Ports", false, ingressPorts), ageColumn}
 	cidrColumns    = []column{nameColumn, shown("CIDRs", false, func(o map[string]any) string { return joined(each(o, "spec", "cidrs")) }), ageColumn}
 
@@ -225,6 +226,15 @@ func sliceAddresses(o map[string]any) string {
 		}
 	}
 	return few(list)
+}
+
+// routeHosts are the hostnames of a route, as the column of its definition has them.
+func routeHosts(o map[string]any) string {
+	var list []string
+	for _, h := range each(o, "spec", "hostnames") {
+		list = append(list, strconv.Quote(fmt.Sprint(h)))
+	}
+	return "[" + strings.Join(list, ",") + "]"
 }
 
 // ingressHosts are the hosts of an ingress, or "*" where there is none.

@@ -38,15 +38,42 @@ func TestTheMostSpecificRouteTakesARequest(t *testing.T) {
 		{"10.0.0.1", "*", "default"},
 		{"10.0.0.1", "%zz", "default"},
 	} {
-		if r, ok := table.Choose(row.host, row.target); !ok || r.Object != row.want {
+		if r, ok := table.Choose(Request{Host: row.host, Target: row.target}); !ok || r.Object != row.want {
 			t.Errorf("%s %s: got %+v, want %s", row.host, row.target, r, row.want)
 		}
 	}
-	if r, ok := New(nil).Choose("shop.example", "/"); ok {
+	if r, ok := New(nil).Choose(Request{Host: "shop.example", Target: "/"}); ok {
 		t.Errorf("an empty table has %+v", r)
 	}
-	if r, ok := new(Table).Choose("shop.example", "/"); ok {
+	if r, ok := new(Table).Choose(Request{Host: "shop.example", Target: "/"}); ok {
 		t.Errorf("the zero table has %+v", r)
+	}
+}
+
+func TestMethodsAndHeadersComeAfterPaths(t *testing.T) {
+	beta := []Header{{"X-Version", "beta"}}
+	table := New([]Route{
+		{Object: "plain", Host: "*.example", Deep: true, Path: "/", Match: Prefix},
+		{Object: "post", Host: "*.example", Deep: true, Path: "/", Match: Prefix, Method: "POST"},
+		{Object: "beta", Host: "*.example", Deep: true, Path: "/", Match: Prefix, Headers: beta},
+		{Object: "path", Host: "*.example", Deep: true, Path: "/x", Match: Prefix},
+		{Object: "near", Host: "*.b.example", Path: "/near", Match: Prefix},
+	})
+	for _, row := range []struct{ host, target, method, version, want string }{
+		{"a.example", "/", "", "", "plain"},
+		{"a.b.c.example", "/", "GET", "", "plain"},
+		{"a.example", "/", "POST", "beta", "post"},
+		{"a.example", "/", "GET", "beta", "beta"},
+		{"a.example", "/", "GET", "gamma", "plain"},
+		{"a.example", "/x/1", "POST", "beta", "path"},
+		{"a.b.example", "/near", "", "", "near"},
+		{"c.a.b.example", "/near", "", "", "plain"},
+		{"example", "/", "", "", ""},
+	} {
+		r, ok := table.Choose(Request{Host: row.host, Target: row.target, Method: row.method, Header: func(string) string { return row.version }})
+		if ok != (row.want != "") || ok && r.Object != row.want {
+			t.Errorf("%+v: got %+v", row, r)
+		}
 	}
 }
 
@@ -60,7 +87,7 @@ func TestCertificatesAreForTheHostsOfRoutes(t *testing.T) {
 }
 
 func TestRoutesAreCoded(t *testing.T) {
-	want := Route{Host: "*.example", Path: "/a", Match: Prefix, TLS: true, Object: "ingress a", Backends: []Backend{
+	want := Route{Host: "*.example", Path: "/a", Match: Prefix, TLS: true, Object: "ingress a", Deep: true, Method: "GET", Headers: []Header{{"a", "b"}}, Backends: []Backend{
 		{Service: "default/web:80", Weight: 3, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80"), netip.MustParseAddrPort("[fd00::1]:80")}}, {Service: "b", Weight: 1}}}
 	w := coder.Writer(nil, 100)
 	Code(w, &want)
@@ -76,7 +103,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add("shop.example", "/api")
 	table := New([]Route{{Host: "shop.example", Path: "/api", Match: Prefix}, {Host: "*.example", Path: "/x", Match: Exact}})
 	f.Fuzz(func(t *testing.T, host, target string) {
-		r, ok := table.Choose(host, target)
+		r, ok := table.Choose(Request{Host: host, Target: target})
 		if ok && r.Path == "/x" && Clean(target) != "/x" {
 			t.Errorf("%q %q took %s", host, target, r.Words())
 		}

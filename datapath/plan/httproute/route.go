@@ -26,9 +26,14 @@ const Attempts = 3
 
 // Route leads requests for a host and a path to endpoints of services.
 type Route struct {
-	Host  string `json:"host,omitempty"` // shop.example, or *.example for one label more; "": any
+	Host string `json:"host,omitempty"` // shop.example, or *.example for one label more; "": any
+	// Deep makes the wildcard stand for any number of labels, as in the Gateway API.
+	Deep  bool   `json:"deep,omitempty"`
 	Path  string `json:"path"`
 	Match Match  `json:"match"`
+	// Method and Headers are what requests must have besides; the values are compared exactly.
+	Method  string   `json:"method,omitempty"`
+	Headers []Header `json:"headers,omitempty"`
 	// Default makes it the route of requests that match no other one.
 	Default  bool      `json:"default,omitempty"`
 	TLS      bool      `json:"tls,omitempty"` // the host has a certificate
@@ -36,6 +41,12 @@ type Route struct {
 	// Object is what the route is part of: ingress default/shop.
 	Object string     `json:"object"`
 	Origin origin.Ref `json:"origin,omitzero"`
+}
+
+// Header is a field of a request.
+type Header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Backend is a port of a service, with the share of a route's requests that it gets.
@@ -50,10 +61,24 @@ type Key struct {
 	Host, Path string
 	Match      Match
 	Default    bool
+	Deep       bool
+	Method     string
+	Headers    string
 }
 
 // Key is what tells the route from others.
-func (r Route) Key() Key { return Key{r.Host, r.Path, r.Match, r.Default} }
+func (r Route) Key() Key {
+	return Key{r.Host, r.Path, r.Match, r.Default, r.Deep, r.Method, r.headers()}
+}
+
+// headers are those that requests must have, as text.
+func (r *Route) headers() string {
+	var list []string
+	for _, h := range r.Headers {
+		list = append(list, h.Name+": "+h.Value)
+	}
+	return strings.Join(list, ", ")
+}
 
 // Equal reports whether two of the same key differ in nothing but their origin.
 func (r Route) Equal(b Route) bool {
@@ -64,7 +89,8 @@ func (r Route) Equal(b Route) bool {
 
 // Compare orders routes by host and path.
 func (r Route) Compare(b Route) int {
-	return cmp.Or(cmp.Compare(r.Host, b.Host), cmp.Compare(r.Path, b.Path), cmp.Compare(r.Match, b.Match), compareBools(r.Default, b.Default))
+	return cmp.Or(cmp.Compare(r.Host, b.Host), cmp.Compare(r.Path, b.Path), cmp.Compare(r.Match, b.Match), compareBools(r.Default, b.Default),
+		compareBools(r.Deep, b.Deep), cmp.Compare(r.Method, b.Method), cmp.Compare(r.headers(), b.headers()))
 }
 
 func compareBools(a, b bool) int {
@@ -77,12 +103,24 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// Where describes the requests of the route: shop.example/api (Prefix).
+// Where describes the requests of the route: shop.example/api (Prefix), or **.example/api for
+// any number of labels.
 func (r *Route) Where() string {
 	if r.Default {
 		return "all other requests"
 	}
-	return fmt.Sprintf("%s%s (%s)", cmp.Or(r.Host, "*"), r.Path, r.Match)
+	host := cmp.Or(r.Host, "*")
+	if r.Deep {
+		host = "*" + host
+	}
+	text := fmt.Sprintf("%s%s (%s", host, r.Path, r.Match)
+	if r.Method != "" {
+		text += ", " + r.Method
+	}
+	if len(r.Headers) > 0 {
+		text += ", " + r.headers()
+	}
+	return text + ")"
 }
 
 // Words describes the route, for plans and findings.
@@ -117,6 +155,12 @@ func Code(c *coder.Coder, r *Route) {
 	coder.String(c, &r.Match)
 	c.Bool(&r.Default)
 	c.Bool(&r.TLS)
+	c.Bool(&r.Deep)
+	coder.String(c, &r.Method)
+	coder.List(c, &r.Headers, func(c *coder.Coder, h *Header) {
+		coder.String(c, &h.Name)
+		coder.String(c, &h.Value)
+	})
 	coder.String(c, &r.Object)
 	coder.List(c, &r.Backends, func(c *coder.Coder, b *Backend) {
 		coder.String(c, &b.Service)

@@ -1,6 +1,7 @@
 package httproute
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"path"
@@ -22,7 +23,11 @@ func New(routes []Route) *Table {
 			t.others = &r
 			continue
 		}
-		t.hosts[r.Host] = append(t.hosts[r.Host], r)
+		host := r.Host
+		if r.Deep {
+			host = "*" + host
+		}
+		t.hosts[host] = append(t.hosts[host], r)
 	}
 	for _, list := range t.hosts {
 		slices.SortStableFunc(list, precedence)
@@ -30,12 +35,19 @@ func New(routes []Route) *Table {
 	return t
 }
 
-// precedence puts the longer path first, and of two equal ones that which matches exactly.
+// precedence puts the longer path first, of two equal ones that which matches exactly, then that
+// which wants a method, and that which wants more headers (HTTPRouteRule in the Gateway API).
 func precedence(a, b Route) int {
-	if n := len(b.elements()) - len(a.elements()); n != 0 {
-		return n
-	}
-	return strings.Compare(string(a.Match), string(b.Match))
+	return cmp.Or(cmp.Compare(len(b.elements()), len(a.elements())), cmp.Compare(a.Match, b.Match),
+		compareBools(a.Method == "", b.Method == ""), cmp.Compare(len(b.Headers), len(a.Headers)), cmp.Compare(a.Object, b.Object))
+}
+
+// Request is what a route is chosen by.
+type Request struct {
+	Host   string                   // with a port or without
+	Target string                   // the path as it is sent
+	Method string                   // "": GET
+	Header func(name string) string // nil: it has none that routes ask for
 }
 
 // elements is the path of a route as it is compared: a slash at the end of a prefix counts for
@@ -47,21 +59,28 @@ func (r *Route) elements() string {
 	return r.Path
 }
 
-// Choose returns the route of a request, by its host, with a port or without, and its path as
-// it is sent; false: none. A host that is written takes precedence over a wildcard, and that
-// over any host; among the paths of a host the longest does (IngressRule in
-// k8s.io/api/networking/v1). Where no path of a host matches, those of less specific hosts are
-// asked.
-func (t *Table) Choose(host, target string) (*Route, bool) {
-	asked := Clean(target)
-	for _, h := range candidates(host) {
+// Choose returns the route of a request; false: none. A host that is written takes precedence
+// over a wildcard, and that over any host; among the paths of a host the longest does
+// (IngressRule in k8s.io/api/networking/v1). Where no path of a host matches, those of less
+// specific hosts are asked.
+func (t *Table) Choose(q Request) (*Route, bool) {
+	asked := Clean(q.Target)
+	for _, h := range candidates(q.Host) {
 		for i := range t.hosts[h] {
-			if r := &t.hosts[h][i]; r.takes(asked) {
+			if r := &t.hosts[h][i]; r.takes(asked) && r.wants(q) {
 				return r, true
 			}
 		}
 	}
 	return t.others, t.others != nil
+}
+
+// wants reports whether a request has the method and the headers of the route.
+func (r *Route) wants(q Request) bool {
+	if r.Method != "" && r.Method != cmp.Or(q.Method, "GET") {
+		return false
+	}
+	return !slices.ContainsFunc(r.Headers, func(h Header) bool { return q.Header == nil || q.Header(h.Name) != h.Value })
 }
 
 // Certificate is the name in the certificate for a host: the host itself, or its wildcard;
@@ -75,6 +94,9 @@ func (t *Table) Certificate(host string) (string, bool) {
 	return "", false
 }
 
+// maxLabels bounds the labels of a host that are looked at: no name has more.
+const maxLabels = 128
+
 // candidates are the hosts of routes that a host matches, the most specific first.
 func candidates(host string) []string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -82,8 +104,15 @@ func candidates(host string) []string {
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	list := []string{host}
-	if _, rest, dotted := strings.Cut(host, "."); dotted {
-		list = append(list, "*."+rest)
+	for rest, first := host, true; ; first = false {
+		var dotted bool
+		if _, rest, dotted = strings.Cut(rest, "."); !dotted || len(list) > maxLabels {
+			break
+		}
+		if first {
+			list = append(list, "*."+rest)
+		}
+		list = append(list, "**."+rest)
 	}
 	if host != "" {
 		list = append(list, "")

@@ -314,6 +314,7 @@ func (l *reader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope
 	path, status := body.path, body.status
 	out.Mute = !body.response.Or(true)
 	l.httpHost(out, &body)
+	l.sends(out, &body, b)
 	l.proxied(out, &body)
 	if path.Set {
 		if out.Path = path.Value; !strings.HasPrefix(out.Path, "/") || strings.ContainsFunc(out.Path, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -83,6 +83,7 @@ type httpBody struct {
 	status     topology.Opt[int]
 	response   topology.Opt[bool]
 	header     map[string]string
+	sends      map[string]string
 	client     topology.Opt[netip.Addr]
 	version    topology.Opt[int]
 }
@@ -95,6 +96,7 @@ func (b *httpBody) table() blocks.Schema {
 		{At: &b.status, Name: "status", Means: "The status of the response."},
 		{At: &b.response, Name: "response", Default: `true`, Means: "Whether there is a response; false if the server ends or refuses the connection before that, as for want of a certificate."},
 		{At: &b.header, Name: "header", Means: "Header fields of the response and their values."},
+		{At: &b.sends, Name: "sends", Means: "Header fields of the request and their values."},
 		{At: &b.client, Name: "proxied_for", Means: "The client that a header of the PROXY protocol names, as if the dialer were its load balancer."},
 		{At: &b.version, Name: "proxy_protocol", Default: "1", Means: "The version of the PROXY protocol: 1 or 2."},
 	}}

@@ -31,6 +31,33 @@ func (p *printer) ingress(s topology.IngressSpec) {
 	})
 }
 
+func (p *printer) route(s topology.HTTPRouteSpec) {
+	p.object("http_route", s.Name, s.Written, func() {
+		p.namespace(s.Namespace)
+		p.labels("labels", s.Labels)
+		p.text("gateway", s.Gateway)
+		p.texts("hostnames", s.Hostnames)
+		for _, r := range s.Rules {
+			p.block("rule", func() {
+				for _, m := range r.Matches {
+					p.block("match", func() {
+						p.text("path", m.Path)
+						p.text("path_type", m.Type)
+						p.text("method", m.Method)
+						p.labels("headers", m.Headers)
+					})
+				}
+				for _, b := range r.Backends {
+					p.block("backend", func() {
+						p.backend(b, s.Namespace)
+						p.number("weight", b.Weight)
+					})
+				}
+			})
+		}
+	})
+}
+
 // backend refers to the service of a namespace, or names one that there is not.
 func (p *printer) backend(b topology.BackendSpec, namespace topology.Opt[string]) {
 	name := quote(b.Service.Value)

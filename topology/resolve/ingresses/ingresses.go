@@ -28,6 +28,8 @@ type resolver struct {
 type place struct {
 	host, path string
 	exact      bool
+	deep       bool   // the wildcard stands for any number of labels
+	others     string // method and headers
 }
 
 // Resolve resolves the ingresses of a lab whose services are resolved.
@@ -53,6 +55,7 @@ func Resolve(d *draft.Draft) {
 		r.Lab.Ingresses = append(r.Lab.Ingresses, x)
 	}
 	r.Of("ingress", "", "")
+	r.routes()
 }
 
 func (r *resolver) resolve(x *topology.Ingress, s *topology.IngressSpec) {
@@ -60,7 +63,7 @@ func (r *resolver) resolve(x *topology.Ingress, s *topology.IngressSpec) {
 		r.Errorf(draft.At(s.Origin), "Ingress without rules", "The ingress %q leads nowhere. Add rule { … } or default_backend { … }.", s.Name)
 	}
 	if b := s.Default; b != nil {
-		if to, ok := r.backend(x, b); ok {
+		if to, ok := r.backend(inNamespace{"ingress", x.Name, x.Namespace}, b); ok {
 			x.Default = &to
 		}
 		if other := r.fallback; other != nil {
@@ -87,30 +90,35 @@ func (r *resolver) rule(x *topology.Ingress, s topology.IngressRuleSpec) {
 		types := []string{string(topology.PathPrefix), string(topology.PathExact), string(topology.ImplementationSpecificPath)}
 		one.Type = topology.PathType(r.Enum(p.Type, "path type", string(topology.PathPrefix), types, nil))
 		r.checkPath(one, p.Path.Origin)
-		to, ok := r.backend(x, &p.Backend)
+		to, ok := r.backend(inNamespace{"ingress", x.Name, x.Namespace}, &p.Backend)
 		where := cmp.Or(p.Path.Origin, p.Origin)
-		key := place{out.Host, one.Path, one.Type == topology.PathExact}
-		if !key.exact {
-			key.path = strings.TrimSuffix(key.path, "/")
-		}
-		if first, taken := r.paths[key]; taken {
-			host := "any host"
-			if out.Host != "" {
-				host = strconv.Quote(draft.Shorten(out.Host))
-			}
-			r.Errorf(draft.At(where), "Path taken twice", "The path %q of %s leads somewhere already: see the ingress %s. Remove one of them.", draft.Shorten(one.Path), host, first.SeenFrom(p.Origin))
-			continue
-		}
-		r.paths[key] = p.Origin
-		if r.count++; r.count == maxPaths+1 {
-			r.Errorf(draft.At(p.Origin), "Too many paths", "The ingresses of this lab have more than %d paths. Remove some.", maxPaths)
-		}
-		if ok && r.count <= maxPaths {
+		key := place{host: out.Host, path: one.Path, exact: one.Type == topology.PathExact}
+		if r.takes(key, one.Path, where, p.Origin) && ok {
 			one.Backend = to
 			out.Paths = append(out.Paths, one)
 		}
 	}
 	x.Rules = append(x.Rules, out)
+}
+
+// takes notes a path, which no other may be. False: it is not part of the lab.
+func (r *resolver) takes(key place, path string, where, o topology.Origin) bool {
+	if !key.exact {
+		key.path = strings.TrimSuffix(key.path, "/")
+	}
+	if first, taken := r.paths[key]; taken {
+		host := "any host"
+		if key.host != "" {
+			host = strconv.Quote(draft.Shorten(key.host))
+		}
+		r.Errorf(draft.At(where), "Path taken twice", "The path %q of %s leads somewhere already, %s. Remove one of them.", draft.Shorten(path), host, first.SeenFrom(o))
+		return false
+	}
+	r.paths[key] = o
+	if r.count++; r.count == maxPaths+1 {
+		r.Errorf(draft.At(o), "Too many paths", "The ingresses and routes of this lab have more than %d paths. Remove some.", maxPaths)
+	}
+	return r.count <= maxPaths
 }
 
 // host checks a host: a DNS name, perhaps with one wildcard for its first label.
@@ -145,21 +153,24 @@ func dotted(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(e string) bool { return e == "." || e == ".." })
 }
 
+// inNamespace is an ingress or a route.
+type inNamespace struct{ kind, name, namespace string }
+
 // backend finds the port of a service of the ingress' own namespace.
-func (r *resolver) backend(x *topology.Ingress, s *topology.BackendSpec) (out topology.Backend, ok bool) {
+func (r *resolver) backend(x inNamespace, s *topology.BackendSpec) (out topology.Backend, ok bool) {
 	switch {
 	case !s.Service.Set && s.Service.Origin != (topology.Origin{}): // reported by the reader
 		return out, false
 	case !s.Service.Set:
-		r.Errorf(draft.At(s.Origin), "Missing service", "This path of the ingress %q leads to no service. Add service = service.NAME.", x.Name)
+		r.Errorf(draft.At(s.Origin), "Missing service", "This path of the %s %q leads to no service. Add service = service.NAME.", x.kind, x.name)
 		return out, false
 	}
 	var here, elsewhere []string
 	for _, sv := range r.Lab.Services {
 		switch {
-		case sv.Namespace == x.Namespace && sv.Name == s.Service.Value:
+		case sv.Namespace == x.namespace && sv.Name == s.Service.Value:
 			out.Service = sv
-		case sv.Namespace == x.Namespace:
+		case sv.Namespace == x.namespace:
 			here = append(here, sv.Name)
 		case sv.Name == s.Service.Value:
 			elsewhere = append(elsewhere, sv.Namespace)
@@ -168,12 +179,13 @@ func (r *resolver) backend(x *topology.Ingress, s *topology.BackendSpec) (out to
 	if out.Service == nil {
 		hint := topology.DidYouMean(s.Service.Value, here)
 		if len(elsewhere) > 0 {
-			hint = " That of namespace " + topology.OneOf(elsewhere) + " cannot be meant: an ingress leads to services of its own namespace."
+			hint = " That of namespace " + topology.OneOf(elsewhere) + " cannot be meant: an " + x.kind + " leads to services of its own namespace."
 		}
-		r.Errorf(draft.At(s.Service.Origin, s.Origin), "No such service", "There is no service %q in namespace %s, to which the ingress %q leads.%s Declare it, or name another one.",
-			draft.Shorten(s.Service.Value), x.Namespace, x.Name, hint)
+		r.Errorf(draft.At(s.Service.Origin, s.Origin), "No such service", "There is no service %q in namespace %s, to which the %s %q leads.%s Declare it, or name another one.",
+			draft.Shorten(s.Service.Value), x.namespace, x.kind, x.name, hint)
 		return out, false
 	}
+	out.Weight = 1
 	if out.Port, ok = r.port(out.Service, s); !ok {
 		return out, false
 	}
