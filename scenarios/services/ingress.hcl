@@ -12,7 +12,7 @@
 # goes on with the other endpoints.
 #
 # The proof: "the longest path wins", "a prefix is made of whole elements", "whom the controller
-# sees", "pods see the controller", and what no route is for.
+# sees", "pods see the controller", "another endpoint is tried if one refuses", and what no route is for.
 
 node "node1" {}
 node "node2" {}
@@ -43,6 +43,10 @@ ingress "shop" {
       path      = "/cart/help"
       path_type = "Exact"
       service   = service.web
+    }
+    path {
+      path    = "/half"
+      service = service.half
     }
     path {
       path    = "/sold-out"
@@ -100,6 +104,19 @@ service "empty" {
   port "http" { port = 80 }
 }
 
+# Nobody listens at the second endpoint: connections are refused there.
+service "half" {
+  port "http" { port = 80 }
+  endpoint {
+    pod  = pod.cart
+    port = 8080
+  }
+  endpoint {
+    pod  = pod.shell
+    port = 8080
+  }
+}
+
 pod "shell" { node = node.node2 }
 
 expect "each endpoint of the service answers" {
@@ -146,6 +163,23 @@ expect "but not for two" {
     host   = "a.eu.shop.example"
     status = 404
   }
+}
+
+expect "another endpoint is tried if one refuses" {
+  from   = client.laptop
+  to     = "shop.example:80"
+  answer = pod.cart
+  count  = 20
+  http {
+    path   = "/half"
+    status = 200
+  }
+}
+
+expect "but not by the rules of a service" {
+  from    = pod.shell
+  to      = service.half
+  outcome = { connected = 1, refused = 1 }
 }
 
 expect "a service without endpoints" {
