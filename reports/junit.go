@@ -111,7 +111,7 @@ func caseOf(r Result) junitCase {
 func firstFailure(r Result) string {
 	for _, row := range r.Rows {
 		if row.Disagrees {
-			return fmt.Sprintf("%s to %s: predicted %s; observed %s", row.Who, row.To, row.Predicted, row.Observed)
+			return fmt.Sprintf("%s: predicted %s; observed %s", row.Title(), row.Predicted, row.Observed)
 		}
 		seen := "observed " + row.Observed
 		if row.Observed == "" {
@@ -119,7 +119,7 @@ func firstFailure(r Result) string {
 		}
 		if !row.OK {
 			parts := append([]string{"wanted " + row.Wanted, seen}, row.Policies...)
-			return fmt.Sprintf("%s to %s: %s", row.Who, row.To, strings.Join(parts, "; "))
+			return fmt.Sprintf("%s: %s", row.Title(), strings.Join(parts, "; "))
 		}
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(r.Failure), "\n")
@@ -130,7 +130,7 @@ func failureText(r Result) string {
 	lines := []string{r.Place()}
 	for _, row := range r.Rows {
 		if row.wrong() {
-			lines = append(lines, row.Who+" to "+row.To, details(row, "  "))
+			lines = append(lines, row.Title(), details(row, "  "))
 		}
 	}
 	if r.Failure != "" {

@@ -114,6 +114,26 @@ func TestRenderersMatchTheGoldens(t *testing.T) {
 	}
 }
 
+// Rows about hosts: what holds, what does not, what paper does not know, and a disagreement.
+func TestRowsAboutHosts(t *testing.T) {
+	about := func(to string, ok, unknown, disagrees bool) Row {
+		return Row{Who: "node1", To: to, OK: ok, About: true, Unknown: unknown, Disagrees: disagrees, Wanted: "has \"-j DROP\"", Observed: "2 rules", Predicted: "2 rules"}
+	}
+	r := Report{Results: []Result{
+		{Scenario: "hosts", File: "hosts.hcl", Line: 3, Name: "rules", Status: Failed, Rows: []Row{about("rules nat X", true, false, false), about("rules filter \x1b", false, false, false)}},
+		{Scenario: "hosts", File: "hosts.hcl", Line: 9, Name: "commands", Status: Skipped, Reason: "not predicted on paper: what a command prints", Rows: []Row{about("run ip address", true, true, false)}},
+		{Scenario: "hosts", File: "hosts.hcl", Line: 12, Name: "packets", Status: Disagreed, Rows: []Row{about("packets at eth0", false, false, true)}},
+	}}
+	golden(t, "hosts.txt", []byte(Matrix(r, false)))
+	for name, render := range map[string]func(Report) ([]byte, error){"hosts.xml": JUnit, "hosts.json": JSON} {
+		got, err := render(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, got)
+	}
+}
+
 func TestColourChangesNoText(t *testing.T) {
 	text := Matrix(sample(), true)
 	for {

@@ -116,6 +116,10 @@ type Row struct {
 	Explain     string       `json:"explain,omitempty"`   // the command that follows the packet through the rules
 	Rules       []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool
 	Programs    []Program    `json:"programs,omitempty"`  // of the scenario, at both ends
+	// About: the row is about the state of a host, who, rather than about connections. Unknown:
+	// paper does not know it.
+	About   bool `json:"state,omitempty"`
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // Program is a program of the scenario, and what it wrote last.
@@ -125,11 +129,19 @@ type Program struct {
 	Lines []string `json:"last_lines,omitempty"`
 }
 
+// Title names what the row is about, as in "laptop to 192.168.0.11:31380".
+func (r Row) Title() string {
+	if r.About {
+		return r.Who + ", " + r.To
+	}
+	return r.Who + " to " + r.To
+}
+
 // status is that of the row alone; Skipped where nothing is known about the pair: on
 // paper, what programs do is not.
 func (r Row) status() Status {
 	switch {
-	case len(r.Outcomes) == 0:
+	case len(r.Outcomes) == 0 && !r.About || r.Unknown:
 		return Skipped
 	case r.Disagrees:
 		return Disagreed
@@ -207,6 +219,15 @@ func (r Report) scenarios() [][]Result {
 // outcome is the cell of the column of that name, with the number of connections.
 func (r Row) outcome() string {
 	var cells []string
+	if r.About {
+		switch {
+		case r.Unknown:
+			return "not predicted"
+		case r.wrong():
+			return "does not hold"
+		}
+		return "holds"
+	}
 	for _, o := range r.Outcomes {
 		cell := string(o.Outcome)
 		if len(r.Outcomes) > 1 || r.Connections > 1 {

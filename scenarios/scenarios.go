@@ -6,6 +6,7 @@ import (
 	"embed"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -75,6 +76,29 @@ func Find(name string) (Lab, bool) {
 // Subject is the folder of the lab; empty: none.
 func (l Lab) Subject() string {
 	return strings.TrimSuffix(strings.TrimSuffix(l.Path, path.Base(l.Path)), "/")
+}
+
+// Tour returns the labs of the guided tour, in the order of its steps.
+func Tour() []Lab {
+	return slices.DeleteFunc(All(), func(l Lab) bool { return l.Subject() != "tour" })
+}
+
+// Title is the lab's name as words, without the number of a step.
+func (l Lab) Title() string {
+	return strings.ReplaceAll(strings.TrimLeft(l.Name, "0123456789-"), "-", " ")
+}
+
+// Says is what the file says about itself: the comment at its beginning, as text.
+func (l Lab) Says() string {
+	var b strings.Builder
+	for line := range strings.Lines(string(l.Text)) {
+		line, isComment := strings.CutPrefix(strings.TrimRight(line, "\n"), "#")
+		if !isComment {
+			break
+		}
+		b.WriteString(strings.TrimPrefix(line, " ") + "\n")
+	}
+	return b.String()
 }
 
 // enough is the length from which on a sentence says enough; a shorter one takes the next

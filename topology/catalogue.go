@@ -132,6 +132,22 @@ type ProxyMode struct {
 type Layout struct {
 	Name  string
 	About string // what is different in it, in one clause
+	// Past says that an older version of the proxy wrote rules this way.
+	Past bool
+	// MarksDrops says that what external policy Local keeps from the endpoints of other nodes is
+	// marked where node ports are served, and dropped by its mark. Newer layouts drop it by its
+	// port, on every address of the node.
+	MarksDrops bool
+}
+
+// LayoutOf is the layout of the rules, as the mode describes it.
+func (p *Proxy) LayoutOf() Layout {
+	for _, l := range p.Mode.Layouts {
+		if l.Name == p.Layout {
+			return l
+		}
+	}
+	return Layout{}
 }
 
 // PolicyStyle is a policy style: its name in scenarios, and what it promises.

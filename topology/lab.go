@@ -148,11 +148,8 @@ const (
 	DetectNone        = "none"
 )
 
-// The rule layouts of kube-proxy: that of version 1.35, and that of older versions.
-const (
-	LayoutCurrent = "current"
-	LayoutLegacy  = "legacy"
-)
+// LayoutCurrent is the layout of kube-proxy 1.35. The mode alone knows those of older versions.
+const LayoutCurrent = "current"
 
 // What makes service addresses local to a node in proxy mode ipvs.
 const (

@@ -104,7 +104,10 @@ type PolicyPeer struct {
 	Pods   []*Pod       // by namespace and name; never on the host's network
 	Block  netip.Prefix // valid: a block of addresses, pods or not
 	Except []netip.Prefix
-	Origin Origin
+	// PodSelector and NamespaceSelector are as written in the rule of a NetworkPolicy. They
+	// decided on Pods already; names are made of them.
+	PodSelector, NamespaceSelector SelectorSpec
+	Origin                         Origin
 }
 
 // PolicyPort is a port of a rule: a range of numbers, ends included (0 to 65535 where

@@ -89,7 +89,7 @@ With --json an error is an object, too, in place of the answer:
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&u.Verbose, "verbose", "v", false, "show each kernel change as a command line")
 	flags.DurationVar(&u.Timeout, "timeout", 0, "give up after this long (0: never)")
-	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), importCommand(u), exportCommand(u), initCommand(u), versionCommand(u))
+	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), importCommand(u), exportCommand(u), initCommand(u), tourCommand(u), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
 	help := helpCommand(u)
 	root.AddCommand(help)
@@ -103,7 +103,7 @@ With --json an error is an object, too, in place of the answer:
 // changes are the verbs that change something, and so end by themselves after a signal, when
 // they have cleaned up. Any other can be given up at any moment.
 var changes = map[string]bool{
-	"up": true, "down": true, "test": true, "exec": true, "shell": true, "kubectl": true, "api": true, "vm": true, "bench": true, "doctor": true, "fmt": true, "init": true,
+	"up": true, "down": true, "test": true, "exec": true, "shell": true, "kubectl": true, "api": true, "vm": true, "bench": true, "doctor": true, "fmt": true, "init": true, "tour": true,
 }
 
 // ui is what the commands of this package print to.

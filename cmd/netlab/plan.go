@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
+	"github.com/netlab/netlab/datapath/plan/shell"
+	"github.com/netlab/netlab/scenarios/expect/state"
 	"github.com/netlab/netlab/scenarios/language"
 )
 
@@ -80,9 +82,29 @@ func (u ui) printPlan(o planOptions) error {
 			}
 			u.Print("\n")
 		}
-		_, err = u.Text().Write(p.Text())
+		if _, err = u.Text().Write(p.Text()); err == nil {
+			u.printCommands(s)
+		}
 	}
 	return err
+}
+
+// printCommands lists what expectations run when they are tested.
+func (u ui) printCommands(s *language.Scenario) {
+	first := true
+	for _, e := range s.Expects {
+		for _, c := range e.State {
+			r, ok := c.(*state.Run)
+			if !ok {
+				continue
+			}
+			if first {
+				u.Print("\n# netlab test also runs these programs, confined:\n")
+				first = false
+			}
+			u.Print("# in %s: %s  # %s:%d\n", r.Netns, shell.Words(r.Command), r.Origin.File, r.Origin.Line)
+		}
+	}
 }
 
 // sayRead lists the files that were read for a scenario, with -v.

@@ -59,7 +59,7 @@ func (u ui) validateJSON(paths []string, flags command.ScenarioFlags) error {
 	flags = flags.ForMany(paths)
 	all := source.Diagnostics{}
 	for _, path := range paths {
-		_, diags, err := flags.LoadWith(u.UI, path)
+		_, diags, err := flags.Diagnose(u.UI, path)
 		if err != nil {
 			return err
 		}

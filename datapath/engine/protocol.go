@@ -78,6 +78,7 @@ const (
 	verbTry   verb = "features"
 	verbLogs  verb = "logs"
 	verbWire  verb = "wire"
+	verbWatch verb = "watch"
 	verbAPI   verb = "api"
 )
 
@@ -94,6 +95,7 @@ type request struct {
 	Lines   bool
 	Flows   []flow.Flow
 	Wire    Wire
+	Watch   Watch
 	Command inside.Command
 	After   map[string]int64 // positions in the outputs of programs
 	Wait    bool             // for more of them
@@ -109,6 +111,7 @@ type reply struct {
 	Want         []byte // encoded plan: what was applied
 	Counted      []plan.Counted
 	Observations []flow.Observation
+	Sights       []flow.Sight
 	Sent         uint64 // bytes
 	Outputs      []inside.Output
 	Program      *inside.ProgramError

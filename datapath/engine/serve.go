@@ -192,6 +192,8 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 		return e.probe(ctx, req)
 	case verbWire:
 		return e.wire(ctx, req.Wire)
+	case verbWatch:
+		return e.watch(ctx, req.Watch)
 	case verbLogs:
 		return e.logs(ctx, req)
 	case verbTry:

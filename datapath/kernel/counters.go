@@ -5,6 +5,7 @@ package kernel
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/kernel/nftables"
 	"github.com/netlab/netlab/datapath/kernel/virtual"
@@ -13,13 +14,13 @@ import (
 )
 
 // Counters returns what the rules and virtual servers of nodes and routers have counted: all of
-// iptables, those of nf_tables that have a counter.
-func (k *Kernel) Counters(ctx context.Context) ([]plan.Counted, error) {
+// iptables, those of nf_tables that have a counter. With names, only those of these namespaces.
+func (k *Kernel) Counters(ctx context.Context, only ...string) ([]plan.Counted, error) {
 	var list []plan.Counted
 	applied := k.Applied()
 	for i := range applied.Netns {
 		n := &applied.Netns[i]
-		if !n.Kind.Filters() {
+		if !n.Kind.Filters() || only != nil && !slices.Contains(only, n.Name) {
 			continue
 		}
 		more, err := k.counted(ctx, n)

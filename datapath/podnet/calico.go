@@ -2,8 +2,10 @@ package podnet
 
 import (
 	"net/netip"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/felix"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
@@ -37,12 +39,34 @@ func CalicoMasquerade(out *plan.Netns, lab *topology.Lab, _ *topology.Node) {
 		if lab.Network.KeepSourceToNodes {
 			leaves = append(leaves, set("all-hosts-net", "dst", true, nodeAddrs(lab, ipv6)...))
 		}
-		out.Tables = append(out.Tables, iptables.Table{IPv6: ipv6, Name: "nat", Chains: []iptables.Chain{
-			hook("POSTROUTING", "Calico", "cali-POSTROUTING", o),
-			{Name: "cali-POSTROUTING", Rules: []iptables.Rule{{Target: iptables.Jump{Chain: "cali-nat-outgoing"}, Origin: o}}},
-			{Name: "cali-nat-outgoing", Rules: []iptables.Rule{{Matches: leaves, Target: iptables.Masquerade{RandomFully: true}, Origin: o}}},
-		}})
+		out.Tables = append(out.Tables, calicoNAT(ipv6, o, leaves))
 	}
+}
+
+// calicoNAT is the table nat. The chains of floating addresses are there, and empty.
+func calicoNAT(ipv6 bool, o plan.Origin, outgoing []iptables.Match) iptables.Table {
+	b := iptables.NewBuilder("nat", ipv6, 9)
+	for _, lead := range []struct {
+		from string
+		to   []string
+	}{
+		{"PREROUTING", []string{"cali-PREROUTING"}}, {"OUTPUT", []string{"cali-OUTPUT"}}, {"POSTROUTING", []string{"cali-POSTROUTING"}},
+		{"cali-PREROUTING", []string{"cali-fip-dnat"}}, {"cali-OUTPUT", []string{"cali-fip-dnat"}},
+		{"cali-POSTROUTING", []string{"cali-fip-snat", "cali-nat-outgoing"}},
+	} {
+		if !strings.HasPrefix(lead.from, "cali-") {
+			b.Ensure(lead.from, "ACCEPT")
+		}
+		for _, to := range lead.to {
+			b.Add(lead.from, o, iptables.Jump{Chain: to})
+			b.Ensure(to, "")
+		}
+	}
+	b.Add("cali-nat-outgoing", o, iptables.Masquerade{RandomFully: true}, outgoing...)
+	for i := range b.Chains {
+		felix.Sign(&b.Chains[i])
+	}
+	return b.Table
 }
 
 // nodeAddrs are the addresses of all nodes in an IP family.

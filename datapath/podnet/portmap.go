@@ -104,18 +104,14 @@ func portmap(t *iptables.Table, lab *topology.Lab, n *topology.Node) {
 		return iptables.Rule{Matches: matches, Target: target, Origin: o}
 	}
 	toLocal := rule(o, iptables.Jump{Chain: hostPortDNAT}, iptables.AddrType{Dst: "LOCAL"})
+	first(t, "PREROUTING", toLocal)
+	first(t, "OUTPUT", toLocal)
+	first(t, "POSTROUTING", rule(o, iptables.Jump{Chain: hostPortMasq}, iptables.Comment{Text: "CNI portfwd requiring masquerade"}))
 	t.Chains = append(t.Chains,
-		iptables.Chain{Name: "PREROUTING", Policy: "ACCEPT", Rules: []iptables.Rule{toLocal}},
-		iptables.Chain{Name: "OUTPUT", Policy: "ACCEPT", Rules: []iptables.Rule{toLocal}},
 		iptables.Chain{Name: hostPortMark, Rules: []iptables.Rule{
 			rule(o, iptables.SetMark{Value: hostPortBit, Mask: hostPortBit}, iptables.Comment{Text: "CNI portfwd masquerade mark"})}},
 		iptables.Chain{Name: hostPortMasq, Rules: []iptables.Rule{
 			rule(o, iptables.Masquerade{}, iptables.Mark{Value: hostPortBit, Mask: hostPortBit})}})
-	for i := range t.Chains {
-		if c := &t.Chains[i]; c.Name == "POSTROUTING" {
-			c.Rules = append([]iptables.Rule{rule(o, iptables.Jump{Chain: hostPortMasq}, iptables.Comment{Text: "CNI portfwd requiring masquerade"})}, c.Rules...)
-		}
-	}
 	entry := iptables.Chain{Name: hostPortDNAT}
 	for len(published) > 0 {
 		own := 1
@@ -128,6 +124,17 @@ func portmap(t *iptables.Table, lab *topology.Lab, n *topology.Node) {
 		published = published[own:]
 	}
 	t.Chains = append(t.Chains, entry)
+}
+
+// first puts a rule at the head of a built-in chain.
+func first(t *iptables.Table, chain string, r iptables.Rule) {
+	for i := range t.Chains {
+		if c := &t.Chains[i]; c.Name == chain {
+			c.Rules = append([]iptables.Rule{r}, c.Rules...)
+			return
+		}
+	}
+	t.Chains = append(t.Chains, iptables.Chain{Name: chain, Policy: "ACCEPT", Rules: []iptables.Rule{r}})
 }
 
 // entryRules lead to the chain of a pod, per protocol.

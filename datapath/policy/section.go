@@ -53,7 +53,9 @@ type Rule struct {
 	AnyPort bool
 	// Ranges are ports by number, without overlap: by protocol, then by port.
 	Ranges []PortRange
-	Origin plan.Origin
+	// Selected is the only peer, if selectors chose its pods. Nil: there are other peers, or none.
+	Selected *topology.PolicyPeer
+	Origin   plan.Origin
 
 	peers  [2]Peers
 	names  []portName
@@ -203,6 +205,9 @@ func (r *resolver) rule(s *Section, index int, from *topology.PolicyRule) *Rule 
 		o = topology.Origin{File: s.Origin.File, Line: s.Origin.Line}
 	}
 	out.Origin = origin(s.Title()+" "+string(s.Direction)+" rule "+title, o)
+	if len(from.Peers) == 1 && (from.Peers[0].PodSelector.Set || from.Peers[0].NamespaceSelector.Set) {
+		out.Selected = &from.Peers[0]
+	}
 	for _, p := range from.Ports {
 		if p.Name != "" {
 			out.names = append(out.names, portName{p.Name, p.Protocol})

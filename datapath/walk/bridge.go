@@ -10,6 +10,9 @@ import (
 
 // transmit hands a packet to a device, for a neighbour on its link.
 func (r *run) transmit(dev *network.Link, next netip.Addr, p *packet) *fate {
+	if dev.Type != plan.Veth {
+		r.pass(dev, true, p)
+	}
 	switch dev.Type {
 	case plan.VXLAN:
 		return r.tunnel(dev, next, p)
@@ -48,9 +51,11 @@ func (r *run) cross(dev, target *network.Link, p *packet) *fate {
 	if other == nil {
 		return r.lose(dev.Host, p, "%s in %s has no peer", dev.Name, dev.Host.Name)
 	}
+	r.pass(dev, true, p)
 	if other.Host != dev.Host {
 		p.leaveNetns()
 	}
+	r.pass(other, false, p)
 	r.step(p, trace.Step{Kind: trace.Hop, Netns: other.Host.Name, In: other.Name, Text: dev.Host.Name + " " + dev.Name})
 	if b := other.Bridge(); b != nil {
 		return r.bridge(b, other, target, p)

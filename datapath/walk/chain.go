@@ -170,6 +170,7 @@ func (r *run) rules(v *visit, c chain, depth int) verdict {
 }
 
 func (r *run) hit(v *visit, c chain, i, depth int, out verdict) verdict {
+	r.met(v, c, i)
 	text, origin := c.written(i)
 	r.step(v.p, v.step(c, trace.Step{Kind: trace.RuleHit, Rule: i + 1, Depth: depth, Text: text,
 		Origin: trace.Origin(origin), Rewrite: out.rewrite, Chance: v.chance, Verdict: out.word}))

@@ -27,6 +27,7 @@ type conn struct {
 	dstDone, srcDone bool
 	confirmed        bool // the first packet passed all hooks
 	replied          bool
+	tunnel           bool // its packets are around others
 }
 
 // manip is what a hook may rewrite: PREROUTING and OUTPUT the destination, INPUT
@@ -75,7 +76,7 @@ func (r *run) track(h *network.Host, p *packet) {
 		p.state = "INVALID"
 		return
 	}
-	p.conn, p.state = &conn{orig: t, reply: t.inverse()}, "NEW"
+	p.conn, p.state = &conn{orig: t, reply: t.inverse(), tunnel: p.depth > 0}, "NEW"
 	r.conns[h] = append(r.conns[h], p.conn)
 }
 

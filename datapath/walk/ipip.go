@@ -27,7 +27,7 @@ func (r *run) ipip(dev *network.Link, next netip.Addr, p *packet) *fate {
 	if !ok {
 		return r.lose(h, p, "%s", to.Why(h, next))
 	}
-	outer := &packet{proto: ipInIP, ttl: p.ttl, mark: p.mark, depth: p.depth + 1,
+	outer := &packet{proto: ipInIP, tunnel: flow.InIPIP, ttl: p.ttl, mark: p.mark, depth: p.depth + 1,
 		src: netip.AddrPortFrom(h.Source(next, to), 0), dst: netip.AddrPortFrom(next, 0)}
 	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Out: dev.Name, Text: fmt.Sprintf("IPIP to %s", next)})
 	arrived := r.carry(h, outer, p)

@@ -27,7 +27,7 @@ func (r *run) encrypt(h *network.Host, p *packet) *fate {
 	if state == nil {
 		return r.lose(h, p, "a policy of %s wants ESP from %s to %s, but there is no state (key) for that", h.Name, policy.Src, policy.Dst)
 	}
-	outer := &packet{proto: esp, ttl: 64, mark: p.mark, depth: p.depth + 1,
+	outer := &packet{proto: esp, tunnel: flow.InESP, hides: true, ttl: 64, mark: p.mark, depth: p.depth + 1,
 		src: netip.AddrPortFrom(state.Src, 0), dst: netip.AddrPortFrom(state.Dst, 0)}
 	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Text: fmt.Sprintf("ESP to %s, SPI %#08x, for %s to %s", state.Dst, state.SPI, policy.From, policy.To)})
 	arrived := r.carry(h, outer, p)
@@ -54,6 +54,9 @@ func (r *run) decrypt(h *network.Host, sent *plan.XfrmState, p *packet) *fate {
 	p.leaveNetns()
 	p.via = state
 	r.step(p, trace.Step{Kind: trace.Decap, Netns: h.Name, In: to.Dev.Name, Text: fmt.Sprintf("ESP from %s, SPI %#08x", sent.Src, sent.SPI)})
+	if to.Dev.Type == plan.Veth {
+		r.pass(to.Dev, false, p) // decrypted, it comes in once more
+	}
 	return r.receive(h, to.Dev, p, false)
 }
 

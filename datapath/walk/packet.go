@@ -28,10 +28,13 @@ type packet struct {
 	proto    flow.Protocol
 	src, dst netip.AddrPort
 	ttl      int
-	code     Code   // of a failure
-	quoted   *tuple // of a failure: the packet that it is about, as seen by the sender of the error
-	depth    int    // of tunnels around it
-	size     int    // in bytes, without what is around it; 0: it fits every link
+	code     Code        // of a failure
+	quoted   *tuple      // of a failure: the packet that it is about, as seen by the sender of the error
+	depth    int         // of tunnels around it
+	inner    *packet     // in a tunnel: what it carries
+	tunnel   flow.Tunnel // of inner
+	hides    bool        // inner is encrypted
+	size     int         // in bytes, without what is around it; 0: it fits every link
 
 	// What belongs to the packet only inside one namespace.
 	mark  uint32

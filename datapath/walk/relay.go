@@ -161,11 +161,11 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 		b.Status, b.Answer, b.Node, b.Source = status, who.Name, who.Node, seen
 		return b
 	}
-	if slices.Contains(r.passed, who.Name) {
+	if slices.Contains(r.through, who.Name) {
 		return own(508, "the request has passed "+who.Name+" before")
 	}
-	r.passed = append(r.passed, who.Name)
-	defer func() { r.passed = r.passed[:len(r.passed)-1] }()
+	r.through = append(r.through, who.Name)
+	defer func() { r.through = r.through[:len(r.through)-1] }()
 	route, ok := table.Choose(httproute.Request{Host: cmp.Or(t.flow.Host, t.flow.To.String()), Target: t.flow.Path, Header: t.flow.Sends.Get})
 	if !ok {
 		return own(404, "no route of "+who.Name+" is for the request")
@@ -181,7 +181,7 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 	if proxied {
 		client = t.flow.Proxied.Client.Addr()
 	}
-	return r.pass(t, f, who, route, backend, client, own)
+	return r.handOn(t, f, who, route, backend, client, own)
 }
 
 // weighted chooses a backend by the weights.
@@ -201,9 +201,9 @@ func (r *run) weighted(backends []httproute.Backend) *httproute.Backend {
 	return nil
 }
 
-// pass makes the controller's own connection to an endpoint of a backend, any of them, or else
+// handOn makes the controller's own connection to an endpoint of a backend, any of them, or else
 // to the next ones.
-func (r *run) pass(t *talk, f *fate, who *occupant.Agent, route *httproute.Route, backend *httproute.Backend, client netip.Addr, own func(int, string) trace.Branch) trace.Branch {
+func (r *run) handOn(t *talk, f *fate, who *occupant.Agent, route *httproute.Route, backend *httproute.Backend, client netip.Addr, own func(int, string) trace.Branch) trace.Branch {
 	n, next := len(backend.Endpoints), 0
 	for ; next < n-1 && !r.decide(1/float64(n-next)); next++ {
 	}

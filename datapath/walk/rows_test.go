@@ -195,6 +195,8 @@ func rows() []row {
 		{name: "refused by a closed port", to: "10.0.2.2:81", want: "refused"},
 		{name: "a datagram to the port of a tunnel", to: "10.0.2.2:81", proto: flow.UDP, change: tunnelAt(81, "10.0.2.2"), want: "timeout"},
 		{name: "a stream to the port of a tunnel", to: "10.0.2.2:81", change: tunnelAt(81, "10.0.2.2"), want: "refused"},
+		{name: "a process dials from an IPv4 address that only a route makes local", from: "node.r", to: "10.9.9.9:80", change: localRoute("10.9.9.9/32"), want: "r from 10.9.9.9"},
+		{name: "over IPv6 it dials from the address most like it", from: "node.r", to: "[fd00:2:9::9]:80", change: localRoute("fd00:2:9::9/128", "a fd00:1::1/64", "b fd00:2::1/64", "b fd00:2:8::1/32"), want: "r from fd00:2::1"},
 		{name: "a datagram to the port of a tunnel of the other family", to: "10.0.2.2:81", proto: flow.UDP, change: tunnelAt(81, "fd00::2"), want: "refused"},
 		{name: "refused by a closed port, datagram", to: "10.0.2.2:81", proto: flow.UDP, want: "refused"},
 		{name: "only replies accepted", change: func(a, _, _ *plan.Netns) {
@@ -349,6 +351,19 @@ func tunnelAt(port int, local string) func(a, r, b *plan.Netns) {
 		b.Links = append(b.Links, plan.Link{Name: "vxlan.1", Type: plan.VXLAN,
 			VXLAN: plan.VXLANAttrs{ID: 1, Port: port, Local: own, Dev: "eth0"}})
 		b.IPv6 = own.Is6()
+	}
+}
+
+// localRoute makes an address local to the router by a route, and gives it others.
+func localRoute(to string, addrs ...string) func(a, r, b *plan.Netns) {
+	return func(_, r, _ *plan.Netns) {
+		dst := netip.MustParsePrefix(to)
+		r.Routes = append(r.Routes, plan.Route{To: dst, Dev: "lo", Local: true})
+		for _, text := range addrs {
+			link, prefix, _ := strings.Cut(text, " ")
+			r.Addrs = append(r.Addrs, plan.Addr{Link: link, Prefix: netip.MustParsePrefix(prefix)})
+		}
+		r.IPv6 = r.IPv6 || dst.Addr().Is6()
 	}
 }
 

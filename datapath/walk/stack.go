@@ -125,6 +125,7 @@ func (r *run) postrouting(h *network.Host, to network.Hop, p *packet) *fate {
 	p.confirm()
 	to.Next = r.gateway(h, to, p)
 	if to.Local {
+		r.pass(h.Lo, true, p)
 		return r.receive(h, h.Lo, p, false)
 	}
 	if f := r.encrypt(h, p); f != nil {
@@ -142,6 +143,7 @@ func (r *run) receive(h *network.Host, dev *network.Link, p *packet, filtered bo
 	if !h.Speaks(p.dst.Addr()) {
 		return r.lose(h, p, "%s does not support the packet's IP family", h.Name)
 	}
+	r.arrive(dev, p)
 	if !filtered {
 		if f := r.prerouting(h, dev, p); f != nil {
 			return f

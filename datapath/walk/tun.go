@@ -29,7 +29,7 @@ func (r *run) hand(dev *network.Link, p *packet) *fate {
 		f.from = dev
 		return f
 	}
-	outer := &packet{proto: flow.UDP, ttl: 64, depth: p.depth + 1, src: t.At, dst: to.Node}
+	outer := &packet{proto: flow.UDP, tunnel: flow.InUDP, hides: t.Secret != "", ttl: 64, depth: p.depth + 1, src: t.At, dst: to.Node}
 	what := "UDP to " + to.Node.String()
 	if t.Secret != "" {
 		what += ", encrypted"

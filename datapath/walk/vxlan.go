@@ -28,7 +28,7 @@ func (r *run) tunnel(dev *network.Link, next netip.Addr, p *packet) *fate {
 	if !ok {
 		return r.lose(h, p, "%s in %s has no forwarding entry for %s", dev.Name, h.Name, macText(mac))
 	}
-	outer := &packet{proto: flow.UDP, ttl: 64, mark: p.mark, depth: p.depth + 1,
+	outer := &packet{proto: flow.UDP, tunnel: flow.InVXLAN, ttl: 64, mark: p.mark, depth: p.depth + 1,
 		src: netip.AddrPortFrom(h.TunnelSource(dev, to), 0), dst: netip.AddrPortFrom(to, uint16(dev.VXLAN.Port))}
 	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Out: dev.Name,
 		Text: fmt.Sprintf("VXLAN %d to %s, for %s", dev.VXLAN.ID, to, macText(mac))})
@@ -42,6 +42,7 @@ func (r *run) tunnel(dev *network.Link, next netip.Addr, p *packet) *fate {
 // carry sends the packet around another. The sender of the inner one does not learn what
 // becomes of it.
 func (r *run) carry(h *network.Host, outer, inner *packet) *fate {
+	outer.inner = inner
 	arrived := r.originate(h, outer)
 	if arrived.kind != delivered {
 		arrived.p, arrived.told = inner, false

@@ -80,8 +80,10 @@ type run struct {
 	leg         trace.Leg
 	relays      int           // connections that proxies in user space have made
 	within      time.Duration // how long the client waits
-	passed      []string      // ingress controllers that the request has passed
+	through     []string      // ingress controllers that the request has passed
 	steps       []trace.Step
+	passed      []flow.Packet
+	hits        []trace.Hit
 	seen        int // rules
 	moves       int
 }
@@ -176,6 +178,7 @@ func (r *run) follow(f flow.Flow) trace.Branch {
 	r.within = f.Within
 	b := r.dial(f)
 	b.Probability, b.Steps, b.State = r.probability, r.steps, r.state
+	b.Passed, b.Tracked, b.Hits = r.passed, r.entries(), r.hits
 	return b
 }
 

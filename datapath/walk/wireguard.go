@@ -29,7 +29,7 @@ func (r *run) wireGuard(dev *network.Link, p *packet) *fate {
 	if !ok {
 		return r.lose(h, p, "%s", via.Why(h, to.Node.Addr()))
 	}
-	outer := &packet{proto: flow.UDP, ttl: 64, depth: p.depth + 1, dst: to.Node,
+	outer := &packet{proto: flow.UDP, tunnel: flow.InWireGuard, hides: true, ttl: 64, depth: p.depth + 1, dst: to.Node,
 		src: netip.AddrPortFrom(h.Source(to.Node.Addr(), via), t.At.Port())}
 	r.step(p, trace.Step{Kind: trace.Encap, Netns: h.Name, Out: dev.Name, Text: fmt.Sprintf("WireGuard to %s, which has %s among its allowed IPs", to.Node, to.Pods)})
 	arrived := r.carry(h, outer, p)
@@ -70,10 +70,10 @@ func (r *run) unwrap(h, from *network.Host, sender *occupant.Tunnel, key occupan
 
 // handshake follows the answer to the first datagram of a session, and says why it is lost.
 func (r *run) handshake(h, to *network.Host, outer *packet) string {
-	mark := len(r.steps)
+	mark, passed := len(r.steps), len(r.passed)
 	answer := &packet{kind: reply, proto: flow.UDP, ttl: 64, depth: outer.depth, src: outer.dst, dst: outer.src}
 	f := r.originate(h, answer)
-	r.steps = r.steps[:mark] // the way of the packet itself is what matters
+	r.steps, r.passed = r.steps[:mark], r.passed[:passed] // the way of the packet itself is what matters
 	switch {
 	case f.kind != delivered:
 		return f.why

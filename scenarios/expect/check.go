@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/scenarios/expect/state"
 )
 
 // checks are all that an expectation can claim of a pair, in the order in which claims
@@ -40,9 +41,9 @@ type check struct {
 	noisy bool
 }
 
-// Claims are the attributes and blocks of an expectation that checks judge.
+// Claims are the attributes and blocks of an expectation that checks judge, or package state.
 func Claims() []string {
-	var names []string
+	names := state.Kinds()
 	for _, c := range checks {
 		names = append(names, c.attributes...)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/scenarios/expect/state"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -55,12 +56,14 @@ type Reach struct {
 	// Throughput about an upload over TCP, in bits per second; nil: not measured.
 	Latency    *Bound
 	Throughput *Bound
-	MTU        int           // bytes of the largest packets that an upload sends; 0: not measured
-	Upload     int           // bytes that are sent before the answer; 0: as many as is measured with, or none
-	TTL        int           // with which packets arrive; 0: any
-	Count      int           // connections per pair, at least; 0: as many as Answers and Spread need
-	Within     time.Duration // deadline of one connection
-	Retry      time.Duration // how long to try again after a wrong result
+	MTU        int // bytes of the largest packets that an upload sends; 0: not measured
+	Upload     int // bytes that are sent before the answer; 0: as many as is measured with, or none
+	TTL        int // with which packets arrive; 0: any
+	Count      int // connections per pair, at least; 0: as many as Answers and Spread need
+	// State is claimed of hosts, and of what is seen of each connection beside its result.
+	State  []state.Claim
+	Within time.Duration // deadline of one connection
+	Retry  time.Duration // how long to try again after a wrong result
 }
 
 // Place is a pod, node or client that can dial.
@@ -132,7 +135,14 @@ func (r *Reach) Describe() string {
 	for _, t := range r.To {
 		to = append(to, t.Name)
 	}
-	return fmt.Sprintf("%s to %s over %s: %s", list(from, "and"), list(to, "and"), r.spoken(), r.claim())
+	var all []string
+	if len(from) > 0 {
+		all = append(all, fmt.Sprintf("%s to %s over %s: %s", list(from, "and"), list(to, "and"), r.spoken(), r.claim()))
+	}
+	for _, c := range r.State {
+		all = append(all, fmt.Sprintf("%s: %s: %s", c.On().Name, c.Subject(), c.Wanted()))
+	}
+	return strings.Join(all, "; ")
 }
 
 func (r *Reach) claim() string {

@@ -9,8 +9,8 @@
 #
 # What to try: netlab rules node3, and look for ctstate INVALID.
 #
-# The proof: "invalid packets are dropped, not reset"; "no valid packet is lost"
-# is the control.
+# The proof: "invalid packets are dropped, not reset", by the rule that counts them: they come
+# to the node and not to the pod. "no valid packet is lost" is the control.
 
 network {
   masquerade_node_traffic = false
@@ -45,6 +45,24 @@ expect "invalid packets are dropped, not reset" {
   from    = pod.shell
   to      = "${node.node1.ip}:30080"
   outcome = "timeout"
+  rules {
+    on      = node.node3
+    table   = "filter"
+    chain   = "KUBE-FORWARD"
+    has     = "--ctstate INVALID"
+    counted = "some"
+  }
+  seen {
+    on          = node.node3
+    direction   = "in"
+    source      = "${pod.web.ip}:8080" # not translated back
+    destination = pod.shell
+  }
+  seen {
+    on     = pod.shell
+    source = "${pod.web.ip}:8080"
+    absent = true
+  }
 }
 
 expect "no valid packet is lost" {

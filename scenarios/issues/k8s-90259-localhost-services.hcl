@@ -10,7 +10,8 @@
 # What to try: netlab rules node1, and look for KUBE-FIREWALL; its rule is gone in
 # localhost-node-port-off.hcl, together with route_localnet.
 #
-# The proof: "node ports on the loopback address pass the firewall".
+# The proof: "node ports on the loopback address pass the firewall", "a rule drops what comes
+# from elsewhere".
 
 node "node1" {}
 node "node2" {}
@@ -46,4 +47,19 @@ expect "a neighbour must use the node's address" {
   to     = "${node.node1.ip}:30080"
   answer = pod.web
   source = node.node1
+}
+
+expect "a rule drops what comes from elsewhere" {
+  rules {
+    on    = node.node1
+    table = "filter"
+    chain = "KUBE-FIREWALL"
+    has   = "! -s 127.0.0.0/8 -d 127.0.0.0/8"
+  }
+  rules {
+    on    = node.node1
+    table = "filter"
+    chain = "INPUT"
+    has   = "-j KUBE-FIREWALL"
+  }
 }

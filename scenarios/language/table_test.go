@@ -235,6 +235,39 @@ expect "all is well" {
   to   = pod.b
   #[expect]
 }
+expect "hosts" {
+  from = pod.a
+  to   = pod.b
+  rules {
+    on = node.node1
+    chain = "x"
+    lacks = "y"
+    #[expect.rules]
+  }
+  run {
+    on = node.node1
+    command = ["true"]
+    #[expect.run]
+  }
+  interface {
+    on = node.node1
+    name = "cni0"
+    #[expect.interface]
+  }
+  route {
+    on = node.node1
+    to = "default"
+    #[expect.route]
+  }
+  tracked {
+    on = node.node1
+    #[expect.tracked]
+  }
+  seen {
+    on = node.node1
+    #[expect.seen]
+  }
+}
 fault "blocked" {
   kind = "blocked-port"
   node = node.node1

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,7 +69,7 @@ func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client, during
 	// Each has a connection and a thread in the engine while it dials.
 	slots := make(chan struct{}, expectationsAtOnce())
 	for i, e := range x.lab.Scenario.Expects {
-		if e.Measured() || e.During != during {
+		if alone(e) || e.During != during {
 			continue
 		}
 		slots <- struct{}{}
@@ -80,27 +81,34 @@ func (r *Runner) observe(ctx context.Context, x *run, lab *engine.Client, during
 	}
 	all.Wait()
 	for i, e := range x.lab.Scenario.Expects {
-		if e.Measured() && e.During == during {
+		if alone(e) && e.During == during {
 			x.results[i] = r.prove(ctx, x, lab, e)
 			close(x.done[i])
 		}
 	}
 }
 
+// alone reports whether others must not be dialed at the same time.
+func alone(e *expect.Reach) bool { return e.Measured() || len(e.State) > 0 }
+
 // dial makes the connections of an expectation.
-func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow) ([]flow.Observation, error) {
-	if !e.Measured() {
-		return lab.Probe(ctx, flows)
-	}
-	var all []flow.Observation
-	for _, f := range flows {
-		seen, err := lab.Probe(ctx, []flow.Flow{f})
-		if err != nil {
-			return nil, err
+func dial(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow) (all seen, err error) {
+	switch {
+	case len(flows) == 0:
+	case trial.Watched(e):
+		all.observations, all.sights, err = watch(ctx, lab, e, flows)
+	case !e.Measured():
+		all.observations, err = lab.Probe(ctx, flows)
+	default:
+		for _, f := range flows {
+			one, err := lab.Probe(ctx, []flow.Flow{f})
+			if err != nil {
+				return seen{}, err
+			}
+			all.observations = append(all.observations, one...)
 		}
-		all = append(all, seen...)
 	}
-	return all, nil
+	return all, err
 }
 
 // prove dials the flows of one expectation, and again what cannot be (trial.Trial.Again),
@@ -111,11 +119,16 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	try := trial.New(e, x.paper[e.During].World)
 	flows := try.Flows()
 	dialed := time.Now()
-	observations, err := dial(ctx, lab, e, flows)
+	observed, err := dial(ctx, lab, e, flows)
 	var verdict trial.Verdict
 	for rounds, pause := 0, between; err == nil; rounds, pause = rounds+1, pause*2 {
-		verdict = try.Judge(observations)
-		again := try.Again(verdict, observations, rounds)
+		verdict = try.Judge(observed.observations)
+		again := try.Again(verdict, observed.observations, rounds)
+		if len(again) == 0 && rounds < trial.Confirmations && x.disagree(e, try, observed) {
+			for i := range flows {
+				again = append(again, i)
+			}
+		}
 		late := time.Since(dialed)+pause > e.Retry && (rounds >= trial.Confirmations || !verdict.Disagrees)
 		if len(again) == 0 || late {
 			break
@@ -125,8 +138,12 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-time.After(min(pause, longest)):
-			err = dialAgain(ctx, lab, e, flows, observations, again)
+			err = dialAgain(ctx, lab, e, flows, observed, again)
 		}
+	}
+	var state []reports.Row
+	if err == nil {
+		state, err = x.stateRows(ctx, lab, e, try, observed)
 	}
 	result.Duration = reports.Seconds(time.Since(started))
 	if ctx.Err() != nil {
@@ -141,13 +158,13 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	}
 	result.Rows = verdict.Rows()
 	result.Status = reports.Passed
-	if !verdict.OK {
+	if !verdict.OK || slices.ContainsFunc(state, func(r reports.Row) bool { return !r.OK }) {
 		result.Status = reports.Failed
 	}
 	if again := result.Again(); r.options.Strict && again != "" {
 		result.Status, result.Failure = reports.Failed, again+", which --strict does not allow"
 	}
-	if verdict.Disagrees {
+	if verdict.Disagrees || slices.ContainsFunc(state, func(r reports.Row) bool { return r.Disagrees }) {
 		result.Status = reports.Disagreed
 	}
 	if result.Status != reports.Passed {
@@ -155,11 +172,13 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	}
 	result.Table = trial.Table(e, verdict, try.Forecasts)
 	x.lab.explain(&result, try.Forecasts, e.During)
+	x.lab.explainState(state, e, try.Forecasts)
+	result.Rows = append(result.Rows, state...)
 	return result
 }
 
 // dialAgain replaces the observations at some indexes.
-func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow, observations []flow.Observation, places []int) error {
+func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flow.Flow, observed seen, places []int) error {
 	some := make([]flow.Flow, len(places))
 	for i, p := range places {
 		some[i] = flows[p]
@@ -169,7 +188,10 @@ func dialAgain(ctx context.Context, lab *engine.Client, e *expect.Reach, flows [
 		return err
 	}
 	for i, p := range places {
-		observations[p] = news[i]
+		observed.observations[p] = news.observations[i]
+		if observed.sights != nil {
+			observed.sights[p] = news.sights[i]
+		}
 	}
 	return nil
 }

@@ -72,6 +72,12 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 			open = append(open, f.Unknown)
 		}
 	}
+	state := stateOnPaper(w.plan, forecasts, e)
+	for _, row := range state {
+		if why := strings.TrimPrefix(row.Predicted, "not predicted: "); row.Unknown && !slices.Contains(open, why) {
+			open = append(open, why)
+		}
+	}
 	if len(open) > 0 {
 		result.Status, result.Reason = reports.Skipped, "not predicted on paper: "+strings.Join(open, ", ")
 	}
@@ -81,8 +87,13 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 		}
 		result.Rows = append(result.Rows, f.Row)
 	}
+	if slices.ContainsFunc(state, func(r reports.Row) bool { return !r.OK }) {
+		result.Status, result.Reason = reports.Failed, ""
+	}
 	result.Table = trial.Table(e, trial.Verdict{}, forecasts)
 	l.explain(&result, forecasts, e.During)
+	l.explainState(state, e, forecasts)
+	result.Rows = append(result.Rows, state...)
 	result.Duration = reports.Seconds(time.Since(started))
 	return result
 }

@@ -92,6 +92,7 @@ type dice struct {
 	host      *rand.Rand // for host ports, so that labs are the same otherwise
 	shared    bool       // every node has the same pod addresses
 	cidr      string     // of pods
+	relays    bool       // the proxy is a program that makes connections of its own
 	nodes     int
 	places    []string // the subnet of each node
 	routers   []string // those on each link: the subnet, a space, and the router
@@ -179,7 +180,7 @@ func (d *dice) proxy() block {
 	if mode.VirtualServers && d.one(2) {
 		b.add("%s { %s }", mode.Name, pick(d, "strict_arp = true", `addresses = "local_routes"`, `scheduler = "wrr"`, `scheduler = "sh"`, `scheduler = "lblc"`, `scheduler = "fo"`))
 	}
-	if mode.UserSpace {
+	if d.relays = mode.UserSpace; d.relays {
 		return b // it has no other options
 	}
 	if d.one(5) {
@@ -195,7 +196,7 @@ func (d *dice) proxy() block {
 		b.add("node_port_addresses = %s", pick(d, `["192.168.0.0/24"]`, `["10.244.0.0/16"]`, `["127.0.0.0/8", "192.168.0.11/32"]`, `["0.0.0.0/0"]`, `["192.168.0.12/32"]`))
 	}
 	if len(mode.Layouts) > 1 && d.one(4) {
-		b.add("%s { layout = %q }", mode.Name, mode.Layouts[1].Name)
+		b.add("%s { layout = %q }", mode.Name, mode.Layouts[1+d.IntN(len(mode.Layouts)-1)].Name)
 	}
 	return b
 }
@@ -247,10 +248,14 @@ func (d *dice) underlay() (out script) {
 		}
 		out = append(out, r)
 	}
+	parallel := false
 	for i := range len(subnets) - 1 {
 		join(subnets[d.IntN(i+1)], subnets[i+1])
-		if d.one(3) {
+		// A proxy in user space tries one endpoint after the other, each time by any of the
+		// paths: with two choices of them, that is more than the walker follows.
+		if d.one(3) && !(parallel && d.relays) {
 			join(subnets[d.IntN(i+1)], subnets[i+1])
+			parallel = true
 		}
 	}
 	return out

@@ -97,7 +97,7 @@ func Explain(r reports.Result) string {
 		if row.OK && !row.Disagrees {
 			continue
 		}
-		fmt.Fprintf(&b, "%s to %s\n  wanted:    %s\n  observed:  %s\n  predicted: %s\n", row.Who, row.To, row.Wanted, row.Observed, row.Predicted)
+		fmt.Fprintf(&b, "%s\n  wanted:    %s\n  observed:  %s\n  predicted: %s\n", row.Title(), row.Wanted, row.Observed, row.Predicted)
 		for _, policy := range row.Policies {
 			fmt.Fprintf(&b, "  policy:    %s\n", policy)
 		}

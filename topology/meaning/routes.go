@@ -347,8 +347,10 @@ func (lab network) sourceOf(n *topology.Node, dst netip.Addr) netip.Addr {
 	switch {
 	case dst.IsLoopback():
 		return loopbackOf(dst)
-	case lab.holds(n, dst):
+	case lab.owns(n, dst):
 		return dst
+	case lab.bound(dst):
+		return lab.fromBound(n, dst)
 	}
 	return lab.nodeHop(n, dst).own
 }

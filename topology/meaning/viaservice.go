@@ -236,7 +236,7 @@ func (ps *paths) strayNodePort(n *topology.Node, p packet) bool {
 		return false
 	}
 	none := len(u.endpoints(nil)) == 0
-	local := ps.lab.Proxy.Layout != topology.LayoutLegacy && u.service.ExternalTrafficPolicy == topology.PolicyLocal && len(u.endpoints(n)) == 0
+	local := !ps.lab.Proxy.LayoutOf().MarksDrops && u.service.ExternalTrafficPolicy == topology.PolicyLocal && len(u.endpoints(n)) == 0
 	if none || local {
 		ps.turnAway(n, p, none)
 	}

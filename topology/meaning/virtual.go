@@ -28,6 +28,25 @@ func (lab network) bound(a netip.Addr) bool {
 	})
 }
 
+// fromBound is the address that a process of a node dials an address for services from: that
+// address itself, but over IPv6, where only a route makes it the node's, the one of the node
+// that shares the longest prefix with it (RFC 6724 rule 8).
+func (lab network) fromBound(n *topology.Node, dst netip.Addr) netip.Addr {
+	if dst.Is4() || lab.Proxy.IPVS.Addresses != topology.AddressesRoutes {
+		return dst
+	}
+	var own netip.Addr
+	longest := -1
+	for _, a := range []netip.Addr{topology.OfFamily(n.Addrs, true), lab.Network.BridgeAddr(n, true), lab.Network.TunnelAddr(n, true)} {
+		for bits := 128; a.IsValid() && bits > longest; bits-- {
+			if netip.PrefixFrom(a, bits).Contains(dst) {
+				own, longest = a, bits
+			}
+		}
+	}
+	return own
+}
+
 // captures reports whether a node accepts a packet to another host's address as its own.
 func (lab network) captures(n *topology.Node, a netip.Addr) bool {
 	return n != nil && !lab.owns(n, a) && lab.bound(a)
@@ -130,24 +149,24 @@ func (u *use) scheduled(scheduler string, list []*topology.Endpoint) (chosen []*
 
 // marked reports whether a node masquerades what it sends to endpoints:
 // under policy Cluster for all traffic to external addresses, under Local for none; to
-// cluster IPs for all that does not come from pods. A process of the node dials from the cluster IP
-// itself, which is no pod's address even where local traffic is not detected.
+// cluster IPs for all that does not come from pods. A process of the node that dials from the
+// cluster IP itself is no pod even where local traffic is not detected.
 func (ps *paths) marked(u *use, p packet) bool {
 	if u.kind != atClusterIP {
 		return u.service.ExternalTrafficPolicy != topology.PolicyLocal
 	}
 	detects := ps.lab.Proxy.DetectLocal != topology.DetectNone
 	pod := topology.PrefixOfFamily(ps.lab.Network.PodCIDRs, u.six).Contains(p.src)
-	return ps.lab.Proxy.MasqueradeAll || detects && !pod || p.self
+	return ps.lab.Proxy.MasqueradeAll || detects && !pod || p.src == p.dst
 }
 
-// admitsVirtual applies loadBalancerSourceRanges. A process of the node dials from the load
-// balancer's address and is admitted where the node is.
+// admitsVirtual applies loadBalancerSourceRanges. A process of the node that dials from the load
+// balancer's address is admitted where the node is.
 func (lab network) admitsVirtual(n *topology.Node, u *use, p packet) bool {
 	if !u.balances(p.dst) {
 		return true
 	}
-	if p.self {
+	if p.src == p.dst {
 		p.src = topology.OfFamily(n.Addrs, u.six)
 	}
 	return lab.admits(n, u, p)

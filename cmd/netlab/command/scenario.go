@@ -300,7 +300,7 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 			return Usage(err, "change "+path)
 		}
 		if fault == nil {
-			return nil
+			return u.tell(mistakes(s, p))
 		}
 		if p, err = (&suite.Lab{Scenario: s, Plan: p}).During(fault); err != nil {
 			return Usage(fmt.Errorf("the fault %q cannot be staged: %w", fault.Name, err), "choose another one of "+path)
@@ -311,6 +311,29 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 		return nil, nil, err
 	}
 	return s, p, nil
+}
+
+// mistakes are what the expectations of a scenario say of hosts that is not in its plan.
+func mistakes(s *language.Scenario, p *plan.Plan) source.Diagnostics {
+	c := source.NewCollector(s.Dir, s.Sources)
+	c.Problems(suite.Mistakes(s, p))
+	return c.Sorted()
+}
+
+// Diagnose reads one scenario and returns all that is wrong with it, also once it is compiled.
+func (f ScenarioFlags) Diagnose(u *UI, path string) (*language.Scenario, source.Diagnostics, error) {
+	s, diags, err := f.LoadWith(u, path)
+	if err != nil || diags.HasErrors() {
+		return s, diags, err
+	}
+	err = u.Bounded(&source.Progress{}, func() error {
+		p, err := datapath.Compile(s.Lab)
+		if err == nil {
+			diags = append(diags, mistakes(s, p)...)
+		}
+		return err
+	})
+	return s, diags, err
 }
 
 // FaultOf finds the fault that the flags name; nil: they name none.

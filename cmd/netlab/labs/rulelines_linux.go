@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/datapath/plan/ipvs"
-	"github.com/netlab/netlab/datapath/plan/nft"
 )
 
 // ruleLine is one rule with what it serves.
@@ -82,56 +80,9 @@ func count(lines []ruleLine, counted []plan.Counted) {
 // eachRule calls f with the rules of a namespace in order, after the chain or set that they are
 // in.
 func eachRule(n *plan.Netns, f func(ruleLine, plan.Origin)) {
-	for _, t := range n.Tables {
-		for _, c := range t.Chains {
-			line := ruleLine{Netns: n.Name, Table: t.Name, IPv6: t.IPv6, Chain: c.Name}
-			head := line
-			head.Policy = c.Policy
-			f(head, plan.Origin{})
-			for i := range c.Rules {
-				line.Rule = c.Rules[i].Save()
-				f(line, c.Rules[i].Origin)
-			}
-		}
-	}
-	for _, v := range n.Virtual {
-		line := ruleLine{Netns: n.Name, Table: plan.VirtualServers}
-		for _, c := range ipvs.Create(nil, []ipvs.Server{v}) {
-			line.Rule = string(c.Append(nil))
-			f(line, v.Origin)
-		}
-	}
-	for i := range n.NFT {
-		eachNFTRule(n.Name, &n.NFT[i], f)
-	}
-}
-
-func eachNFTRule(netns string, t *nft.Table, f func(ruleLine, plan.Origin)) {
-	of := ruleLine{Netns: netns, Table: t.Name, Family: t.Family}
-	for i := range t.Sets {
-		s, line := &t.Sets[i], of
-		line.Set = s.Name
-		head := line
-		head.Spec = s.Word() + " " + s.Spec()
-		f(head, s.Origin)
-		for j := range s.Elements {
-			line.Rule = s.Words(&s.Elements[j])
-			f(line, s.Origin)
-		}
-	}
-	for i := range t.Chains {
-		c, line := &t.Chains[i], of
-		line.Chain = c.Name
-		head := line
-		if c.IsBase() {
-			head.Spec, head.Policy = c.Spec(), c.Policy
-		}
-		f(head, plan.Origin{})
-		for j := range c.Rules {
-			line.Rule = c.Rules[j].Words()
-			f(line, c.Rules[j].Origin)
-		}
-	}
+	n.EachRule(func(l plan.Listed) {
+		f(ruleLine{Netns: n.Name, Table: l.Table, Family: l.Family, IPv6: l.IPv6, Chain: l.Chain, Set: l.Set, Spec: l.Spec, Rule: l.Rule, Policy: l.Policy}, l.Origin)
+	})
 }
 
 // note is the comment after a rule: what it counted, where it is written and which object it

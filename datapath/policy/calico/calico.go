@@ -2,6 +2,7 @@ package calico
 
 import (
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/felix"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
@@ -42,6 +43,9 @@ func compile(v policy.View) (plan.Netns, error) {
 		}
 		for _, s := range v.Sections {
 			c.section(s)
+		}
+		for i := range c.Chains {
+			felix.Sign(&c.Chains[i])
 		}
 		c.Finish(&out)
 	}

@@ -43,7 +43,7 @@ func (c *compiler) dispatch(root string) {
 func (c *compiler) split(root, chain string, leaves []leaf) {
 	if len(leaves) <= fewLeaves {
 		for _, l := range leaves {
-			c.Add(chain, l.o, iptables.Goto{Chain: l.chain}, match(root, topology.Single(l.addr)))
+			c.leaf(root, chain, l)
 		}
 		return
 	}
@@ -56,7 +56,7 @@ func (c *compiler) split(root, chain string, leaves []leaf) {
 			n++
 		}
 		if n == 1 {
-			c.Add(chain, leaves[0].o, iptables.Goto{Chain: leaves[0].chain}, match(root, topology.Single(leaves[0].addr)))
+			c.leaf(root, chain, leaves[0])
 		} else {
 			branch := root + "-" + policy.Hash(28-len(root)-1, group.String())
 			c.Add(chain, c.View.Origin(), iptables.Goto{Chain: branch}, match(root, group))
@@ -64,6 +64,14 @@ func (c *compiler) split(root, chain string, leaves []leaf) {
 		}
 		leaves = leaves[n:]
 	}
+}
+
+// leaf adds to a chain what leads to a pod's own. What the pod sends to itself, by a service,
+// goes back instead: no policy applies to it.
+func (c *compiler) leaf(root, chain string, l leaf) {
+	own := topology.Single(l.addr)
+	c.Add(chain, l.o, iptables.Return{}, iptables.Src{Prefix: own}, iptables.Dst{Prefix: own})
+	c.Add(chain, l.o, iptables.Goto{Chain: l.chain}, match(root, own))
 }
 
 // match is the condition of one of the trees.

@@ -9,14 +9,14 @@
 //     handful of rules however many pods there are, and each leaf goes to the pod's own
 //     chain: cali-fw-<link> for what comes from it, cali-tw-<link> for what goes to it,
 //     by the name of the pod's link on the node. A packet between two pods of one node
-//     goes through both.
-//  2. The pod's chain accepts known connections and drops INVALID packets. What a pod
-//     sends to itself through a service returns. Packets that a pod addresses to the
-//     nodes' own tunnels are dropped: it could spoof packets of other pods.
+//     goes through both. What a pod sends to itself through a service returns before.
+//  2. The pod's chain accepts known connections, drops INVALID packets and clears the mark
+//     "accept" (0x10000). Packets that a pod addresses to the nodes' own tunnels are
+//     dropped: it could spoof packets of other pods.
 //  3. Then the tiers in order. Each begins by clearing the mark "pass" (0x20000) and
-//     jumps to the chains of its policies, cali-pi-_<hash> inbound and cali-po-_<hash>
-//     outbound, as long as "pass" is not set. A rule that matches sets "accept"
-//     (0x10000), "pass", or "deny" (0x40000), and returns. "Accept" returns from the
+//     jumps to the chains of its policies, cali-pi-… inbound and cali-po-… outbound with a
+//     hash of Calico's name of the policy, as long as "pass" is not set. A rule that matches sets
+//     "accept", "pass", or "deny" (0x40000), and returns. "Accept" returns from the
 //     pod's chain immediately: the packet goes on to the other pod's chain. After the
 //     network policies of an isolated pod, what was not accepted is denied.
 //  4. Where no network policy isolates the pod, the Baseline tier comes next, then the
@@ -25,10 +25,13 @@
 //  5. Back in FORWARD the packet goes on to the chains of services and of the pod
 //     network.
 //
-// Rules match the other end with sets: cali40s:<hash> of pods and blocks together
-// (hash:net), cali40n:<hash> for named ports (hash:ip,port); for IPv6 cali60s: and
-// cali60n:. A change of labels changes members of sets and no rule, except for the chains of
-// pods that become isolated or cease to be.
+// Rules match the other end with sets (hash:net): cali40s:… of the pods that a selector
+// selects, named by a hash of the selector as Felix writes it, which all rules with that
+// selector share. A rule with several peers has one set of all its pods and blocks. Named
+// ports are in cali40n:… (hash:ip,port); for IPv6 cali60s: and cali60n:. A change of labels
+// changes members of sets and no rule, except for the chains of pods that become isolated or
+// cease to be. Each rule begins with the comment cali: and a hash of its chain up to there, by
+// which Felix recognises its rules.
 //
 // # What it costs
 //
@@ -43,8 +46,9 @@
 // to, and the trees split the names of links (cali+). Here FORWARD sees the
 // bridge, whichever pod it leads to, so that the trees split addresses. Accepted packets
 // do not get a final ACCEPT at the end of FORWARD, since kube-proxy's rules that reject
-// connections to services without endpoints come after. Rules carry no hash of their
-// chain in a comment: the plan is compared instead. The tier of cluster policies is not
+// connections to services without endpoints come after. Calico has a rule per peer, and
+// rules of blocks match these without a set. No policy applies to what a pod sends to itself: the
+// trees have a rule for that, which Calico lacks. The tier of cluster policies is not
 // Calico's own, but uses its marks as its tiers do. Where IPVS serves the services,
 // their packets leave by OUTPUT; Calico marks endpoints for that, here cali-OUTPUT sends
 // packets that the node did not originate to both trees, and cali-INPUT skips what is for

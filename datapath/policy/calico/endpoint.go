@@ -1,7 +1,10 @@
 package calico
 
 import (
+	"strings"
+
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/felix"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
@@ -17,17 +20,15 @@ func endpointChain(root string, p *topology.Pod) string {
 
 // endpoint adds the two chains of a pod.
 func (c *compiler) endpoint(p *policy.Pod) {
-	own, ok := c.Address(p.Pod)
-	if !ok {
+	if _, ok := c.Address(p.Pod); !ok {
 		return
 	}
-	c.oneWay(endpointChain(from, p.Pod), p, &p.Egress, iptables.Dst{Prefix: own}, policy.Egress)
-	c.oneWay(endpointChain(to, p.Pod), p, &p.Ingress, iptables.Src{Prefix: own}, policy.Ingress)
+	c.oneWay(endpointChain(from, p.Pod), p, &p.Egress, policy.Egress)
+	c.oneWay(endpointChain(to, p.Pod), p, &p.Ingress, policy.Ingress)
 }
 
-// oneWay adds the chain of one direction; itself matches packets whose other end is the
-// same pod.
-func (c *compiler) oneWay(chain string, p *policy.Pod, s *policy.Side, itself iptables.Match, d policy.Direction) {
+// oneWay adds the chain of one direction.
+func (c *compiler) oneWay(chain string, p *policy.Pod, s *policy.Side, d policy.Direction) {
 	o := policy.PodOrigin(p.Pod)
 	c.Add(chain, o, iptables.Accept{}, policy.Established())
 	if c.IPv6 {
@@ -36,8 +37,7 @@ func (c *compiler) oneWay(chain string, p *policy.Pod, s *policy.Side, itself ip
 		}
 	}
 	c.Add(chain, o, iptables.Drop{}, policy.Invalid())
-	c.Add(chain, o, clear(accept|pass|deny))
-	c.Add(chain, o, iptables.Return{}, itself, iptables.Comment{Text: "A pod reaches itself"})
+	c.Add(chain, o, clear(accept))
 	if d == policy.Egress {
 		c.noTunnels(chain, o)
 	}
@@ -62,7 +62,7 @@ func (c *compiler) oneWay(chain string, p *policy.Pod, s *policy.Side, itself ip
 func (c *compiler) tier(chain string, o plan.Origin, name string, sections []*policy.Section) {
 	c.Add(chain, o, clear(pass), iptables.Comment{Text: "Start of " + name})
 	for _, s := range sections {
-		c.Add(chain, s.Origin, iptables.Jump{Chain: sectionChain(s)}, lacks(pass), policy.Comment(s.Title()))
+		c.Add(chain, s.Origin, iptables.Jump{Chain: sectionChain(s)}, lacks(pass))
 		c.Add(chain, s.Origin, iptables.Return{}, iptables.Comment{Text: "Return if policy accepted"}, has(accept))
 		if s.Tier != "" {
 			c.Deny(chain, s.Origin, iptables.Comment{Text: "Drop if policy denied"}, has(deny))
@@ -89,10 +89,7 @@ func (c *compiler) profile(namespace string, d policy.Direction) string {
 	if d == policy.Egress {
 		prefix = "cali-pro-"
 	}
-	name := prefix + "kns." + namespace
-	if len(name) > maxChain {
-		name = prefix + "_" + policy.Hash(maxChain-len(prefix)-1, namespace)
-	}
+	name := felix.ChainName(prefix, "kns."+namespace)
 	if !c.Has(name) {
 		o := c.View.Origin()
 		c.Add(name, o, set(accept), iptables.Comment{Text: "Profile kns." + namespace + " " + string(d)})
@@ -101,15 +98,15 @@ func (c *compiler) profile(namespace string, d policy.Direction) string {
 	return name
 }
 
-// maxChain is the longest name of a chain, in bytes (XT_EXTENSION_MAXNAMELEN, with a
-// zero byte).
-const maxChain = 28
-
-// sectionChain is the chain of a policy in one direction: inbound or outbound.
+// sectionChain is the chain of a policy in one direction, by Calico's name of the policy:
+// namespace/knp.default.name, where the second word is the tier.
 func sectionChain(s *policy.Section) string {
-	prefix := "cali-pi-_"
+	prefix := "cali-pi-"
 	if s.Direction == policy.Egress {
-		prefix = "cali-po-_"
+		prefix = "cali-po-"
 	}
-	return prefix + policy.Hash(maxChain-len(prefix), s.Key()...)
+	if s.Tier != "" {
+		return felix.ChainName(prefix, "kcnp."+strings.ToLower(string(s.Tier))+"."+s.Name)
+	}
+	return felix.ChainName(prefix, s.Namespace+"/knp.default."+s.Name)
 }

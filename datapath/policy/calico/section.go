@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/netlab/netlab/datapath/plan/felix"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
@@ -29,16 +30,23 @@ func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule) {
 		return
 	}
 	bit := bitOf(r.Action)
-	said := policy.Comment(r.Origin.Object)
 	peer := c.peers(s, r, peers)
 	for _, port := range ports {
-		c.Add(chain, r.Origin, set(bit), slices.Concat(port, []iptables.Match{said}, peer)...)
+		c.Add(chain, r.Origin, set(bit), matching(port, peer)...)
 	}
 	if len(members) > 0 {
 		named := c.AddPortSet(c.setName("n", s, r), members, r.Origin)
-		c.Add(chain, r.Origin, set(bit), slices.Concat([]iptables.Match{said}, peer, []iptables.Match{named})...)
+		c.Add(chain, r.Origin, set(bit), slices.Concat(peer, []iptables.Match{named})...)
 	}
 	c.Add(chain, r.Origin, iptables.Return{}, has(bit))
+}
+
+// matching are the conditions of a rule in Felix's order: protocol, other end, ports.
+func matching(port, peer []iptables.Match) []iptables.Match {
+	if len(port) == 0 {
+		return peer
+	}
+	return slices.Concat(port[:1], peer, port[1:])
 }
 
 // bitOf is the mark that an action sets.
@@ -62,11 +70,19 @@ func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers)
 	if s.Direction == policy.Egress {
 		part = "dst"
 	}
-	return []iptables.Match{c.AddSet(c.setName("s", s, r), ipset.HashNet, peers.Prefixes(), part, r.Origin)}
+	if r.Selected == nil {
+		return []iptables.Match{c.AddSet(c.setName("s", s, r), ipset.HashNet, peers.Prefixes(), part, r.Origin)}
+	}
+	// All rules that select the same share a set.
+	name := felix.SetName(c.IPv6, selectorText(s.Namespace, r.Selected))
+	if slices.ContainsFunc(c.Sets, func(s ipset.Set) bool { return s.Name == name }) {
+		return []iptables.Match{iptables.MatchSet{Set: name, Parts: part}}
+	}
+	return []iptables.Match{c.AddSet(name, ipset.HashNet, peers.Prefixes(), part, r.Origin)}
 }
 
-// setName is the name of a set of a rule: cali40s:… of addresses, cali40n:… of named
-// ports.
+// setName is the name of a set that one rule alone has: cali40s:… of addresses, cali40n:… of
+// named ports.
 func (c *compiler) setName(kind string, s *policy.Section, r *policy.Rule) string {
 	const maxSet = 31
 	prefix := "cali40" + kind + ":"

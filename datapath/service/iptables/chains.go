@@ -1,6 +1,8 @@
 package iptables
 
 import (
+	"math"
+
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 )
@@ -38,11 +40,11 @@ func (pc *portCompiler) externalChain() {
 		if pc.local.IsValid() {
 			pc.nat.Add(ext, pc.o, cluster, comment("pod traffic for"), iptables.Src{Prefix: pc.local})
 		}
-		pc.nat.Add(ext, pc.o, toMarkMasq, comment("masquerade LOCAL traffic for"), fromNode)
+		pc.nat.Add(ext, pc.o, pc.mark(), comment("masquerade LOCAL traffic for"), fromNode)
 		pc.nat.Add(ext, pc.o, cluster, comment("route LOCAL traffic for"), fromNode)
 	} else {
 		// The endpoint may be on another node; the reply has to come back here.
-		pc.nat.Add(ext, pc.o, toMarkMasq, comment("masquerade traffic for"))
+		pc.nat.Add(ext, pc.o, pc.mark(), comment("masquerade traffic for"))
 	}
 	if pc.finds(pc.ExternalLocal()) {
 		pc.nat.Add(ext, pc.o, iptables.Jump{Chain: pc.chain(pc.ExternalLocal())})
@@ -117,11 +119,25 @@ func (pc *portCompiler) pick(chain string, list []endpoint, comments []iptables.
 	}
 }
 
+// ofEndpoint is a comment of an endpoint's rule; nil: the layout has none.
+func (pc *portCompiler) ofEndpoint(text string) iptables.Match {
+	if pc.layout.bare {
+		return nil
+	}
+	return iptables.Comment{Text: text}
+}
+
+// chance is the probability of one of n.
+func (c *compiler) chance(n int) iptables.Match {
+	exact := math.Pow10(c.layout.decimals)
+	return iptables.Random{Probability: math.Round(exact/float64(n)) / exact}
+}
+
 // commented returns the matches after a comment, which the rules of endpoints have
-// unless there are very many of them: comments are half of the rules' bytes.
+// unless there are very many of them (comments are half of the rules' bytes), or none.
 func (pc *portCompiler) commented(comment iptables.Match, matches ...iptables.Match) []iptables.Match {
 	list := make([]iptables.Match, 0, len(matches)+2)
-	if !pc.large {
+	if !pc.large && comment != nil {
 		list = append(list, comment)
 	}
 	return append(list, matches...)
@@ -129,12 +145,12 @@ func (pc *portCompiler) commented(comment iptables.Match, matches ...iptables.Ma
 
 // endpoints adds a KUBE-SEP-… chain for every endpoint that this node may use.
 func (pc *portCompiler) endpoints() {
-	var comment iptables.Match = iptables.Comment{Text: pc.name}
+	comment := pc.ofEndpoint(pc.name)
 	protocol := pc.protocol()
 	for _, e := range pc.all {
 		// A connection of the endpoint to itself: without another source the reply
 		// would never leave the pod, and would come from the wrong address.
-		pc.nat.Add(e.chain, pc.o, toMarkMasq, pc.commented(comment, iptables.Src{Prefix: topology.Single(e.Addr.Addr())})...)
+		pc.nat.Add(e.chain, pc.o, pc.mark(), pc.commented(comment, iptables.Src{Prefix: topology.Single(e.Addr.Addr())})...)
 		matches := pc.commented(comment)
 		if pc.Service.AffinitySeconds != 0 {
 			matches = append(matches, iptables.Recent{List: e.chain, Set: true, IPv6: pc.ipv6})

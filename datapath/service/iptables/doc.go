@@ -41,5 +41,6 @@
 //
 // names.go names the chains, static.go has the rules that exist without any service,
 // services.go the entries per service port, chains.go the chains that they lead to,
-// filter.go what is rejected and dropped. legacy.go is the layout of older versions.
+// filter.go what is rejected and dropped. layout.go says what differs in older versions,
+// xlb.go how they led to endpoints until 1.23.
 package iptables

@@ -20,7 +20,7 @@ func Backend() service.Backend {
 		Name:       "iptables",
 		About:      "chains of the table nat, a rule per endpoint",
 		Limits:     "the time to program grows with the number of services",
-		Translates: true, LoopbackNodePorts: true, DropsInvalid: true, Layouts: []topology.Layout{{Name: topology.LayoutCurrent}, {Name: topology.LayoutLegacy, About: "as in old versions of Kubernetes"}},
+		Translates: true, LoopbackNodePorts: true, DropsInvalid: true, Layouts: facts(),
 	}}
 }
 
@@ -47,7 +47,7 @@ func compile(v service.View) plan.Netns {
 type compiler struct {
 	view                service.View
 	ipv6                bool
-	legacy              bool         // the layout of older versions
+	layout              *layout
 	large               bool         // too many endpoints for comments
 	local               netip.Prefix // sources that are pods; invalid: local traffic is not detected
 	nodeIP              netip.Addr   // the node's address on the underlay; invalid: none of this family
@@ -58,7 +58,7 @@ type compiler struct {
 func newCompiler(v service.View, podCIDR netip.Prefix) *compiler {
 	ipv6 := podCIDR.Addr().Is6()
 	c := &compiler{
-		view: v, ipv6: ipv6, legacy: v.Lab.Proxy.Layout == topology.LayoutLegacy,
+		view: v, ipv6: ipv6, layout: layoutOf(&v.Lab.Proxy),
 		proxy:  plan.Origin{Object: "proxy", File: v.Lab.Proxy.Origin.File, Line: v.Lab.Proxy.Origin.Line},
 		filter: iptables.NewBuilder("filter", ipv6, 0),
 		mangle: iptables.NewBuilder("mangle", ipv6, 0),

@@ -15,17 +15,18 @@ const (
 	nodePorts        = "KUBE-NODEPORTS"
 	postrouting      = "KUBE-POSTROUTING"
 	markMasq         = "KUBE-MARK-MASQ"
-	markDrop         = "KUBE-MARK-DROP" // legacy layout
+	markDrop         = "KUBE-MARK-DROP" // of the kubelet
 	forward          = "KUBE-FORWARD"
 	proxyFirewall    = "KUBE-PROXY-FIREWALL"
 	firewall         = "KUBE-FIREWALL" // shared with kubelet
 	canary           = "KUBE-PROXY-CANARY"
+	kubeletCanary    = "KUBE-KUBELET-CANARY"
 )
 
 // portName names a service port: default/web:http, or default/web where the port
-// has no name. The legacy layout writes default/web: then.
-func portName(p *service.Port, legacy bool) string {
-	if legacy && p.Port.Name == "" {
+// has no name. Old layouts write default/web: then.
+func portName(p *service.Port, colon bool) string {
+	if colon && p.Port.Name == "" {
 		return p.Name() + ":"
 	}
 	return p.Name()
@@ -44,7 +45,7 @@ type chainNames struct {
 	svl string // endpoints under policy Local
 	ext string // all external destinations
 	fw  string // sources that may use load balancer addresses
-	xlb string // legacy layout: external destinations under policy Local
+	xlb string // old layouts: external destinations under policy Local
 }
 
 func namesOf(port string, protocol topology.Protocol) chainNames {

@@ -29,7 +29,7 @@ type endpoint struct {
 
 // servicePort adds the entries of one service port and the chains behind them.
 func (c *compiler) servicePort(p *service.Port) {
-	name := portName(p, c.legacy)
+	name := portName(p, c.layout.colon)
 	pc := &portCompiler{compiler: c, Port: p, sp: p.Port, name: name, names: namesOf(name, p.Port.Protocol), o: p.Origin()}
 	pc.healthCheck()
 	if !p.Any {
@@ -40,9 +40,9 @@ func (c *compiler) servicePort(p *service.Port) {
 		addr := e.Addr.String()
 		pc.all = append(pc.all, endpoint{e, addr, endpointChain(name, p.Port.Protocol, addr)})
 	}
-	if c.legacy {
-		pc.legacyEntries()
-		pc.legacyChains()
+	if c.layout.xlb {
+		pc.xlbEntries()
+		pc.xlbChains()
 	} else {
 		pc.entries()
 		pc.dropWithoutLocal()
@@ -117,5 +117,5 @@ func (pc *portCompiler) masqueradeInternal(chain string) {
 	default:
 		return
 	}
-	pc.nat.Add(chain, pc.o, toMarkMasq, matches...)
+	pc.nat.Add(chain, pc.o, pc.mark(), matches...)
 }

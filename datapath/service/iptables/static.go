@@ -12,13 +12,16 @@ import (
 // kube-proxy's --iptables-masquerade-bit.
 const masqueradeBit = 1 << 14
 
+// dropBit marks packets that KUBE-FIREWALL drops: kubelet's --iptables-drop-bit.
+const dropBit = 1 << 15
+
 var (
-	isNew      = iptables.CTState{States: []string{"NEW"}}
-	loopback4  = netip.MustParsePrefix("127.0.0.0/8")
-	loopback6  = netip.MustParsePrefix("::1/128")
-	isMarked   = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit}
-	notMarked  = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit, Not: true}
-	toMarkMasq = iptables.Jump{Chain: markMasq}
+	isNew     = iptables.CTState{States: []string{"NEW"}}
+	isReply   = iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}}
+	loopback4 = netip.MustParsePrefix("127.0.0.0/8")
+	loopback6 = netip.MustParsePrefix("::1/128")
+	isMarked  = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit}
+	notMarked = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit, Not: true}
 )
 
 // hooks leads from the built-in chains to ours, in the order that results from
@@ -31,6 +34,7 @@ func (c *compiler) hooks() {
 		comment string
 		onlyNew bool
 	}{
+		{&c.filter, "INPUT", services, "kubernetes service portals", true},
 		{&c.filter, "INPUT", firewall, "", false},
 		{&c.filter, "INPUT", proxyFirewall, "kubernetes load balancer firewall", true},
 		{&c.filter, "INPUT", nodePorts, "kubernetes health check service ports", false},
@@ -47,7 +51,9 @@ func (c *compiler) hooks() {
 		{&c.nat, "OUTPUT", services, "kubernetes service portals", false},
 		{&c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules", false},
 	} {
-		if h.to == proxyFirewall && c.legacy || h.from == "FORWARD" && h.to == firewall && !c.legacy {
+		switch {
+		case h.to == proxyFirewall && c.layout.xlb, h.from == "FORWARD" && h.to == firewall && !c.layout.xlb,
+			h.table == &c.filter && h.from == "INPUT" && h.to == services && !c.layout.input:
 			continue
 		}
 		var matches []iptables.Match
@@ -60,19 +66,27 @@ func (c *compiler) hooks() {
 		h.table.Hook(h.from, h.to, c.proxy, matches...)
 	}
 	for _, t := range []*iptables.Builder{&c.mangle, &c.nat, &c.filter} {
-		t.Ensure(canary, "") // kube-proxy recreates all rules when it is gone
+		if c.layout.canaries {
+			t.Ensure(canary, "") // kube-proxy recreates all rules when it is gone
+		}
+		if c.layout.canaries && c.layout.kubelet {
+			t.Ensure(kubeletCanary, "")
+		}
 	}
 	c.nat.Ensure(nodePorts, "")
-	c.nat.Ensure(markMasq, "")
+	if !c.layout.inline {
+		c.nat.Ensure(markMasq, "")
+	}
 }
 
 // static adds the rules that serve all services.
 func (c *compiler) static() {
 	o := c.proxy
-	c.nat.Add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
+	if !c.layout.inline {
+		c.nat.Add(markMasq, o, iptables.OrMark{Bits: masqueradeBit})
+	}
 	requiringSNAT := iptables.Comment{Text: "kubernetes service traffic requiring SNAT"}
-	if c.legacy {
-		c.legacyStatic()
+	if c.layout.marksStay {
 		c.nat.Add(postrouting, o, iptables.Masquerade{}, requiringSNAT, isMarked)
 	} else {
 		c.nat.Add(postrouting, o, iptables.Return{}, notMarked)
@@ -80,6 +94,11 @@ func (c *compiler) static() {
 		// rewritten twice.
 		c.nat.Add(postrouting, o, iptables.XorMark{Bits: masqueradeBit})
 		c.nat.Add(postrouting, o, iptables.Masquerade{RandomFully: true}, requiringSNAT)
+	}
+	if c.layout.kubelet {
+		c.nat.Add(markDrop, o, iptables.OrMark{Bits: dropBit})
+		c.filter.Add(firewall, o, iptables.Drop{}, iptables.Comment{Text: "kubernetes firewall for dropping marked packets"},
+			iptables.Mark{Value: dropBit, Mask: dropBit})
 	}
 
 	if c.localNodePorts() {
@@ -94,13 +113,41 @@ func (c *compiler) static() {
 	// backend's own address, and the client would reset the connection: kubernetes
 	// issue 74839.
 	invalid := []iptables.Match{iptables.CTState{States: []string{"INVALID"}}}
-	if !c.legacy {
+	if !c.layout.Past {
 		invalid = append(invalid, iptables.NFAcct{Object: "ct_state_invalid_dropped_pkts"})
 	}
 	c.filter.Add(forward, o, iptables.Drop{}, invalid...)
 	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding rules"}, isMarked)
-	c.filter.Add(forward, o, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"},
-		iptables.CTState{States: []string{"RELATED", "ESTABLISHED"}})
+	c.replies()
+}
+
+// replies lets through what belongs to a connection that was let through.
+func (c *compiler) replies() {
+	if !c.layout.byPods {
+		c.filter.Add(forward, c.proxy, iptables.Accept{}, iptables.Comment{Text: "kubernetes forwarding conntrack rule"}, isReply)
+		return
+	}
+	if c.layout.byAddress && !c.local.IsValid() {
+		return
+	}
+	for _, side := range []struct {
+		name string
+		pods iptables.Match
+	}{{"source", iptables.Src{Prefix: c.local}}, {"destination", iptables.Dst{Prefix: c.local}}} {
+		matches := []iptables.Match{iptables.Comment{Text: "kubernetes forwarding conntrack pod " + side.name + " rule"}, isReply}
+		if c.layout.byAddress {
+			matches = append(matches, side.pods)
+		}
+		c.filter.Add(forward, c.proxy, iptables.Accept{}, matches...)
+	}
+}
+
+// mark marks a packet for masquerading.
+func (c *compiler) mark() iptables.Target {
+	if c.layout.inline {
+		return iptables.OrMark{Bits: masqueradeBit}
+	}
+	return iptables.Jump{Chain: markMasq}
 }
 
 // nodePortHook adds the end of KUBE-SERVICES: a packet to an address of the node that

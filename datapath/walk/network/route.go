@@ -108,12 +108,14 @@ func (to Hop) Why(h *Host, dst netip.Addr) string {
 	return h.Name + " has no route to " + dst.String()
 }
 
-// Source is the address that a process of the host sends from by default.
+// Source is the address that a process of the host sends from by default. Where nothing but a
+// local route makes the destination the host's own, IPv4 sends from it all the same
+// (ip_route_output_key_hash_rcu in net/ipv4/route.c), and IPv6 from an address that a link has.
 func (h *Host) Source(dst netip.Addr, to Hop) netip.Addr {
 	switch {
 	case to.Local && dst.Is4() && dst.IsLoopback():
 		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	case to.Local:
+	case to.Local && (dst.Is4() || dst.IsLoopback() || h.assigned(dst)):
 		return dst
 	default:
 		return h.Egress(to.Dev, dst, to.Next)
@@ -123,7 +125,8 @@ func (h *Host) Source(dst netip.Addr, to Hop) netip.Addr {
 // Egress is the address of the link that a packet leaves by, which MASQUERADE uses.
 // IPv4 takes the first address whose network holds the next hop, else the link's first,
 // else another link's (inet_select_addr in net/ipv4/devinet.c); IPv6 the one that
-// shares the longest prefix with the destination (RFC 6724 rule 8).
+// shares the longest prefix with the destination, of which those bits count that the
+// address's own prefix has (RFC 6724 rule 8; ipv6_get_saddr_eval in net/ipv6/addrconf.c).
 func (h *Host) Egress(dev *Link, dst, next netip.Addr) netip.Addr {
 	var best, other netip.Addr
 	bits, otherBits := -1, -1
@@ -135,7 +138,7 @@ func (h *Host) Egress(dev *Link, dst, next netip.Addr) netip.Addr {
 		score := 0
 		switch {
 		case dst.Is6():
-			score = commonBits(ip, dst)
+			score = min(commonBits(ip, dst), a.prefix.Bits())
 		case a.prefix.Contains(next):
 			score = 1
 		}
@@ -153,6 +156,11 @@ func (h *Host) Egress(dev *Link, dst, next netip.Addr) netip.Addr {
 		return best
 	}
 	return other
+}
+
+// assigned reports whether a link of the host has an address.
+func (h *Host) assigned(ip netip.Addr) bool {
+	return slices.ContainsFunc(h.addrs, func(a address) bool { return a.prefix.Addr() == ip })
 }
 
 // First is the address of a link that the kernel finds first: the first one that it got in

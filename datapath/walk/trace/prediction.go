@@ -29,6 +29,12 @@ type Branch struct {
 	Assumed bool       `json:"assumed,omitempty"`
 	Local   netip.Addr `json:"local,omitzero"` // the dialer's own address
 	Steps   []Step     `json:"steps"`
+	// Passed are the packets at every link that they pass, in order, of all parts of the
+	// conversation; Tracked what connection tracking has afterwards; Hits the rules that they
+	// met, once for each packet.
+	Passed  []flow.Packet `json:"-"`
+	Tracked []flow.Entry  `json:"-"`
+	Hits    []Hit         `json:"-"`
 	// State is what the rules remember after this branch; a later walk may start from
 	// it.
 	State *memory.State `json:"-"`

@@ -83,3 +83,11 @@ type Origin struct {
 
 // String is the place and the object: local-policy.hcl:40 service default/web.
 func (o Origin) String() string { return plan.Origin(o).String() }
+
+// Hit is a rule that a packet meets.
+type Hit struct {
+	Netns        string
+	IPv6         bool   // the packet
+	Table, Chain string // of nf_tables with its family
+	Rule         int    // its position in the chain, from 1
+}

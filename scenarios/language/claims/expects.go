@@ -106,6 +106,10 @@ func (l *reader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 	if e.Name == "" {
 		l.Errorf(b.LabelRange, "Expectation without name", "An expectation needs a name. Write expect \"what is claimed\" { … }.")
 	}
+	e.State = l.stateOf(c, b.Scope)
+	if l.onlyState(c, e.State) {
+		return e
+	}
 	e.Count = l.between(c.count, b.Scope, "count", 1, maxCount)
 	for _, a := range c.table().Attrs {
 		if a.Required && c.Attr(a.Name) == nil {
@@ -156,6 +160,7 @@ func (l *reader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 		l.Errorf(a.NameRange, "TTL over SCTP", "Servers cannot read the TTL of SCTP packets. Remove ttl, or claim it over tcp or udp.")
 	}
 	l.measures(e, c, b.Scope)
+	l.lookedAt(e, c)
 	return e
 }
 

@@ -24,17 +24,17 @@ type expectBody struct {
 }
 
 func (b *expectBody) table() blocks.Schema {
-	return blocks.Schema{Kind: "expect", Blocks: []blocks.Nested{
+	return blocks.Schema{Kind: "expect", Blocks: append([]blocks.Nested{
 		blocks.Plain("spread", "How answers are balanced.", func() blocks.Schema { return new(spreadBody).table() }),
 		blocks.Plain("http", "An HTTP request, and the response to expect.", func() blocks.Schema {
 			return new(httpBody).table()
 		}),
 		blocks.Plain("latency", "Bounds of the round-trip time, such as \"20ms\".", func() blocks.Schema { return new(boundBody).table("latency") }),
 		blocks.Plain("throughput", "Bounds of the rate of an upload, such as \"10mbit\".", func() blocks.Schema { return new(boundBody).table("throughput") }),
-	}, Attrs: []blocks.Attribute{
+	}, stateBlocks()...), Attrs: []blocks.Attribute{
 		{At: blocks.AsWritten(&b.name, "string"), Name: "name", Means: "What is claimed, by default the label of the block, with the key of an instance after a colon."},
 		{At: blocks.Repeats("map, or set of strings"), Name: "for_each", Means: "A map or a set of strings, with a claim for each element, which is each.key and each.value."},
-		{At: blocks.AsWritten(&b.from, "pods, nodes or clients"), Name: "from", Required: true, Means: "Who dials."},
+		{At: blocks.AsWritten(&b.from, "pods, nodes or clients"), Name: "from", Required: true, Means: "Who dials; with to, it may be left out where the expectation is about hosts only."},
 		{At: blocks.AsWritten(&b.to, "services, pods, nodes, clients or addresses"), Name: "to", Required: true, Means: "What is dialed."},
 		{At: blocks.AsWritten(&b.port, "port number or name"), Name: "port", Means: "The port that is dialed, where to has several."},
 		{At: blocks.AsWritten(&b.protocol, "string"), Name: "protocol", Default: `"tcp"`, Means: "The protocol: tcp, udp, sctp or http."},

@@ -148,6 +148,7 @@ func (r *resolver) policyPeer(s topology.PeerSpec, rule topology.PolicyRuleSpec,
 	if !ok || !also || !s.PodSelector.Set && !s.NamespaceSelector.Set {
 		return out
 	}
+	out.PodSelector, out.NamespaceSelector = s.PodSelector, s.NamespaceSelector
 	out.Pods = r.podsWhere(func(p *topology.Pod) bool {
 		if s.NamespaceSelector.Set {
 			return r.namespaceMatches(namespaces, p.Namespace) && pods.matches(p.Labels)

@@ -1,19 +1,27 @@
-# What you will see: the rules as older articles show them: KUBE-XLB- instead of
-# KUBE-EXT- and KUBE-SVL-, KUBE-MARK-DROP, hashes of unnamed ports with a colon. Packets
-# are treated as in local-policy.hcl: the layout changed, not the behaviour.
+# What you will see: the rules as an older version of Kubernetes wrote them, here 1.19:
+# KUBE-XLB- instead of KUBE-EXT- and KUBE-SVL-, KUBE-MARK-DROP, and the kubelet's canary.
+# Packets are treated as in local-policy.hcl: the layout changed, not the behaviour.
 #
 #   laptop ──▶ node1:31380 ──▶ KUBE-XLB-… ──▶ web, which sees the laptop
 #   laptop ──▶ node2:31380 ──▶ KUBE-XLB-… ──▶ KUBE-MARK-DROP
 #
-# What to try: netlab rules node1, and compare it with that of local-policy.hcl.
+# What to try: netlab rules node1, and compare it with that of local-policy.hcl; the same
+# with --var layout=1.14, where ports without a name end in a colon, which changes every
+# hash, with 1.1, 1.26, or current.
 #
 # The proof: "the pod sees the client's address" and "a node without an endpoint
 # drops".
 
+variable "layout" {
+  description = "the version of Kubernetes whose rules to write"
+  type        = string
+  default     = "1.19"
+}
+
 proxy {
   mode = "iptables"
   iptables {
-    layout = "legacy"
+    layout = var.layout
   }
 }
 
