@@ -1,14 +1,14 @@
 # What you will see: HTTPRoutes of the Gateway API, served by the same controller as ingresses. A
 # rule matches by path, method and headers, and divides requests among services by weight, as for
-# a canary: nine of ten requests go to the stable pods.
+# a canary: three of four requests go to the stable pods.
 #
-#   laptop ──▶ controller ──▶ 9/10 stable, 1/10 canary
+#   laptop ──▶ controller ──▶ 3/4 stable, 1/4 canary
 #                             X-Version: canary ──▶ canary
 #
 # What to try: netlab exec laptop -- curl -H 'X-Version: canary' http://shop.example/; set the
 # weight of canary to 0.
 #
-# The proof: "nine of ten", "a header chooses", "a wildcard stands for any number of labels", and
+# The proof: "three of four", "a header chooses", "a wildcard stands for any number of labels", and
 # "a rule without weight".
 
 node "node1" {}
@@ -22,7 +22,7 @@ http_route "shop" {
     match { path = "/" }
     backend {
       service = service.stable
-      weight  = 9
+      weight  = 3
     }
     backend { service = service.canary }
   }
@@ -110,14 +110,14 @@ service "blog" {
   port "http" { port = 8080 }
 }
 
-expect "nine of ten" {
+expect "three of four" {
   from     = client.laptop
   to       = "shop.example:80"
   protocol = "http"
   answer   = [pod.stable, pod.canary]
   spread {
-    tolerance = 0.5
-    weights   = { stable = 9, canary = 1 }
+    tolerance = 0.7
+    weights   = { stable = 3, canary = 1 }
   }
 }
 

@@ -18,14 +18,11 @@ import (
 	"github.com/netlab/netlab/datapath/probe"
 )
 
-// secureAtOnce is how many requests over TLS are made at a time: each has a goroutine.
-const secureAtOnce = 64
-
 // dialSecure makes the requests over TLS among some flows, as a client does that trusts the
 // lab's authority and nobody else, and fills in their observations.
 func (in *Lab) dialSecure(ctx context.Context, flows []flow.Flow, seen []flow.Observation, space func(name string) (*netns.NS, error)) {
 	var all sync.WaitGroup
-	slots := make(chan struct{}, secureAtOnce)
+	slots := make(chan struct{}, min(64, requestsAtOnce()))
 	for i, f := range flows {
 		if !f.TLS || seen[i].Outcome != "" {
 			continue

@@ -3,6 +3,7 @@
 package inside
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"os"
@@ -59,6 +60,22 @@ func (in *Lab) trusting(env []string) []string {
 		return env
 	}
 	return append(slices.Clone(env), variable+Authority)
+}
+
+// requestsAtOnce is how many requests there are at a time in a lab with ingress controllers: each
+// takes turns of goroutines on its way, and too many would all be late.
+func requestsAtOnce() int { return max(8, int(256/flow.TimeScale())) }
+
+// dialInTurn makes connections, requests to ingress controllers not all at once.
+func (in *Lab) dialInTurn(ctx context.Context, flows []flow.Flow, space func(name string) (*netns.NS, error)) (all []flow.Observation) {
+	most := requestsAtOnce()
+	if len(flows) <= most || in.trusted.Load() == nil || !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Path != "" }) {
+		return in.server.Dial(ctx, flows, space)
+	}
+	for some := range slices.Chunk(flows, most) {
+		all = append(all, in.server.Dial(ctx, some, space)...)
+	}
+	return all
 }
 
 // gateway is the ingress controllers of a namespace. Their routes are kept while none runs.

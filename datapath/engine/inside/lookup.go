@@ -25,7 +25,7 @@ const lookupsAtOnce = 64
 // are made one by one, all others by the loop of the probe.
 func (in *Lab) Dial(ctx context.Context, flows []flow.Flow, space func(name string) (*netns.NS, error)) []flow.Observation {
 	if !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Lookup != nil || f.TLS }) {
-		return in.server.Dial(ctx, flows, space)
+		return in.dialInTurn(ctx, flows, space)
 	}
 	seen := make([]flow.Observation, len(flows))
 	places := lookUp(ctx, flows, seen, space)
@@ -35,7 +35,7 @@ func (in *Lab) Dial(ctx context.Context, flows []flow.Flow, space func(name stri
 		some[i] = seen[place].Flow
 	}
 	in.dialSecure(ctx, flows, seen, space)
-	for i, o := range in.server.Dial(ctx, some, space) {
+	for i, o := range in.dialInTurn(ctx, some, space) {
 		o.Flow = flows[places[i]]
 		seen[places[i]] = o
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/coder"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
@@ -89,18 +90,8 @@ func (r Route) Equal(b Route) bool {
 
 // Compare orders routes by host and path.
 func (r Route) Compare(b Route) int {
-	return cmp.Or(cmp.Compare(r.Host, b.Host), cmp.Compare(r.Path, b.Path), cmp.Compare(r.Match, b.Match), compareBools(r.Default, b.Default),
-		compareBools(r.Deep, b.Deep), cmp.Compare(r.Method, b.Method), cmp.Compare(r.headers(), b.headers()))
-}
-
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
+	return cmp.Or(cmp.Compare(r.Host, b.Host), cmp.Compare(r.Path, b.Path), cmp.Compare(r.Match, b.Match), ordered.Bools(r.Default, b.Default),
+		ordered.Bools(r.Deep, b.Deep), cmp.Compare(r.Method, b.Method), cmp.Compare(r.headers(), b.headers()))
 }
 
 // Where describes the requests of the route: shop.example/api (Prefix), or **.example/api for

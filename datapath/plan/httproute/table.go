@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/netlab/netlab/datapath/plan/ordered"
 )
 
 // Table is the routes of a controller. The zero Table has none.
@@ -39,7 +41,7 @@ func New(routes []Route) *Table {
 // which wants a method, and that which wants more headers (HTTPRouteRule in the Gateway API).
 func precedence(a, b Route) int {
 	return cmp.Or(cmp.Compare(len(b.elements()), len(a.elements())), cmp.Compare(a.Match, b.Match),
-		compareBools(a.Method == "", b.Method == ""), cmp.Compare(len(b.Headers), len(a.Headers)), cmp.Compare(a.Object, b.Object))
+		ordered.Bools(a.Method == "", b.Method == ""), cmp.Compare(len(b.Headers), len(a.Headers)), cmp.Compare(a.Object, b.Object))
 }
 
 // Request is what a route is chosen by.
