@@ -63,17 +63,26 @@ func (in *Lab) trusting(env []string) []string {
 }
 
 // requestsAtOnce is how many requests there are at a time in a lab with ingress controllers: each
-// takes turns of goroutines on its way, and too many would all be late.
-func requestsAtOnce() int { return max(8, int(256/flow.TimeScale())) }
+// takes turns of goroutines on its way, and too many would all be late. A slow machine is slow for
+// each of them.
+func requestsAtOnce() int {
+	slow := flow.TimeScale()
+	return max(8, int(64/(slow*slow)))
+}
 
-// dialInTurn makes connections, requests to ingress controllers not all at once.
+// dialInTurn makes connections, requests through ingress controllers not all at once, whoever asks.
 func (in *Lab) dialInTurn(ctx context.Context, flows []flow.Flow, space func(name string) (*netns.NS, error)) (all []flow.Observation) {
-	most := requestsAtOnce()
-	if len(flows) <= most || in.trusted.Load() == nil || !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Path != "" }) {
+	if in.trusted.Load() == nil || !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Path != "" }) {
 		return in.server.Dial(ctx, flows, space)
 	}
-	for some := range slices.Chunk(flows, most) {
-		all = append(all, in.server.Dial(ctx, some, space)...)
+	for some := range slices.Chunk(flows, requestsAtOnce()) {
+		select {
+		case in.turn <- struct{}{}:
+			all = append(all, in.server.Dial(ctx, some, space)...)
+			<-in.turn
+		case <-ctx.Done():
+			all = append(all, in.server.Dial(ctx, some, space)...) // which says so of each
+		}
 	}
 	return all
 }

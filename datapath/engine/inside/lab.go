@@ -39,6 +39,7 @@ type Lab struct {
 
 	authority func() (*ingress.Authority, error) // of ingress controllers
 	trusted   atomic.Pointer[[]byte]             // its certificate, once there is one
+	turn      chan struct{}                      // of those who make requests through controllers
 
 	mu     sync.Mutex
 	closed bool
@@ -65,7 +66,7 @@ func New() (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Lab{server: server, spaces: map[string]*occupants{}}
+	in := &Lab{server: server, spaces: map[string]*occupants{}, turn: make(chan struct{}, 1)}
 	in.authority = sync.OnceValues(in.newAuthority)
 	in.hosts.Store(new([]byte))
 	return in, nil
