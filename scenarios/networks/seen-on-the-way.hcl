@@ -130,6 +130,7 @@ expect "the tunnel is a device and a route" {
     name    = "flannel.1"
     type    = "vxlan"
     mtu     = 1450
+    up      = true
     address = "${cidrhost(node.node1.pod_cidr, 0)}/32"
   }
   interface {

@@ -124,10 +124,8 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	for rounds, pause := 0, between; err == nil; rounds, pause = rounds+1, pause*2 {
 		verdict = try.Judge(observed.observations)
 		again := try.Again(verdict, observed.observations, rounds)
-		if len(again) == 0 && rounds < trial.Confirmations && x.disagree(e, try, observed) {
-			for i := range flows {
-				again = append(again, i)
-			}
+		if len(again) == 0 {
+			again = x.otherwise(e, try, observed)
 		}
 		late := time.Since(dialed)+pause > e.Retry && (rounds >= trial.Confirmations || !verdict.Disagrees)
 		if len(again) == 0 || late {

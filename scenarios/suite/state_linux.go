@@ -79,17 +79,28 @@ func (s *seen) views(p *plan.Plan, c state.Claim) (views []state.View) {
 	return views
 }
 
-// disagree reports whether what claims about connections see is other than predicted.
-func (x *run) disagree(e *expect.Reach, try *trial.Trial, observed seen) bool {
-	return slices.ContainsFunc(e.State, func(c state.Claim) bool {
+// otherwise are the indexes of connections of which claims see other than predicted: what a host or
+// a program sends by itself is seen, too.
+func (x *run) otherwise(e *expect.Reach, try *trial.Trial, observed seen) (again []int) {
+	p := x.paper[e.During].plan
+	for _, c := range e.State {
 		if !c.PerConnection() {
-			return false
+			continue
 		}
-		p := x.paper[e.During].plan
 		paper, paths := predictState(p, try.Forecasts, c)
-		v := c.Judge(observed.views(p, c))
-		return trial.Found(c, paper, &v, paths).Disagrees
-	})
+		views := observed.views(p, c)
+		all := c.Judge(views)
+		if !trial.Found(c, paper, &all, paths).Disagrees {
+			continue
+		}
+		for i := range views {
+			if one := c.Judge(views[i : i+1]); len(all.Wrong) == 0 || len(one.Wrong) > 0 {
+				again = append(again, i)
+			}
+		}
+	}
+	slices.Sort(again)
+	return slices.Compact(again)
 }
 
 // runCommand runs the command of an expectation, confined, for a while.

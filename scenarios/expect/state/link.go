@@ -15,6 +15,7 @@ type Interface struct {
 	Master string         // the bridge that it is a port of; "": any
 	Addrs  []netip.Prefix // those that it has, others aside; of full length: whatever prefix it is written with
 	MTU    int            // 0: any
+	Up     *bool          // whether it is set up; nil: not claimed
 	Absent bool
 }
 
@@ -40,6 +41,9 @@ func (i *Interface) Wanted() string {
 	}
 	if i.MTU != 0 {
 		words = append(words, fmt.Sprintf("mtu %d", i.MTU))
+	}
+	if i.Up != nil {
+		words = append(words, map[bool]string{true: "up", false: "down"}[*i.Up])
 	}
 	for _, a := range i.Addrs {
 		words = append(words, "address "+a.String())
@@ -75,7 +79,7 @@ func (i *Interface) matches(l Link) bool {
 	has := func(a netip.Prefix) bool {
 		return slices.ContainsFunc(l.Addrs, func(b netip.Prefix) bool { return a == b || a.IsSingleIP() && a.Addr() == b.Addr() })
 	}
-	return (i.Type == "" || i.Type == l.Type) && (i.Master == "" || i.Master == l.Master) && (i.MTU == 0 || i.MTU == l.MTU) &&
+	return (i.Type == "" || i.Type == l.Type) && (i.Master == "" || i.Master == l.Master) && (i.MTU == 0 || i.MTU == l.MTU) && (i.Up == nil || *i.Up == l.Up) &&
 		!slices.ContainsFunc(i.Addrs, func(a netip.Prefix) bool { return !has(a) })
 }
 

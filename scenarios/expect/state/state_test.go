@@ -88,7 +88,7 @@ var examples = map[string]struct{ right, wrong []Claim }{
 	},
 	"interface": {
 		[]Claim{
-			&Interface{Host: host, Link: "cni0", Type: "bridge", MTU: 1450, Addrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.1/32")}},
+			&Interface{Host: host, Link: "cni0", Type: "bridge", MTU: 1450, Up: ptr(true), Addrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.1/32")}},
 			&Interface{Host: host, Addrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.1/24")}},
 			&Interface{Host: host, Addrs: []netip.Prefix{netip.MustParsePrefix("10.96.0.1/32")}, Absent: true},
 			&Interface{Host: host, Link: "docker0", Absent: true},
@@ -97,6 +97,7 @@ var examples = map[string]struct{ right, wrong []Claim }{
 			&Interface{Host: host, Link: "cni1"},
 			&Interface{Host: host, Link: "cni0", MTU: 1500},
 			&Interface{Host: host, Link: "cni0", Master: "br0"},
+			&Interface{Host: host, Link: "cni0", Up: ptr(false)},
 			&Interface{Host: host, Link: "eth0", Addrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.1/24")}},
 			&Interface{Host: host, Link: "cni0", Absent: true},
 			&Interface{Host: host, Addrs: []netip.Prefix{netip.MustParsePrefix("10.244.1.1/16")}},

@@ -302,6 +302,9 @@ func (s *stateReader) link() state.Claim {
 	c.Content = s.Read(s.b, c.table())
 	i := &state.Interface{Link: s.Text(c.name, s.sc).Value, Type: s.Text(c.kind, s.sc).Value, Master: s.Text(c.master, s.sc).Value,
 		Addrs: s.prefixes(c.address), MTU: s.between(c.mtu, s.sc, "MTU", 68, 65535), Absent: s.Boolean(c.absent, s.sc).Value}
+	if b := s.Boolean(c.up, s.sc); b.Set {
+		i.Up = &b.Value
+	}
 	if i.Link == "lo" {
 		s.Errorf(c.name.Expr.Range(), "Not the loopback interface", "Every host has lo, and the plan does not list it. Name another interface.")
 	}

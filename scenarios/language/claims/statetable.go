@@ -67,7 +67,7 @@ func (b *runBody) table() blocks.Schema {
 // interfaceBody is a claim about an interface.
 type interfaceBody struct {
 	*blocks.Content
-	on, name, kind, master, address, mtu, absent *hcl.Attribute
+	on, name, kind, master, address, mtu, up, absent *hcl.Attribute
 }
 
 func (b *interfaceBody) table() blocks.Schema {
@@ -78,6 +78,7 @@ func (b *interfaceBody) table() blocks.Schema {
 		{At: blocks.AsWritten(&b.master, "string"), Name: "master", Means: "The bridge that it is a port of."},
 		{At: blocks.AsWritten(&b.address, "addresses with or without prefix lengths"), Name: "address", Means: "Addresses that it has, among others."},
 		{At: blocks.AsWritten(&b.mtu, "number"), Name: "mtu", Means: "Its MTU."},
+		{At: blocks.AsWritten(&b.up, "bool"), Name: "up", Means: "Whether it is set up, as all of a plan are."},
 		{At: blocks.AsWritten(&b.absent, "bool"), Name: "absent", Default: "false", Means: "Whether there is no such interface."},
 	}}
 }
