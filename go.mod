@@ -16,6 +16,7 @@ require (
 	github.com/moby/sys/capability v0.5.0
 	github.com/onsi/ginkgo/v2 v2.34.0
 	github.com/osrg/gobgp/v4 v4.8.0
+	github.com/pires/go-proxyproto v0.15.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/zone"
 	"github.com/netlab/netlab/topology"
@@ -15,14 +16,18 @@ import (
 // about readiness: a pod that is not ready answers every connection that reaches it.
 func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 	records := sync.OnceValue(func() []zone.Record { return dns.Records(lab) })
+	routing := sync.OnceValue(func() []httproute.Route { return routes(lab) })
 	for _, pod := range lab.Pods {
 		n := netns[pod.Netns()]
 		o := plan.Origin{Object: "pod " + pod.AgentName(), File: pod.Origin.File, Line: pod.Origin.Line}
 		if len(pod.Ports) > 0 && len(pod.Command) == 0 {
-			n.Agents = append(n.Agents, occupant.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), DNS: pod.NameServer, Origin: o})
+			n.Agents = append(n.Agents, occupant.Agent{Name: pod.AgentName(), Node: pod.Node.Name, Listen: listen(pod.Ports), DNS: pod.NameServer, Ingress: controller(lab, pod), Origin: o})
 		}
 		if pod.NameServer {
 			n.Records = slices.Clone(records())
+		}
+		if pod.Ingress {
+			n.Routing = routing()
 		}
 		if r, ok := dns.Of(lab, pod); ok {
 			n.Resolvers = append(n.Resolvers, occupant.Resolver{Pod: pod.AgentName(), Conf: r.Text(), Hosts: dns.Hosts(pod), Origin: o})

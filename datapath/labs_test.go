@@ -438,6 +438,26 @@ them narrow, slow and a firewall. Dual stack.
 			s.Ports[0].NodePort = set(31380)
 		})},
 	},
+}, {
+	name: "ingress",
+	about: `An ingress controller on node1, behind a NodePort service of policy Local and
+the PROXY protocol: the routes are part of its namespace.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Origin: at(1)},
+		Nodes:   nodes("node1", "node2"),
+		Clients: []topology.ClientSpec{{Name: "laptop", Origin: at(5)}},
+		Pods:    []topology.PodSpec{pod("web", 0, "node1"), pod("web", 1, "node2")},
+		Services: []topology.ServiceSpec{service("web", func(*topology.ServiceSpec) {}),
+			service("empty", func(s *topology.ServiceSpec) { s.Selector = map[string]string{"app": "none"} })},
+		Controller: topology.ControllerSpec{Written: true, Nodes: set([]string{"node1"}), ProxyProtocol: set(true), Origin: at(6),
+			Service: topology.ServiceSpec{Type: set("NodePort"), ExternalTrafficPolicy: set("Local"), Origin: at(7)}},
+		Ingresses: []topology.IngressSpec{{Name: "shop", Default: &topology.BackendSpec{Service: set("web"), Origin: at(42)},
+			Rules: []topology.IngressRuleSpec{{Host: set("*.shop.example"), Origin: at(43), Paths: []topology.IngressPathSpec{
+				{Path: set("/api"), Type: set("Exact"), Backend: topology.BackendSpec{Service: set("web"), Port: set("http")}, Origin: at(44)},
+				{Path: set("/sold-out"), Backend: topology.BackendSpec{Service: set("empty"), Port: set("80")}, Origin: at(45)}}}},
+			TLS: []topology.IngressTLSSpec{{Hosts: set([]string{"*.shop.example"}), Origin: at(46)}}, Origin: at(41)}},
+	},
 }}
 
 func at(line int) topology.Origin { return topology.Origin{File: "lab.hcl", Line: line, Column: 1} }

@@ -20,6 +20,9 @@ type Lab struct {
 	Namespaces []*Namespace
 	Pods       []*Pod // by namespace, then name
 	Services   []*Service
+	Controller *Controller // of ingresses; nil: there is none
+	Ingresses  []*Ingress  // by namespace, then name
+	HTTPRoutes []*HTTPRoute
 
 	PolicyOptions   Policies
 	Policies        []*Policy // by namespace, then name
@@ -241,12 +244,14 @@ type Pod struct {
 	DNSConfig           DNSConfig
 	// NameServer says that it answers DNS queries about the lab on its ports.
 	NameServer bool
-	Ports      []Port
-	Command    []string
-	Env        map[string]string
-	Program    Program
-	Link       Link
-	Origin     Origin
+	// Ingress says that it is an ingress controller, on its ports.
+	Ingress bool
+	Ports   []Port
+	Command []string
+	Env     map[string]string
+	Program Program
+	Link    Link
+	Origin  Origin
 }
 
 // Protocol is a transport protocol, in lower case as the kernel's tools write it.

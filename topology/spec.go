@@ -63,6 +63,9 @@ type Spec struct {
 	Namespaces  []NamespaceSpec
 	Pods        []PodSpec
 	Services    []ServiceSpec
+	Controller  ControllerSpec
+	Ingresses   []IngressSpec
+	HTTPRoutes  []HTTPRouteSpec
 
 	PolicyOptions   PoliciesSpec
 	Policies        []PolicySpec

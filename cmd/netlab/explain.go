@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +38,10 @@ serves, and every possible path with its probability.
   netlab explain -f scenarios/local-policy.hcl laptop 192.168.0.11:31380
   netlab explain -f scenarios/services/cluster-ip.hcl shell web
 
+A request over HTTP is followed through an ingress controller to the pod that answers:
+
+  netlab explain -f scenarios/services/ingress.hcl laptop shop.example:80 --http /cart
+
 In several combinations of a matrix it shows where they part:
 
   netlab explain -f scenarios/services/cluster-ip.hcl shell web --matrix proxy=iptables,ipvs`,
@@ -59,6 +67,7 @@ In several combinations of a matrix it shows where they part:
 	f.StringVarP(&o.protocol, "protocol", "p", "", "`PROTOCOL`: tcp, udp or sctp (default: that of the port)")
 	f.BoolVar(&o.udp, "udp", false, "the same as --protocol udp")
 	f.IntVar(&o.upload, "upload", 0, "send `BYTES` before the answer, over TCP: do they fit every link on the way?")
+	f.StringVar(&o.http, "http", "", "make it a request for a path, such as /cart, or a `URL` whose host is not that of TO: https://shop.example/cart")
 	f.StringArrayVar(&o.matrix, "matrix", nil, "follow it in combinations of a matrix, and show where they part: `AXIS=VALUE,...` (repeatable)")
 	f.BoolVar(&o.all, "all", false, "show every step, including those that change nothing")
 	u.JSONFlag(c, "the prediction")
@@ -73,6 +82,7 @@ type explainOptions struct {
 	protocol  string
 	matrix    []string
 	upload    int
+	http      string
 	udp, all  bool
 	mermaid   bool
 }
@@ -157,7 +167,28 @@ func (o *explainOptions) flow(s *language.Scenario, path string) (f flow.Flow, e
 	if o.upload < 0 || o.upload > 0 && f.Protocol != flow.TCP {
 		return f, command.Usage(fmt.Errorf("--upload %d over %s", o.upload, protocol), "an upload is over TCP, and has at least one byte")
 	}
-	return f, nil
+	return f, o.request(&f)
+}
+
+// request makes the flow an HTTP request, if that is what is to be followed.
+func (o *explainOptions) request(f *flow.Flow) error {
+	if o.http == "" {
+		return nil
+	}
+	u, err := url.Parse(o.http)
+	switch {
+	case err != nil || u.Opaque != "" || u.Host == "" && !strings.HasPrefix(o.http, "/") || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https":
+		return command.Usage(fmt.Errorf("--http %q is neither a path nor a URL", o.http), "write --http /cart or --http https://shop.example/cart")
+	case f.Protocol != flow.TCP || f.Upload > 0:
+		return command.Usage(errors.New("HTTP is spoken over TCP"), "leave out --protocol and --upload")
+	}
+	f.Path, f.Host, f.TLS = cmp.Or(u.EscapedPath(), "/"), u.Host, u.Scheme == "https"
+	if host, _, ok := names.CutPort(o.to); f.Host == "" && ok {
+		if _, err := netip.ParseAddr(host); err != nil {
+			f.Host = host
+		}
+	}
+	return nil
 }
 
 // blame says which fault is in the plan, and what would happen without it.

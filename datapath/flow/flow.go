@@ -4,6 +4,7 @@ package flow
 
 import (
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -43,6 +44,15 @@ type Flow struct {
 	// Path makes the flow an HTTP GET request for it, over TCP; empty: the dialer sends
 	// a line asking for the server's identity.
 	Path string
+	// Host is that of the request; empty: the address. TLS makes it HTTPS: the dialer
+	// trusts the lab's certificates, and expects one for the host.
+	Host string
+	TLS  bool
+	// Sends are more header fields of the request.
+	Sends Fields
+	// Proxied is the PROXY protocol's header that comes first, as a load balancer sends
+	// it; zero: none.
+	Proxied Proxied
 	// Upload makes the dialer of a stream send that many bytes before the answer; 0:
 	// only its request.
 	Upload int
@@ -52,6 +62,26 @@ type Flow struct {
 	// as happens a second after it was dropped: what the rules choose at random, they then
 	// choose anew.
 	Once bool
+}
+
+// Fields are header fields of a request, each "Name: value" on a line of its own.
+type Fields string
+
+// Get is the value of a field, whose name is compared without case; "": there is none.
+func (f Fields) Get(name string) string {
+	for line := range strings.Lines(string(f)) {
+		if n, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); strings.EqualFold(n, name) {
+			return value
+		}
+	}
+	return ""
+}
+
+// Proxied is a header of the PROXY protocol: the client for which a load balancer has made a
+// connection, and the version of the protocol, 1 or 2.
+type Proxied struct {
+	Version int
+	Client  netip.AddrPort
 }
 
 // Lookup is how a dialer resolves a name: it asks the servers, in turn until there is an
@@ -72,6 +102,8 @@ type Observation struct {
 	Node string
 	// Source is the dialer's address as the server saw it.
 	Source netip.AddrPort
+	// Forwarded is the client for whom a proxy in front of the server says that it asks.
+	Forwarded netip.Addr
 	// TTL, or hop limit, of the first packet when it arrived, as reported by the
 	// server. 0: unknown.
 	TTL int

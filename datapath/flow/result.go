@@ -15,6 +15,9 @@ type Result struct {
 	Answer  string     `json:"answer,omitempty"` // as the server named itself
 	Node    string     `json:"node,omitempty"`   // where it runs
 	Source  netip.Addr `json:"source,omitzero"`  // the dialer's address as the server saw it
+	// Forwarded is the client as a proxy in front of the server has told it, in the header
+	// X-Forwarded-For of a request; not valid: there is none, or the server does not say.
+	Forwarded netip.Addr `json:"forwarded,omitzero"`
 	// TTL, or hop limit, of the flow's first packet when it arrived at the server. 0:
 	// unknown.
 	TTL    int `json:"ttl,omitempty"`
@@ -26,13 +29,13 @@ const AnyStatus = -1
 
 // Result is the observation without what differs from one connection to the next.
 func (o Observation) Result() Result {
-	return Result{Outcome: o.Outcome, Answer: o.Answer, Node: o.Node, Source: o.Source.Addr().Unmap(), TTL: o.TTL, Status: o.Status}
+	return Result{Outcome: o.Outcome, Answer: o.Answer, Node: o.Node, Source: o.Source.Addr().Unmap(), Forwarded: o.Forwarded, TTL: o.TTL, Status: o.Status}
 }
 
 // Core is the part of the result that services and policies decide: without what the
 // path and the application add.
 func (r Result) Core() Result {
-	r.TTL, r.Status = 0, 0
+	r.TTL, r.Status, r.Forwarded = 0, 0, netip.Addr{}
 	return r
 }
 
@@ -64,6 +67,9 @@ func (r Result) String() string {
 	}
 	if r.Source.IsValid() {
 		text += ", seen as " + r.Source.String()
+	}
+	if r.Forwarded.IsValid() {
+		text += ", forwarded for " + r.Forwarded.String()
 	}
 	return text
 }

@@ -21,6 +21,11 @@ func ProxyPatience() []time.Duration {
 	return []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}
 }
 
+// IngressPatience is how long an ingress controller waits until an endpoint takes a connection.
+// Real ones wait for seconds (proxy_connect_timeout of nginx), longer than most claims do: with this,
+// a claim still sees that another endpoint answers.
+const IngressPatience = 500 * time.Millisecond
+
 // TimeScale is the factor by which this machine is slower, from its environment: 1
 // without a valid value.
 func TimeScale() float64 {

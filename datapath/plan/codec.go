@@ -9,6 +9,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan/coder"
 	"github.com/netlab/netlab/datapath/plan/conntrack"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
@@ -25,7 +26,7 @@ func Encode(p *Plan) ([]byte, error) {
 	copy(bare.Netns, p.Netns)
 	for i := range bare.Netns {
 		n := &bare.Netns[i]
-		n.Sets, n.Tables, n.NFT, n.Virtual, n.UDP, n.Cut, n.ProxyPorts, n.Records, n.Resolvers = nil, nil, nil, nil, nil, nil, nil, nil, nil
+		n.Sets, n.Tables, n.NFT, n.Virtual, n.UDP, n.Cut, n.ProxyPorts, n.Records, n.Resolvers, n.Routing = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	}
 	var head bytes.Buffer
 	if err := gob.NewEncoder(&head).Encode(&bare); err != nil {
@@ -101,4 +102,5 @@ func codeFilters(c *coder.Coder, n *Netns) {
 	coder.List(c, &n.ProxyPorts, occupant.CodeProxyPort)
 	coder.List(c, &n.Records, zone.Code)
 	coder.List(c, &n.Resolvers, occupant.CodeResolver)
+	coder.List(c, &n.Routing, httproute.Code)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/plan/conntrack"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
@@ -187,6 +188,7 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	diffList(have.Records, want.Records, zone.Record.Key, nil, &e.Add.Records, &e.Change.Records, &e.Delete.Records)
 	diffList(have.Resolvers, want.Resolvers, func(r occupant.Resolver) string { return r.Pod }, occupant.Resolver.Equal,
 		&e.Add.Resolvers, &e.Change.Resolvers, &e.Delete.Resolvers)
+	diffList(have.Routing, want.Routing, httproute.Route.Key, httproute.Route.Equal, &e.Add.Routing, &e.Change.Routing, &e.Delete.Routing)
 	diffList(have.Speakers, want.Speakers, func(bgp.Speaker) int { return 0 }, sameSpeaker,
 		&e.Add.Speakers, &e.Change.Speakers, &e.Delete.Speakers)
 	e.Delete.Deviations = have.Deviations

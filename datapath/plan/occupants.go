@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
 // Occupants are the agents, programs, user-space tunnels, BGP speakers, proxy ports, DNS
-// records and resolvers of a namespace. Changed ones are stopped and started again, except for tunnels of which only the
-// peers change, speakers, whose sessions go on with peers that stay, proxy ports, and the records
-// of name servers.
+// records, resolvers and HTTP routes of a namespace. Changed ones are stopped and started again, except for tunnels of which only the
+// peers change, speakers, whose sessions go on with peers that stay, proxy ports, the records
+// of name servers, and the routes of ingress controllers.
 type Occupants struct {
 	IPv6     bool // agents also listen on IPv6
 	Agents   []occupant.Agent
@@ -22,6 +23,7 @@ type Occupants struct {
 	ProxyPorts []occupant.ProxyPort
 	Records    []zone.Record
 	Resolvers  []occupant.Resolver
+	Routing    []httproute.Route
 }
 
 // Agents and programs are not shell commands, so they are written as comments.
@@ -52,6 +54,10 @@ func (o *Occupants) write(w *textWriter, s *Step) {
 	for i := range o.Resolvers {
 		w.from(o.Resolvers[i].Origin)
 		w.linef("%s resolver of %s", mark, o.Resolvers[i].Words())
+	}
+	for i := range o.Routing {
+		w.from(o.Routing[i].Origin)
+		w.linef("%s HTTP route %s", mark, o.Routing[i].Words())
 	}
 }
 

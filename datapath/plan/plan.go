@@ -8,6 +8,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan/bgp"
 	"github.com/netlab/netlab/datapath/plan/conntrack"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
@@ -70,6 +71,9 @@ type Netns struct {
 	Records []zone.Record `json:"records,omitempty"`
 	// Resolvers are the resolv.conf of pods in it.
 	Resolvers []occupant.Resolver `json:"resolvers,omitempty"`
+
+	// Routing is the table of its ingress controllers, agents that are one.
+	Routing []httproute.Route `json:"routing,omitempty"`
 
 	// ProxyPorts are in the order of service ports, IPv4 first.
 	ProxyPorts []occupant.ProxyPort `json:"proxyPorts,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/conntrack"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/ipset"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
@@ -67,6 +68,7 @@ func (n *Netns) Sort() {
 	})
 	sortSpeakers(n)
 	slices.SortStableFunc(n.Records, zone.Record.Compare)
+	slices.SortStableFunc(n.Routing, httproute.Route.Compare)
 	slices.SortStableFunc(n.Resolvers, func(a, b occupant.Resolver) int { return cmp.Compare(a.Pod, b.Pod) })
 	slices.SortStableFunc(n.Execs, func(a, b occupant.Exec) int { return cmp.Compare(a.Name, b.Name) })
 }

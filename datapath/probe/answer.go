@@ -15,12 +15,18 @@ type Answer struct {
 	Proto flow.Protocol  `json:"proto"`
 	Local netip.AddrPort `json:"local"` // the server's address
 	Peer  netip.AddrPort `json:"peer"`  // the client's address
+	// Forwarded is the client for whom a proxy asks over HTTP, by X-Forwarded-For; not valid:
+	// none says so, and it is left out.
+	Forwarded netip.Addr `json:"forwarded,omitzero"`
 	// TTL, or hop limit, of the first packet when it arrived; 0: unknown, and left out.
 	TTL int `json:"ttl,omitempty"`
 }
 
 // answerStart begins every answer.
 const answerStart = `{"name":`
+
+// Line is the answer as an agent writes it, its newline included.
+func (a Answer) Line() []byte { return a.appendLine(nil) }
 
 // appendLine appends the whole line, its newline included.
 func (a Answer) appendLine(b []byte) []byte {

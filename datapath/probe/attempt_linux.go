@@ -150,7 +150,7 @@ func (r *run) send(at int) error {
 		words, option = strings.TrimSuffix(question, "\n")+" "+markOf(a.mark)+"\n", ", "+markOf(a.mark)
 	}
 	if f.Path != "" {
-		words = "GET " + f.Path + " HTTP/1.1\r\nHost: " + f.To.String() + "\r\nConnection: close" + option + "\r\n\r\n"
+		words = ProxyHeader(f) + requestFor(f, option)
 	}
 	_, err := unix.SendmsgN(a.fd, []byte(words), nil, nil, unix.MSG_NOSIGNAL)
 	if f.Protocol == flow.UDP && errors.Is(err, unix.EPERM) {
@@ -225,9 +225,6 @@ func (r *run) hear(at int, b []byte) {
 	r.end(at, flow.Connected, "")
 }
 
-// maxResponse is how much of an HTTP response is read, in bytes.
-const maxResponse = 64 << 10
-
 // hearResponse takes what has arrived of an HTTP response. A server of another protocol
 // has answered, too.
 func (r *run) hearResponse(at int, b []byte, whole bool) {
@@ -261,5 +258,5 @@ func (r *run) answered(at int, line []byte) bool {
 
 func (r *run) record(at int, a Answer) {
 	s := &r.seen[r.order[at]]
-	s.Answer, s.Node, s.Source, s.TTL = a.Name, a.Node, a.Peer, a.TTL
+	s.Answer, s.Node, s.Source, s.Forwarded, s.TTL = a.Name, a.Node, a.Peer, a.Forwarded.Unmap(), a.TTL
 }

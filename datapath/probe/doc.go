@@ -14,7 +14,8 @@
 //
 // name and node are the agent's, node is empty outside the cluster; local is the
 // server's address, after all translation, peer the client's address, and ttl the TTL
-// or hop limit with which its first packet arrived, if the kernel reports it.
+// or hop limit with which its first packet arrived, if the kernel reports it. Over HTTP there is
+// also the client that a proxy names in X-Forwarded-For, as "forwarded".
 //
 // Over TCP:
 //
@@ -24,7 +25,8 @@
 //     closes its side gets it at once if it got none before: "nc web-0 8080"
 //     prints it;
 //   - a request line of HTTP/1 is answered as HTTP, with the line as body, or, by an
-//     agent that is a health check node port, as kube-proxy does;
+//     agent that is a health check node port, as kube-proxy does; requests over TLS are made
+//     by whoever has the certificates, who leaves the response to Request;
 //   - the agent closes when the peer has closed, or after ten minutes without a
 //     line.
 //

@@ -2,9 +2,19 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"net"
+	"net/netip"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
+
+	"github.com/pires/go-proxyproto"
+
+	"github.com/netlab/netlab/datapath/flow"
 )
 
 // maxHead is the longest head of an HTTP request that is read, in bytes.
@@ -33,6 +43,8 @@ type request struct {
 	head   bool // the method is HEAD
 	close  bool // the connection ends after the response
 	line   bool // not HTTP after all: typed text
+	// forwarded is the client for whom a proxy asks; not valid: there is none.
+	forwarded netip.Addr
 }
 
 // parseRequest reads a request's head. It reports false while the head is
@@ -55,6 +67,10 @@ func parseRequest(b []byte) (request, bool) {
 		name, value, _ := strings.Cut(field, ":")
 		value = strings.ToLower(strings.TrimSpace(value))
 		switch strings.ToLower(name) {
+		case "x-forwarded-for":
+			first, _, _ := strings.Cut(value, ",")
+			r.forwarded, _ = netip.ParseAddr(strings.TrimSpace(first))
+			r.forwarded = r.forwarded.WithZone("")
 		case "connection":
 			r.close = r.close || strings.Contains(value, "close")
 		case "content-length":
@@ -131,4 +147,62 @@ func parseResponse(b []byte) (r response, done bool) {
 	r.body = string(b[end:])
 	length, err := strconv.Atoi(r.header["content-length"])
 	return r, err == nil && len(r.body) >= length
+}
+
+// requestFor is the request of a flow, with more options of the connection.
+func requestFor(f *flow.Flow, options string) string {
+	head := "GET " + f.Path + " HTTP/1.1\r\nHost: " + cmp.Or(f.Host, f.To.String()) + "\r\nConnection: close" + options + "\r\n"
+	for line := range strings.Lines(string(f.Sends)) {
+		head += strings.TrimSuffix(line, "\n") + "\r\n"
+	}
+	return head + "\r\n"
+}
+
+// Request sends the request of an observation's flow over a connection that has a deadline, and
+// notes how it ends, and the response.
+func Request(conn net.Conn, o *flow.Observation) {
+	_, err := conn.Write([]byte(requestFor(&o.Flow, "")))
+	var got []byte
+	var res response
+	for buf, done := make([]byte, 4096), false; err == nil && !done && len(got) < maxResponse; {
+		var n int
+		n, err = conn.Read(buf)
+		got = append(got, buf[:n]...)
+		res, done = parseResponse(got)
+		if done {
+			err = nil
+		}
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		o.Outcome, o.Err = flow.Timeout, "connected, but no answer"
+		return
+	case errors.Is(err, syscall.ECONNRESET):
+		o.Outcome, o.Err = flow.Reset, err.Error()
+		return
+	}
+	o.Outcome, o.Status, o.Header, o.Body = flow.Connected, res.status, res.header, res.body
+	if a, ok := ParseAnswer([]byte(res.body)); ok {
+		o.Answer, o.Node, o.Source, o.Forwarded, o.TTL = a.Name, a.Node, a.Peer, a.Forwarded.Unmap(), a.TTL
+	}
+}
+
+// maxResponse is how much of an HTTP response is read, in bytes.
+const maxResponse = 64 << 10
+
+// ProxyHeader is what a load balancer sends before a request; "": nothing. The proxies of the
+// lab read it with the library that writes it here.
+func ProxyHeader(f *flow.Flow) string {
+	if f.Proxied == (flow.Proxied{}) {
+		return ""
+	}
+	to := f.To
+	if client := f.Proxied.Client.Addr(); client.Is4() != to.Addr().Is4() { // a header has one family
+		to = netip.AddrPortFrom(client, to.Port())
+	}
+	b, err := proxyproto.HeaderProxyFromAddrs(byte(f.Proxied.Version), net.TCPAddrFromAddrPort(f.Proxied.Client), net.TCPAddrFromAddrPort(to)).Format()
+	if err != nil {
+		return "" // of a version that is not: no claim has one
+	}
+	return string(b)
 }

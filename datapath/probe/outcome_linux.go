@@ -2,11 +2,20 @@ package probe
 
 import (
 	"errors"
+	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/flow"
 )
+
+// OutcomeOf maps an error of a connection, or of a wait for it, to an outcome.
+func OutcomeOf(err error) flow.Outcome {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return flow.Timeout
+	}
+	return outcome(err)
+}
 
 // outcome maps a socket error to an outcome.
 func outcome(err error) flow.Outcome {

@@ -46,6 +46,9 @@
 // expressions of package plan (nft.go, nftexpr.go); at equal priority iptables goes
 // first, which the kernel does not guarantee.
 //
+// Proxies in user space and ingress controllers, each of which ends a connection and makes another
+// from its own host (relay.go): a request over HTTP takes the route that the controller takes.
+//
 // Tables raw, mangle, nat and filter with all matches and targets of package plan
 // (match.go, target.go); an unknown one makes the branch fail and is never skipped
 // silently. Connection states, NAT of both kinds and of ICMP errors (conntrack.go).

@@ -1,12 +1,14 @@
 package walk
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk/memory"
 	"github.com/netlab/netlab/datapath/walk/trace"
@@ -86,7 +88,9 @@ func (r *run) onward(t *talk, f *fate, x *occupant.ProxyPort, e netip.AddrPort, 
 	i := slices.Index(x.Endpoints, e)
 	r.step(f.p, trace.Step{Kind: trace.Relay, Netns: f.h.Name, Origin: trace.Origin(x.Origin),
 		Text: fmt.Sprintf("%s takes endpoint %s (%d of %d)", x.Service, e, i+1, len(x.Endpoints))})
-	b := r.dial(flow.Flow{From: f.h.Name, To: e, Protocol: t.flow.Protocol, Path: t.flow.Path, Upload: t.flow.Upload, Within: within})
+	next := t.flow // all that is sent
+	next.From, next.To, next.Within, next.Once = f.h.Name, e, within, false
+	b := r.dial(next)
 	r.leg = trace.Reply
 	return b
 }
@@ -119,4 +123,116 @@ func (r *run) turns(f *fate, x *occupant.ProxyPort) func(attempt int) (netip.Add
 		}
 		return e, true
 	}
+}
+
+// ingress is the server's side where an ingress controller listens: it chooses an endpoint by
+// the host and path of the request, and connects to it from its own host. What it answers
+// itself has its own name, and the address of the connection's other end.
+func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
+	seen := f.p.src.Addr()
+	secure := f.p.dst.Port() == who.Ingress.HTTPS
+	r.step(f.p, trace.Step{Kind: trace.Deliver, Netns: f.h.Name, Text: who.Name})
+	b := r.converse(t, f)
+	proxied := t.flow.Proxied != (flow.Proxied{})
+	switch {
+	case b.Outcome != flow.Connected || t.flow.Path == "":
+		return b // or an answer to what is no request
+	case t.flow.TLS && (!secure || proxied != who.Ingress.ProxyProtocol):
+		b.Assumed, b.Why = true, "how "+who.Name+" ends a connection that does not begin as it expects is not in the plan"
+		return b
+	case who.Ingress.ProxyProtocol && !proxied:
+		b.Why = who.Name + " closes a connection that does not begin with the PROXY protocol"
+		return b
+	case secure && !t.flow.TLS || !who.Ingress.ProxyProtocol && proxied:
+		b.Status, b.Why = 400, who.Name+" does not understand how the connection begins"
+		return b
+	}
+	table := f.h.Requests()
+	if t.flow.TLS {
+		name, ok := table.Certificate(t.flow.Host)
+		if !ok {
+			b.Why = fmt.Sprintf("%s has no certificate for %q, so the client gives up", who.Name, t.flow.Host)
+			return b
+		}
+		r.step(f.p, trace.Step{Kind: trace.Relay, Netns: f.h.Name, Text: "TLS with the certificate of " + name})
+	}
+	own := func(status int, why string) trace.Branch {
+		b := ended(flow.Connected, why)
+		b.Status, b.Answer, b.Node, b.Source = status, who.Name, who.Node, seen
+		return b
+	}
+	if slices.Contains(r.through, who.Name) {
+		return own(508, "the request has passed "+who.Name+" before")
+	}
+	r.through = append(r.through, who.Name)
+	defer func() { r.through = r.through[:len(r.through)-1] }()
+	route, ok := table.Choose(httproute.Request{Host: cmp.Or(t.flow.Host, t.flow.To.String()), Target: t.flow.Path, Header: t.flow.Sends.Get})
+	if !ok {
+		return own(404, "no route of "+who.Name+" is for the request")
+	}
+	backend := r.weighted(route.Backends)
+	if backend == nil {
+		return own(500, route.Words()+" leads nowhere: no weight is above 0")
+	}
+	if len(backend.Endpoints) == 0 {
+		return own(503, "what "+route.Words()+" leads to has no endpoint")
+	}
+	client := seen
+	if proxied {
+		client = t.flow.Proxied.Client.Addr()
+	}
+	return r.handOn(t, f, who, route, backend, client, own)
+}
+
+// weighted chooses a backend by the weights.
+func (r *run) weighted(backends []httproute.Backend) *httproute.Backend {
+	left := 0
+	for _, b := range backends {
+		left += b.Weight
+	}
+	for i := range backends {
+		if w := backends[i].Weight; w > 0 {
+			if r.decide(float64(w) / float64(left)) {
+				return &backends[i]
+			}
+			left -= w
+		}
+	}
+	return nil
+}
+
+// handOn makes the controller's own connection to an endpoint of a backend, any of them, or else
+// to the next ones.
+func (r *run) handOn(t *talk, f *fate, who *occupant.Agent, route *httproute.Route, backend *httproute.Backend, client netip.Addr, own func(int, string) trace.Branch) trace.Branch {
+	n, next := len(backend.Endpoints), 0
+	for ; next < n-1 && !r.decide(1/float64(n-next)); next++ {
+	}
+	status, why, waited := 502, "", time.Duration(0)
+	for range min(n, httproute.Attempts) {
+		e := backend.Endpoints[next]
+		next = (next + 1) % n
+		r.leg = trace.Request
+		r.step(f.p, trace.Step{Kind: trace.Relay, Netns: f.h.Name, Origin: trace.Origin(route.Origin),
+			Text: fmt.Sprintf("%s leads to %s of %s", route.Where(), e, backend.Service)})
+		b := r.dial(flow.Flow{From: f.h.Name, To: e, Protocol: flow.TCP, Path: t.flow.Path, Host: t.flow.Host, Within: flow.IngressPatience})
+		r.leg = trace.Reply
+		switch b.Outcome {
+		case flow.Connected:
+			if b.Status == 200 && b.Answer != who.Name {
+				b.Forwarded = client
+			}
+			return b
+		case flow.Failed:
+			return b
+		case flow.Timeout:
+			status, waited = 504, waited+flow.IngressPatience
+		default:
+			status = 502
+		}
+		why = fmt.Sprintf("%s connects to no endpoint of %s: %s", who.Name, backend.Service, b.Why)
+		if waited >= r.within {
+			return ended(flow.Timeout, fmt.Sprintf("%s still tries the endpoints of %s: %s", who.Name, backend.Service, b.Why))
+		}
+	}
+	return own(status, why)
 }

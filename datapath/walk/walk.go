@@ -78,7 +78,9 @@ type run struct {
 	gateways    map[spread]netip.Addr // what was chosen if a route has several
 	state       *memory.State
 	leg         trace.Leg
-	relays      int // connections that proxies in user space have made
+	relays      int           // connections that proxies in user space have made
+	within      time.Duration // how long the client waits
+	through     []string      // ingress controllers that the request has passed
 	steps       []trace.Step
 	passed      []flow.Packet
 	hits        []trace.Hit
@@ -173,6 +175,7 @@ func (r *run) follow(f flow.Flow) trace.Branch {
 	f.Protocol = cmp.Or(f.Protocol, flow.TCP)
 	f.Within = cmp.Or(max(f.Within, 0), defaultWithin)
 	f.To = netip.AddrPortFrom(f.To.Addr().Unmap(), f.To.Port())
+	r.within = f.Within
 	b := r.dial(f)
 	b.Probability, b.Steps, b.State = r.probability, r.steps, r.state
 	b.Passed, b.Tracked, b.Hits = r.passed, r.entries(), r.hits
@@ -338,6 +341,9 @@ func (r *run) serve(t *talk, f *fate) trace.Branch {
 		b.Assumed = len(f.h.Execs) > 0
 		return b
 	}
+	if who.Ingress != (occupant.Ingress{}) {
+		return r.ingress(t, f, who)
+	}
 	if who.DNS { // it answers only queries
 		return r.program(t, f, &occupant.Exec{Name: who.Name, Node: who.Node})
 	}
@@ -346,6 +352,9 @@ func (r *run) serve(t *talk, f *fate) trace.Branch {
 	b := r.converse(t, f)
 	if b.Outcome != flow.Connected {
 		return b
+	}
+	if t.flow.TLS || t.flow.Proxied != (flow.Proxied{}) {
+		return b // neither is HTTP to an agent
 	}
 	if t.flow.Path != "" {
 		b.Status = status(who)
@@ -375,6 +384,9 @@ func (r *run) program(t *talk, f *fate, x *occupant.Exec) trace.Branch {
 	}
 	if b.Assumed = t.flow.Upload > 0; b.Assumed {
 		b.Why = fmt.Sprintf("what the program of %s does with an upload is not in the plan", x.Name)
+	}
+	if t.flow.TLS || t.flow.Proxied != (flow.Proxied{}) {
+		b.Assumed, b.Why = true, fmt.Sprintf("whether the program of %s speaks TLS or the PROXY protocol is not in the plan", x.Name)
 	}
 	return b
 }

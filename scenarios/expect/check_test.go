@@ -12,6 +12,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk"
@@ -24,7 +25,11 @@ var Examples = map[string]struct{ Right, Wrong Reach }{
 	"answer":  {Reach{Answers: []string{"one", "two"}}, Reach{Answers: []string{"one"}}},
 	"sticky":  {Reach{Sticky: true, To: twin(1)}, Reach{Sticky: true}},
 	"source":  {Reach{Sources: [][]netip.Prefix{prefixes("127.0.0.1/32")}}, Reach{Sources: [][]netip.Prefix{prefixes("10.0.0.0/8")}}},
-	"ttl":     {Reach{TTL: 64}, Reach{TTL: 63}},
+	"forwarded": {
+		Reach{To: twin(84), HTTP: &HTTP{Path: "/", Host: "shop.example"}, Forwarded: [][]netip.Prefix{prefixes("127.0.0.1/32")}},
+		Reach{To: twin(84), HTTP: &HTTP{Path: "/", Host: "shop.example"}, Forwarded: [][]netip.Prefix{prefixes("10.0.0.0/8")}},
+	},
+	"ttl": {Reach{TTL: 64}, Reach{TTL: 63}},
 	"spread": {
 		Reach{Spread: &Spread{Tolerance: 0.1, Weights: map[string]float64{"one": 1, "two": 3}}},
 		Reach{Spread: &Spread{Tolerance: 0.1}},
@@ -148,6 +153,8 @@ func Twins() *walk.World {
 			rule(to(1), tcp, iptables.DPort{Port: 82}, iptables.Random{Probability: 0.5}),
 			rule(to(1), tcp, iptables.DPort{Port: 83}, iptables.Random{Probability: 0.5}),
 		}}}}, {Name: "filter", Chains: []iptables.Chain{{Name: "INPUT", Policy: "ACCEPT", Rules: []iptables.Rule{rule(iptables.Drop{}, tcp, iptables.DPort{Port: 83})}}}}},
-		Agents: []occupant.Agent{{Name: "one", Listen: []occupant.Listen{{Protocol: "tcp", Port: 1}}}, {Name: "two", Listen: []occupant.Listen{{Protocol: "tcp", Port: 2}}}},
+		Agents: []occupant.Agent{{Name: "one", Listen: []occupant.Listen{{Protocol: "tcp", Port: 1}}}, {Name: "two", Listen: []occupant.Listen{{Protocol: "tcp", Port: 2}}},
+			{Name: "ingress", Listen: []occupant.Listen{{Protocol: "tcp", Port: 84}}, Ingress: occupant.Ingress{HTTP: 84}}},
+		Routing: []httproute.Route{{Host: "shop.example", Path: "/", Match: httproute.Prefix, Backends: []httproute.Backend{{Weight: 1, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}}}}},
 	}}})
 }

@@ -11,9 +11,15 @@ import (
 
 // HTTP is one GET request and its expected response.
 type HTTP struct {
-	Path   string
-	Status int               // 0: any
-	Header map[string]string // fields that the response must have, with these values
+	Path  string
+	Host  string // "": that of the target
+	TLS   bool
+	Sends flow.Fields // more header fields of the request
+	// Proxied is the header of the PROXY protocol that comes first; zero: none.
+	Proxied flow.Proxied
+	Status  int               // 0: any
+	Mute    bool              // there is no response, though the connection is made
+	Header  map[string]string // fields that the response must have, with these values
 }
 
 // The status of the HTTP response. Agents answer 200, and health checks by their
@@ -22,7 +28,10 @@ var statusCheck = check{
 	name:       "http status",
 	attributes: []string{"http"},
 	wanted: func(r *Reach, _ int) []string {
-		if r.HTTP == nil || r.HTTP.Status == 0 {
+		switch {
+		case r.HTTP != nil && r.HTTP.Mute:
+			return []string{"no HTTP response"}
+		case r.HTTP == nil || r.HTTP.Status == 0:
 			return nil
 		}
 		return []string{fmt.Sprintf("status %d", r.HTTP.Status)}
@@ -32,6 +41,10 @@ var statusCheck = check{
 		switch {
 		case p.HTTP == nil:
 			return "", true
+		case p.HTTP.Mute && r.Status == 0:
+			return "", true
+		case p.HTTP.Mute:
+			return "there is an HTTP response", false
 		case r.Status == 0:
 			return "the answer is not an HTTP response", false
 		case r.Status != flow.AnyStatus && p.HTTP.Status != 0 && r.Status != p.HTTP.Status:

@@ -48,7 +48,7 @@ func asPredicted(r *expect.Reach, w *walk.World) []flow.Observation {
 		at := (float64(i) + 0.5) / float64(r.Connections())
 		for _, b := range w.Walk(f).Branches {
 			if at -= b.Probability; at < 0 {
-				o.Outcome, o.Answer, o.Node, o.TTL, o.Status = b.Outcome, b.Answer, b.Node, b.TTL, b.Status
+				o.Outcome, o.Answer, o.Node, o.TTL, o.Status, o.Forwarded = b.Outcome, b.Answer, b.Node, b.TTL, b.Status, b.Forwarded
 				o.Source = netip.AddrPortFrom(b.Source, 40000)
 				break
 			}

@@ -1,6 +1,7 @@
 package expect
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -43,7 +44,9 @@ type Reach struct {
 	// Sources has one entry per From when it is set: the server must see an
 	// address inside one of the entry's prefixes.
 	Sources [][]netip.Prefix
-	Spread  *Spread
+	// Forwarded is like Sources, for the client that a proxy tells the server.
+	Forwarded [][]netip.Prefix
+	Spread    *Spread
 	// Sticky requires that all connections of a pair get the same answer; then one of
 	// Answers is enough.
 	Sticky bool
@@ -77,6 +80,8 @@ type Target struct {
 	// Also are the other addresses that the name resolves to: connections take
 	// turns, as resolvers rotate what they return.
 	Also []netip.AddrPort
+	// Host is the name by which it is dialed, if it is one: that of an HTTP request.
+	Host string
 	// NotFound is set when the name does not resolve: the outcome is dns.
 	NotFound bool
 	// Lookups say how each of From looks the name up; nil: it knows the address, or that there
@@ -88,7 +93,7 @@ type Target struct {
 func (r *Reach) flow(from, to, n int) flow.Flow {
 	f := flow.Flow{From: r.From[from].Netns, To: r.To[to].at(n), Lookup: r.To[to].lookup(from), Protocol: r.Transport(), Within: r.Within}
 	if r.HTTP != nil {
-		f.Path = r.HTTP.Path
+		f.Path, f.Host, f.TLS, f.Proxied, f.Sends = r.HTTP.Path, cmp.Or(r.HTTP.Host, r.To[to].Host), r.HTTP.TLS, r.HTTP.Proxied, r.HTTP.Sends
 	}
 	if f.Upload = r.Upload; f.Upload == 0 && (r.Throughput != nil || r.MTU != 0) {
 		f.Upload = uploadSize
@@ -149,7 +154,10 @@ func (r *Reach) claim() string {
 
 // spoken describes the protocol of the connections.
 func (r *Reach) spoken() string {
-	if r.HTTP != nil {
+	switch {
+	case r.HTTP != nil && r.HTTP.TLS:
+		return "https"
+	case r.HTTP != nil:
 		return "http"
 	}
 	if r.Upload > 0 {

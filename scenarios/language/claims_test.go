@@ -41,7 +41,7 @@ func TestEveryClaimOfAnExpectationIsJudged(t *testing.T) {
 
 // claimsWritten is a line of an expectation for each claim.
 var claimsWritten = map[string]string{
-	"outcome": `outcome = "refused"`, "sometimes": `sometimes = true`, "answer": `answer = pod.b`, "source": `source = "10.0.0.1"`, "sticky": `sticky = true`,
+	"outcome": `outcome = "refused"`, "sometimes": `sometimes = true`, "answer": `answer = pod.b`, "source": `source = "10.0.0.1"`, "forwarded": "http {}\nforwarded = \"10.0.0.1\"", "sticky": `sticky = true`,
 	"ttl": `ttl = 62`, "mtu": `mtu = 1400`, "allow": `allow = [[pod.a, pod.b]]`, "denied": "allow = []\ndenied = \"refused\"",
 	"spread": "answer = pod.b\nspread { tolerance = 0.5 }", "http": `http {}`,
 	"latency": `latency { min = "1ms" }`, "throughput": `throughput { min = "1kbit" }`,

@@ -161,7 +161,7 @@ func proxyModeTable(m topology.ProxyMode, p *topology.ProxySpec) blocks.Schema {
 
 // fileSchema is the schema of the top level of a file.
 func (l *loader) fileSchema() blocks.Schema {
-	return blocks.Schema{Kind: "scenario", PlannedBlocks: blocks.Planned(true, "ingress", "step"), Blocks: []blocks.Nested{
+	return blocks.Schema{Kind: "scenario", PlannedBlocks: blocks.Planned(true, "step"), Blocks: []blocks.Nested{
 		blocks.Plain("netlab", "What the scenario says about itself.", func() blocks.Schema {
 			return l.netlabTable(new(topology.Opt[string]), new(topology.Opt[string]))
 		}),
@@ -179,6 +179,9 @@ func (l *loader) fileSchema() blocks.Schema {
 		blocks.Labeled("namespace", "A Kubernetes namespace; default always exists.", func() blocks.Schema { return namespaceTable(new(topology.NamespaceSpec)) }),
 		blocks.Labeled("pod", "A pod, or several of them.", func() blocks.Schema { return l.podTable(new(topology.PodSpec)) }),
 		blocks.Labeled("service", "A Kubernetes service.", func() blocks.Schema { return serviceTable(new(topology.ServiceSpec)) }),
+		blocks.Plain("ingress_controller", "What passes on the HTTP requests of ingresses: pods of namespace ingress, behind the service ingress-controller there; a lab with an ingress has one without the block, too.", func() blocks.Schema { return controllerTable(new(topology.ControllerSpec)) }),
+		blocks.Labeled("ingress", "A Kubernetes Ingress: which services the HTTP requests for hosts and paths go to.", func() blocks.Schema { return ingressTable(new(topology.IngressSpec)) }),
+		blocks.Labeled("http_route", "An HTTPRoute of the Gateway API, served by the ingress controller.", func() blocks.Schema { return httpRouteTable(new(topology.HTTPRouteSpec)) }),
 		blocks.Labeled("policy", "A Kubernetes NetworkPolicy.", func() blocks.Schema { return policyTable(new(topology.PolicySpec)) }),
 		blocks.Labeled("cluster_policy", "A ClusterNetworkPolicy, which applies to pods of all namespaces.", func() blocks.Schema { return clusterPolicyTable(new(topology.ClusterPolicySpec)) }),
 		blocks.Labeled("import", "The Kubernetes objects of manifests, as if they were written here: a file, a folder or a pattern, whose path starts in the folder of the scenario.", importTable),

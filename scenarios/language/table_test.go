@@ -288,6 +288,53 @@ expect "http" {
   }
 }
 `, `
+ingress_controller {
+  #[ingress_controller]
+  service {
+    #[ingress_controller.service]
+  }
+}
+node "node1" {}
+pod "b" {
+  port "http" { port = 80 }
+  labels = { app = "b" }
+}
+service "b" {
+  selector = { app = "b" }
+  port "http" { port = 80 }
+}
+ingress "i" {
+  #[ingress]
+  rule {
+    path {
+      service = service.b
+      #[ingress.rule.path]
+    }
+  }
+}
+http_route "r" {
+  #[http_route]
+  hostnames = ["r.example"]
+  rule {
+    match {
+      method = "GET"
+      #[http_route.rule.match]
+    }
+    backend {
+      service = service.b
+      #[http_route.rule.backend]
+    }
+  }
+}
+expect "proxied" {
+  from = pod.b
+  to   = "ingress-controller.ingress:80"
+  http {
+    proxied_for = "198.51.100.7"
+    #[expect.http]
+  }
+}
+`, `
 network {
   mode = "canal"
   canal {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
@@ -51,5 +52,20 @@ func (l *Lab) explainCommand(who string, f flow.Flow, during *topology.Fault) st
 		words = append(words, "-p "+string(f.Protocol))
 	}
 	words = append(words, who, f.To.String())
+	if f.Path != "" && f.Proxied == (flow.Proxied{}) {
+		words = append(words, "--http "+shell.Quote(requested(f)))
+	}
 	return strings.Join(words, " ")
+}
+
+// requested is the URL of a request, or its path where the host is the address.
+func requested(f flow.Flow) string {
+	scheme := "http://"
+	switch {
+	case f.TLS:
+		scheme = "https://"
+	case f.Host == "":
+		return f.Path
+	}
+	return scheme + cmp.Or(f.Host, f.To.String()) + f.Path
 }

@@ -39,6 +39,10 @@ func Records(lab *topology.Lab) []zone.Record {
 	for _, r := range lab.Routers {
 		outside("router", r.Name, r.Origin, r.Addrs())
 	}
+	addrs, _ := lab.IngressAddrs()
+	for _, host := range lab.IngressHosts() {
+		outside("ingress host", host, lab.Controller.Origin, addrs)
+	}
 	for _, p := range lab.Pods {
 		w.origin = originOf("pod", p.AgentName(), p.Origin)
 		for _, a := range p.Addrs {

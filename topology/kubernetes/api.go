@@ -328,6 +328,85 @@ type policyPort struct {
 	Origin   topology.Origin
 }
 
+type ingressObject struct {
+	header
+	Spec struct {
+		Class   str             `k:"ingressClassName"`
+		Default *ingressBackend `k:"defaultBackend"`
+		Rules   []struct {
+			Host str `k:"host"`
+			HTTP struct {
+				Paths []struct {
+					Path    str             `k:"path"`
+					Type    str             `k:"pathType"`
+					Backend *ingressBackend `k:"backend"`
+					Origin  topology.Origin
+				} `k:"paths"`
+			} `k:"http"`
+			Origin topology.Origin
+		} `k:"rules"`
+		TLS []struct {
+			Hosts  []str `k:"hosts"`
+			Secret str   `k:"secretName"`
+			Origin topology.Origin
+		} `k:"tls"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type ingressBackend struct {
+	Service *struct {
+		Name str `k:"name"`
+		Port struct {
+			Number integer `k:"number"`
+			Name   str     `k:"name"`
+		} `k:"port"`
+		Origin topology.Origin
+	} `k:"service"`
+	Origin topology.Origin
+	_      struct{} `lost:"resource"`
+}
+
+type httpRoute struct {
+	header
+	Spec struct {
+		Parents []struct {
+			Name str      `k:"name"`
+			_    struct{} `k:"group kind namespace port sectionName"`
+		} `k:"parentRefs"`
+		Hostnames []str `k:"hostnames"`
+		Rules     []struct {
+			Matches []struct {
+				Path struct {
+					Type  str `k:"type"`
+					Value str `k:"value"`
+				} `k:"path"`
+				Method  str `k:"method"`
+				Headers []struct {
+					Name  str      `k:"name"`
+					Value str      `k:"value"`
+					_     struct{} `k:"type"`
+				} `k:"headers"`
+				Origin topology.Origin
+				_      struct{} `lost:"queryParams"`
+			} `k:"matches"`
+			Backends []struct {
+				Name   str     `k:"name"`
+				Port   integer `k:"port"`
+				Weight integer `k:"weight"`
+				Origin topology.Origin
+				_      struct{} `k:"group kind"`
+				_      struct{} `lost:"filters namespace"`
+			} `k:"backendRefs"`
+			Origin topology.Origin
+			_      struct{} `k:"name timeouts retry"`
+			_      struct{} `lost:"filters sessionPersistence"`
+		} `k:"rules"`
+		_ struct{} `k:"useDefaultGateways"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
 // clusterPolicy is a ClusterNetworkPolicy, or one of the two kinds that were there before it.
 type clusterPolicy struct {
 	header

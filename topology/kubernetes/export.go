@@ -85,6 +85,21 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 			e.service(x, s)
 		}
 	}
+	addresses := ingressAddresses(lab)
+	for _, s := range spec.Ingresses { // in their order
+		for _, x := range lab.Ingresses {
+			if x.Name == s.Name && x.Namespace == s.Namespace.Or(topology.DefaultNamespace) {
+				e.ingress(x, addresses)
+			}
+		}
+	}
+	for _, s := range spec.HTTPRoutes {
+		for _, x := range lab.HTTPRoutes {
+			if x.Name == s.Name && x.Namespace == s.Namespace.Or(topology.DefaultNamespace) {
+				e.route(x)
+			}
+		}
+	}
 	for _, p := range spec.Policies {
 		e.policy(p)
 	}
@@ -413,6 +428,7 @@ func (e *exporter) without(s *topology.Spec) {
 	note(s.Network.Origin, "the network block", setting)
 	note(s.Proxy.Origin, "the proxy block", setting)
 	note(s.DNS.Origin, "the dns block", setting)
+	note(s.Controller.Origin, "the ingress_controller block", "a cluster installs one of its own")
 	note(s.PolicyOptions.Origin, "the policies block", setting)
 	for _, x := range s.Subnets {
 		note(x.Origin, "subnet "+x.Name, outside)

@@ -33,6 +33,8 @@ var kinds = map[string]kind{
 	"Endpoints":     {versions: []string{"v1"}, object: endpointsObject{}},
 	"EndpointSlice": {versions: []string{"discovery.k8s.io/v1"}, object: endpointSlice{}},
 	"NetworkPolicy": {versions: []string{"networking.k8s.io/v1"}, object: networkPolicy{}},
+	"Ingress":       {versions: []string{"networking.k8s.io/v1"}, object: ingressObject{}},
+	"HTTPRoute":     {versions: []string{"gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"}, object: httpRoute{}},
 	kindCluster:     {versions: []string{"policy.networking.k8s.io/v1alpha2"}, object: clusterPolicy{}, cluster: true},
 	kindAdmin:       {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
 	kindBaseline:    {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
@@ -43,14 +45,12 @@ var without = []string{
 	"ServiceAccount", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
 	"PodDisruptionBudget", "ResourceQuota", "LimitRange", "PriorityClass", "RuntimeClass", "CustomResourceDefinition", "Lease", "Event", "ControllerRevision",
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "APIService", "CSIDriver", "CSINode",
-	"VolumeAttachment", "PodTemplate", "CertificateSigningRequest", "FlowSchema", "PriorityLevelConfiguration", "IPAddress", "ServiceCIDR", "ComponentStatus",
+	"VolumeAttachment", "PodTemplate", "CertificateSigningRequest", "FlowSchema", "PriorityLevelConfiguration", "IPAddress", "ServiceCIDR", "ComponentStatus", "IngressClass", "GatewayClass", "ReferenceGrant",
 }
 
 // reasons say why kinds and fields that matter are not carried over.
 var reasons = map[string]string{
 	"ConfigMap":               "an agent answers on the ports of pods, and reads no files. For a program with files, write command and file blocks",
-	"Ingress":                 "the language has no ingress yet. A client can dial the service itself",
-	"IngressClass":            "the language has no ingress yet",
 	"CronJob":                 "a lab has no clock. Write a Job",
 	"HorizontalPodAutoscaler": "a lab has the replicas that the manifests say",
 	"Kustomization":           "it is an instruction for kubectl. Import what kubectl kustomize prints",
@@ -59,6 +59,12 @@ var reasons = map[string]string{
 	"topologySpreadConstraints":     "the nodes take turns. Write node in the pod block, or nodeName",
 	"hostAliases":                   "pods have no other hosts in a lab. Connections name clients by reference",
 	"allocateLoadBalancerNodePorts": "services of type LoadBalancer always have node ports",
+	"Gateway":                       "the controller of a lab listens on ports 80 and 443 for every host. Write certificates as the tls block of an ingress",
+	"queryParams":                   "the language matches paths, methods and headers",
+	"filters":                       "the controller of a lab passes requests on as they are",
+	"sessionPersistence":            "the controller of a lab chooses an endpoint for each request",
+	"namespace":                     "a route leads to services of its own namespace",
+	"resource":                      "backends that are no services are a matter of one controller. Write a service",
 	"nodes":                         "peers that are nodes are experimental in the API. Write their addresses as networks",
 	"domainNames":                   "peers with domain names are experimental in the API. Write their addresses as networks",
 }
@@ -74,5 +80,5 @@ var tables = func() schemas {
 
 // known are the names of all kinds.
 func known() []string {
-	return slices.Concat(slices.Collect(maps.Keys(kinds)), without, []string{"ConfigMap", "Ingress", "List"})
+	return slices.Concat(slices.Collect(maps.Keys(kinds)), without, []string{"ConfigMap", "List"})
 }

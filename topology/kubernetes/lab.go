@@ -28,6 +28,8 @@ func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c.services()
 	c.listeners()
 	c.policies()
+	c.ingresses()
+	c.routes()
 	c.namespaces(beside)
 	slices.SortStableFunc(c.Lost, func(a, b Lost) int {
 		return cmp.Or(cmp.Compare(a.Origin.File, b.Origin.File), cmp.Compare(a.Origin.Line, b.Origin.Line))
@@ -48,6 +50,8 @@ type converter struct {
 	slice []*endpointSlice
 	np    []*networkPolicy
 	cnp   []*clusterPolicy
+	ing   []*ingressObject
+	rts   []*httpRoute
 
 	named  bool                       // the scenario has a dns block
 	labels map[string]map[string]bool // those taken, by kind of block
@@ -93,6 +97,10 @@ func (c *converter) sort(o *Objects) {
 			c.np = append(c.np, x)
 		case *clusterPolicy:
 			c.cnp = append(c.cnp, x)
+		case *ingressObject:
+			c.ing = append(c.ing, x)
+		case *httpRoute:
+			c.rts = append(c.rts, x)
 		default:
 			c.made = append(c.made, workloadOf(x))
 		}

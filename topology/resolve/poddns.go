@@ -13,6 +13,7 @@ import (
 // podDNS resolves what a pod says about names: its own, and those that it looks up.
 func (r *resolver) podDNS(p *topology.Pod, s topology.PodSpec) {
 	p.NameServer = isNameServer(p)
+	p.Ingress = isController(p)
 	p.Hostname, p.Subdomain = s.Hostname.Value, s.Subdomain.Value
 	for _, o := range []struct {
 		what string

@@ -7,6 +7,7 @@ import (
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/ipam"
 	"github.com/netlab/netlab/topology/resolve/draft"
+	"github.com/netlab/netlab/topology/resolve/ingresses"
 	"github.com/netlab/netlab/topology/resolve/policies"
 	"github.com/netlab/netlab/topology/resolve/services"
 )
@@ -31,12 +32,14 @@ func Lab(spec *topology.Spec, catalogue topology.Catalogue) (*topology.Lab, topo
 	r.resolveSubnets()
 	r.proxy()
 	r.addDNS()
+	r.addController()
 	r.resolveRouters()
 	r.resolveNodes()
 	r.resolveClients()
 	r.resolveNamespaces()
 	r.resolvePods()
 	services.Resolve(r.Draft)
+	ingresses.Resolve(r.Draft)
 	r.sort()
 	r.resolveBGP()
 	r.checkUnderlay()
@@ -69,6 +72,8 @@ func (r *resolver) sort() {
 		slices.SortFunc(n.Pods, byName)
 	}
 	slices.SortFunc(r.Lab.Services, func(a, b *topology.Service) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
+	slices.SortFunc(r.Lab.HTTPRoutes, func(a, b *topology.HTTPRoute) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
+	slices.SortFunc(r.Lab.Ingresses, func(a, b *topology.Ingress) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
 }
 
 // pick is Enum for the names of a catalogue, the default first: it returns which one.

@@ -66,9 +66,11 @@ var (
 	accountColumns = []column{nameColumn, {name: "Secrets", cellType: "integer", cell: func(*entry, time.Time) any { return 0 }}, ageColumn}
 	serviceColumns = []column{nameColumn, field("Type", false, "spec", "type"), field("Cluster-IP", false, "spec", "clusterIP"), shown("External-IP", false, externalIP),
 		shown("Port(s)", false, servicePorts), ageColumn, shown("Selector", true, func(o map[string]any) string { return orNone(pairs(at(o, "spec", "selector"))) })}
-	sliceColumns  = []column{nameColumn, field("AddressType", false, "addressType"), shown("Ports", false, slicePorts), shown("Endpoints", false, sliceAddresses), ageColumn}
-	policyColumns = []column{nameColumn, shown("Pod-Selector", false, podSelector), ageColumn}
-	cidrColumns   = []column{nameColumn, shown("CIDRs", false, func(o map[string]any) string { return joined(each(o, "spec", "cidrs")) }), ageColumn}
+	sliceColumns   = []column{nameColumn, field("AddressType", false, "addressType"), shown("Ports", false, slicePorts), shown("Endpoints", false, sliceAddresses), ageColumn}
+	policyColumns  = []column{nameColumn, shown("Pod-Selector", false, podSelector), ageColumn}
+	routeColumns   = []column{nameColumn, shown("Hostnames", false, routeHosts), ageColumn}
+	ingressColumns = []column{nameColumn, field("Class", false, "spec", "ingressClassName"), shown("Hosts", false, ingressHosts), shown("Address", false, ingressAddresses), shown("Ports", false, ingressPorts), ageColumn}
+	cidrColumns    = []column{nameColumn, shown("CIDRs", false, func(o map[string]any) string { return joined(each(o, "spec", "cidrs")) }), ageColumn}
 
 	clusterPolicyColumns = []column{nameColumn, field("Tier", false, "spec", "tier"), field("Priority", false, "spec", "priority"), ageColumn}
 )
@@ -224,6 +226,44 @@ func sliceAddresses(o map[string]any) string {
 		}
 	}
 	return few(list)
+}
+
+// routeHosts are the hostnames of a route, as the column of its definition has them.
+func routeHosts(o map[string]any) string {
+	var list []string
+	for _, h := range each(o, "spec", "hostnames") {
+		list = append(list, strconv.Quote(fmt.Sprint(h)))
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// ingressHosts are the hosts of an ingress, or "*" where there is none.
+func ingressHosts(o map[string]any) string {
+	var list []string
+	for _, r := range each(o, "spec", "rules") {
+		if host := text(r, "host"); host != "" {
+			list = append(list, host)
+		}
+	}
+	if len(list) == 0 {
+		return "*"
+	}
+	return few(list)
+}
+
+func ingressAddresses(o map[string]any) string {
+	var list []any
+	for _, i := range each(o, "status", "loadBalancer", "ingress") {
+		list = append(list, text(i, "ip"))
+	}
+	return joined(list)
+}
+
+func ingressPorts(o map[string]any) string {
+	if len(each(o, "spec", "tls")) > 0 {
+		return "80, 443"
+	}
+	return "80"
 }
 
 // podSelector is a label selector as text (apimachinery, meta/v1.FormatLabelSelector).

@@ -25,6 +25,8 @@ var resources = []*resource{
 	{version: "v1", name: "services", singular: "service", kind: "Service", short: []string{"svc"}, category: "all", namespaced: true, columns: serviceColumns, fields: []string{"spec.clusterIP", "spec.type"}},
 	{group: "discovery.k8s.io", version: "v1", name: "endpointslices", singular: "endpointslice", kind: "EndpointSlice", namespaced: true, columns: sliceColumns},
 	{group: "events.k8s.io", version: "v1", name: "events", singular: "event", kind: "Event", short: []string{"ev"}, namespaced: true, discardsNew: true, columns: eventColumns},
+	{group: "gateway.networking.k8s.io", version: "v1", name: "httproutes", singular: "httproute", kind: "HTTPRoute", namespaced: true, columns: routeColumns},
+	{group: "networking.k8s.io", version: "v1", name: "ingresses", singular: "ingress", kind: "Ingress", short: []string{"ing"}, namespaced: true, columns: ingressColumns},
 	{group: "networking.k8s.io", version: "v1", name: "networkpolicies", singular: "networkpolicy", kind: "NetworkPolicy", short: []string{"netpol"}, namespaced: true, columns: policyColumns},
 	{group: "networking.k8s.io", version: "v1", name: "servicecidrs", singular: "servicecidr", kind: "ServiceCIDR", columns: cidrColumns},
 	{group: "policy.networking.k8s.io", version: "v1alpha2", name: "clusternetworkpolicies", singular: "clusternetworkpolicy", kind: "ClusterNetworkPolicy", short: []string{"cnp"}, columns: clusterPolicyColumns},

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/netlab/netlab/datapath/agents/ingress"
 	"github.com/netlab/netlab/datapath/agents/kubeapi"
 	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/flow"
@@ -36,6 +37,10 @@ type Lab struct {
 
 	api *kubeapi.Server // nil: this lab serves none
 
+	authority func() (*ingress.Authority, error) // of ingress controllers
+	trusted   atomic.Pointer[[]byte]             // its certificate, once there is one
+	turn      chan struct{}                      // of those who make requests through controllers
+
 	mu     sync.Mutex
 	closed bool
 	spaces map[string]*occupants
@@ -48,6 +53,7 @@ type occupants struct {
 	tunnels   map[string]*tunnel  // by link
 	speaker   *speaker            // nil: none
 	names     names
+	gateway   gateway
 	proxy     *proxy // in user space; nil: none
 	resolvers []occupant.Resolver
 	door      io.Closer // to the API; nil: none
@@ -60,7 +66,8 @@ func New() (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Lab{server: server, spaces: map[string]*occupants{}}
+	in := &Lab{server: server, spaces: map[string]*occupants{}, turn: make(chan struct{}, 1)}
+	in.authority = sync.OnceValues(in.newAuthority)
 	in.hosts.Store(new([]byte))
 	return in, nil
 }
@@ -102,6 +109,9 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 		if a.DNS {
 			o.names.end()
 		}
+		if a.Ingress != (occupant.Ingress{}) {
+			o.gateway.end(a.Name)
+		}
 		// A clone: running hands out the list.
 		o.agents = slices.DeleteFunc(slices.Clone(o.agents), func(b occupant.Agent) bool { return b.Name == a.Name })
 	}
@@ -123,6 +133,7 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 		return err
 	}
 	o.names.change(add.Records, remove.Records)
+	o.gateway.change(add.Routing, remove.Routing)
 	o.resolve(add.Resolvers, remove.Resolvers)
 	for _, a := range add.Agents {
 		begin := in.server.Listen
@@ -131,6 +142,13 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 			if err := o.names.begin(add.IPv6, a.Listen); err != nil {
 				return fmt.Errorf("name server %s: %w", a.Name, err)
 			}
+		}
+		if a.Ingress != (occupant.Ingress{}) {
+			if err := o.gateway.begin(in, a, add.IPv6); err != nil {
+				return fmt.Errorf("ingress controller %s: %w", a.Name, err)
+			}
+			o.agents = append(o.agents, a)
+			continue // what it passes on is for others
 		}
 		if err := begin(here, name, agent(a, add.IPv6)); err != nil {
 			return fmt.Errorf("agent %s: %w", a.Name, err)
@@ -208,6 +226,7 @@ func (in *Lab) leave(name string, ns *netns.NS) {
 func (o *occupants) end() {
 	o.shut()
 	o.names.end()
+	o.gateway.endAll()
 	if o.speaker != nil {
 		o.speaker.end()
 	}
@@ -222,7 +241,7 @@ func (in *Lab) running(name string, n *plan.Netns) {
 	defer in.mu.Unlock()
 	if o, ok := in.spaces[name]; ok {
 		n.Agents = o.agents
-		n.Records, n.Resolvers = o.names.records, o.resolvers
+		n.Records, n.Resolvers, n.Routing = o.names.records, o.resolvers, o.gateway.routes
 		for _, p := range o.programs {
 			n.Execs = append(n.Execs, p.asPlanned())
 		}

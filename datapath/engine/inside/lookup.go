@@ -21,18 +21,21 @@ import (
 // lookupsAtOnce is how many names are looked up at a time: each lookup has a goroutine.
 const lookupsAtOnce = 64
 
-// Dial makes connections, after it has looked up the names among their targets.
+// Dial makes connections, after it has looked up the names among their targets. Requests over TLS
+// are made one by one, all others by the loop of the probe.
 func (in *Lab) Dial(ctx context.Context, flows []flow.Flow, space func(name string) (*netns.NS, error)) []flow.Observation {
-	if !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Lookup != nil }) {
-		return in.server.Dial(ctx, flows, space)
+	if !slices.ContainsFunc(flows, func(f flow.Flow) bool { return f.Lookup != nil || f.TLS }) {
+		return in.dialInTurn(ctx, flows, space)
 	}
 	seen := make([]flow.Observation, len(flows))
 	places := lookUp(ctx, flows, seen, space)
+	places = slices.DeleteFunc(places, func(place int) bool { return flows[place].TLS })
 	some := make([]flow.Flow, len(places))
 	for i, place := range places {
 		some[i] = seen[place].Flow
 	}
-	for i, o := range in.server.Dial(ctx, some, space) {
+	in.dialSecure(ctx, flows, seen, space)
+	for i, o := range in.dialInTurn(ctx, some, space) {
 		o.Flow = flows[places[i]]
 		seen[places[i]] = o
 	}

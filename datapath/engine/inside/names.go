@@ -90,11 +90,16 @@ func (o *occupants) resolve(add, remove []occupant.Resolver) {
 type etc struct {
 	hosts    []byte
 	resolver occupant.Resolver // zero: that of all programs of the lab
+	// authority is the certificate of one that programs trust beside the machine's; nil: none.
+	authority []byte
 }
 
 // etcOf is that of a pod in a namespace, or of the node or client itself.
 func (in *Lab) etcOf(netns, pod string) etc {
 	e := etc{hosts: *in.hosts.Load()}
+	if text := in.trusted.Load(); text != nil {
+		e.authority = *text
+	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if o := in.spaces[netns]; o != nil && pod != "" {
@@ -117,6 +122,7 @@ func (e etc) mount() {
 	if os.WriteFile(hosts, e.hosts, 0o644) == nil {
 		_ = unix.Mount(hosts, "/etc/hosts", "", unix.MS_BIND, "")
 	}
+	trust(e.authority)
 	if e.resolver.Pod == "" {
 		return
 	}

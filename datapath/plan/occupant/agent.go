@@ -20,8 +20,11 @@ type Agent struct {
 	Health Health `json:"health,omitzero"`
 	// DNS makes the agent a name server: it answers queries from the records of its
 	// namespace, and nothing else.
-	DNS    bool       `json:"dns,omitempty"`
-	Origin origin.Ref `json:"origin,omitzero"`
+	DNS bool `json:"dns,omitempty"`
+	// Ingress makes the agent an ingress controller: it passes HTTP requests on as the routes
+	// of its namespace say.
+	Ingress Ingress    `json:"ingress,omitzero"`
+	Origin  origin.Ref `json:"origin,omitzero"`
 }
 
 // Health is the answer of a health check node port: 200 when LocalEndpoints is not 0,
@@ -30,6 +33,15 @@ type Health struct {
 	Namespace      string `json:"namespace"`
 	Service        string `json:"service"`
 	LocalEndpoints int    `json:"localEndpoints"`
+}
+
+// Ingress is where an ingress controller listens. The zero Ingress means an agent that is none.
+type Ingress struct {
+	HTTP  uint16 `json:"http"`
+	HTTPS uint16 `json:"https"`
+	// ProxyProtocol says that every connection begins with a header of the PROXY protocol, by
+	// which a load balancer names its client.
+	ProxyProtocol bool `json:"proxyProtocol,omitempty"`
 }
 
 // Listen is one listening socket of an agent.
@@ -58,12 +70,18 @@ func (a Agent) Words() string {
 	if a.DNS {
 		s += " answers DNS queries"
 	}
+	if a.Ingress != (Ingress{}) {
+		s += " passes HTTP requests on"
+		if a.Ingress.ProxyProtocol {
+			s += ", behind the PROXY protocol"
+		}
+	}
 	return s
 }
 
 // Equal reports whether two agents differ in nothing but their origin.
 func (a Agent) Equal(b Agent) bool {
-	return a.Node == b.Node && a.Health == b.Health && a.DNS == b.DNS && slices.Equal(a.Listen, b.Listen)
+	return a.Node == b.Node && a.Health == b.Health && a.DNS == b.DNS && a.Ingress == b.Ingress && slices.Equal(a.Listen, b.Listen)
 }
 
 // MarshalText returns the socket as tcp/80.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/nft"
@@ -27,6 +28,7 @@ type Host struct {
 	bases   map[baseKey][]Base // of nf_tables
 	sets    map[string]*Set
 	virtual map[virtualKey]*ipvs.Server
+	http    *httproute.Table
 }
 
 // Link is a device of a host.
@@ -98,6 +100,7 @@ func (h *Host) index() {
 			h.local[r.To.Addr()] = true
 		}
 	}
+	h.http = httproute.New(h.Routing)
 	h.indexRoutes()
 	h.indexNFT()
 	h.sets = make(map[string]*Set, len(h.Sets))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
@@ -65,3 +66,6 @@ func Knows(t *occupant.Tunnel, from netip.AddrPort) bool {
 func KnowsKey(t *occupant.Tunnel, key occupant.Key) bool {
 	return slices.ContainsFunc(t.Peers, func(p occupant.TunnelPeer) bool { return p.Key == key })
 }
+
+// Requests is the routing table of the ingress controllers in it.
+func (h *Host) Requests() *httproute.Table { return h.http }

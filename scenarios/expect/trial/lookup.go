@@ -40,7 +40,8 @@ func walkByName(w *walk.World, f flow.Flow) trace.Prediction {
 	}
 	p.Branches = append(p.Branches, unanswered...)
 	if answered > 0 {
-		for _, b := range w.Walk(flow.Flow{From: f.From, To: f.To, Protocol: f.Protocol, Path: f.Path, Upload: f.Upload, Within: f.Within, Once: f.Once}).Branches {
+		f.Lookup = nil
+		for _, b := range w.Walk(f).Branches {
 			b.Probability *= answered
 			p.Branches = append(p.Branches, b)
 		}

@@ -22,7 +22,7 @@ func (l *reader) allow(e *expect.Reach, c *expectBody, from []dialer, sc blocks.
 		}
 		return nil
 	}
-	l.without(c, sc, []*hcl.Attribute{c.outcome, c.sometimes, c.answer, c.source, c.sticky, c.ttl, c.mtu, c.upload}, []string{"spread", "latency", "throughput"}, func(at hcl.Range, name, _ string) {
+	l.without(c, sc, []*hcl.Attribute{c.outcome, c.sometimes, c.answer, c.source, c.forwarded, c.sticky, c.ttl, c.mtu, c.upload}, []string{"spread", "latency", "throughput"}, func(at hcl.Range, name, _ string) {
 		l.Errorf(at, "Not in a truth table", "With allow, pairs end differently, so %s cannot hold for all. Remove it, or write another expectation.", name)
 	})
 	def := flow.Timeout

@@ -119,7 +119,7 @@ func (l *reader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 	from, fromOK := l.dialers(c.from, b.Scope)
 	toOK := l.targets(e, c, from, b.Scope)
 	table := c.allow != nil
-	for _, a := range []*hcl.Attribute{c.answer, c.source, c.sticky, c.ttl} {
+	for _, a := range []*hcl.Attribute{c.answer, c.source, c.forwarded, c.sticky, c.ttl} {
 		if a != nil && !table && e.Outcome != flow.Connected && !l.IsNull(a, b.Scope) {
 			l.Errorf(a.NameRange, "No answer expected", "With outcome %q there is no answer, so %s cannot hold. Remove %s, or the outcome.", e.Outcome, a.Name, a.Name)
 		}
@@ -147,6 +147,10 @@ func (l *reader) evalExpect(b *blocks.Block, c *expectBody) *expect.Reach {
 		l.Errorf(sb[0].KindRange, "Two sets of weights", "The weights of outcome and of a spread cannot be claimed together. Remove one, or write another expectation.")
 	}
 	e.Sources = l.sourcePrefixes(c.source, from, b.Scope)
+	e.Forwarded = l.sourcePrefixes(c.forwarded, from, b.Scope)
+	if c.forwarded != nil && e.HTTP == nil {
+		l.Errorf(c.forwarded.NameRange, "Forwarded without HTTP", "Only over HTTP does a proxy tell for whom it asks. Add protocol = \"http\", or remove it.")
+	}
 	if sb := l.Option(c.Content, "spread"); sb != nil {
 		e.Spread = l.spread(sb, e, b.Scope)
 	}
@@ -250,13 +254,13 @@ func (l *reader) sourcePrefixes(a *hcl.Attribute, from []dialer, sc blocks.Scope
 		for _, o := range blocks.ObjectsIn(v) {
 			list, ok := l.sourcesOf(o)
 			if !ok {
-				l.Errorf(a.Expr.Range(), "Invalid source", "source must be an address, a CIDR, a node, pod, client or router, or a list of them, not %s. Write source = each.from.ip.", blocks.QuoteOr(o))
+				l.Errorf(a.Expr.Range(), "Invalid "+a.Name, "%s must be an address, a CIDR, a node, pod, client or router, or a list of them, not %s. Write %s = each.from.ip.", a.Name, blocks.QuoteOr(o), a.Name)
 				return nil
 			}
 			prefixes = append(prefixes, list...)
 		}
 		if len(prefixes) == 0 {
-			l.Errorf(a.Expr.Range(), "Invalid source", "source is an empty list. Name an address, or remove it.")
+			l.Errorf(a.Expr.Range(), "Invalid "+a.Name, "%s is an empty list. Name an address, or remove it.", a.Name)
 			return nil
 		}
 		out = append(out, prefixes)
@@ -309,9 +313,14 @@ func (l *reader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope
 	if protocol != "" && protocol != "http" {
 		l.Errorf(b.KindRange, "Protocols differ", "The http block needs protocol \"http\", but it is %q. Remove protocol or the block.", protocol)
 	}
-	var path topology.Opt[string]
-	var status topology.Opt[int]
-	l.Read(b, httpTable(&path, &status, &out.Header))
+	var body httpBody
+	l.Read(b, body.table())
+	out.Header, out.TLS = body.header, body.tls.Value
+	path, status := body.path, body.status
+	out.Mute = !body.response.Or(true)
+	l.httpHost(out, &body)
+	l.sends(out, &body, b)
+	l.proxied(out, &body)
 	if path.Set {
 		if out.Path = path.Value; !strings.HasPrefix(out.Path, "/") || strings.ContainsFunc(out.Path, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			l.Errorf(source.RangeOf(path.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")
@@ -320,5 +329,6 @@ func (l *reader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope
 	if out.Status = status.Value; status.Set && (out.Status < 200 || out.Status > 599) {
 		l.Errorf(source.RangeOf(status.Origin), "Status out of range", "The status %d does not end a request. Use a number from 200 to 599.", out.Status)
 	}
+	l.mute(out, c, &body)
 	return out
 }

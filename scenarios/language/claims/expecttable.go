@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -19,14 +20,14 @@ func ExpectTable() blocks.Schema { return new(expectBody).table() }
 // expectBody is a claim about the lab.
 type expectBody struct {
 	*blocks.Content
-	name, from, to, port, protocol, outcome, sometimes, answer, source, within, retry, count, sticky, ttl, mtu, upload, allow, denied, model, fails *hcl.Attribute
+	name, from, to, port, protocol, outcome, sometimes, answer, source, forwarded, within, retry, count, sticky, ttl, mtu, upload, allow, denied, model, fails *hcl.Attribute
 }
 
 func (b *expectBody) table() blocks.Schema {
 	return blocks.Schema{Kind: "expect", Blocks: append([]blocks.Nested{
 		blocks.Plain("spread", "How answers are balanced.", func() blocks.Schema { return new(spreadBody).table() }),
 		blocks.Plain("http", "An HTTP request, and the response to expect.", func() blocks.Schema {
-			return httpTable(new(topology.Opt[string]), new(topology.Opt[int]), new(map[string]string))
+			return new(httpBody).table()
 		}),
 		blocks.Plain("latency", "Bounds of the round-trip time, such as \"20ms\".", func() blocks.Schema { return new(boundBody).table("latency") }),
 		blocks.Plain("throughput", "Bounds of the rate of an upload, such as \"10mbit\".", func() blocks.Schema { return new(boundBody).table("throughput") }),
@@ -41,6 +42,7 @@ func (b *expectBody) table() blocks.Schema {
 		{At: blocks.AsWritten(&b.sometimes, "bool"), Name: "sometimes", Default: `false`, Means: "Whether it is enough that some connections are as claimed."},
 		{At: blocks.AsWritten(&b.answer, "pods or clients"), Name: "answer", Means: "Who answers: each of these at least once, and no other."},
 		{At: blocks.AsWritten(&b.source, "addresses, CIDRs, pods, nodes or clients"), Name: "source", Means: "The source address that the server sees; each.from is the dialer."},
+		{At: blocks.AsWritten(&b.forwarded, "addresses, CIDRs, pods, nodes or clients"), Name: "forwarded", Means: "The client that a proxy, such as an ingress controller, tells the server over HTTP (X-Forwarded-For); each.from is the dialer."},
 		{At: blocks.AsWritten(&b.within, "duration"), Name: "within", Default: strconv.Quote(defaultWithin.String()), Means: "The deadline of one connection."},
 		{At: blocks.AsWritten(&b.retry, "duration"), Name: "retry", Default: strconv.Quote(defaultRetry.String()), Means: "How long connections are dialed again that showed what the rules do not allow, as when a packet is lost."},
 		{At: blocks.AsWritten(&b.count, "number"), Name: "count", Means: "How many connections each pair makes at least; by default as many as show everything that the claim tells apart."},
@@ -74,12 +76,29 @@ func (b *boundBody) table(kind string) blocks.Schema {
 	}}
 }
 
-// httpTable is an HTTP request and the expected response.
-func httpTable(path *topology.Opt[string], status *topology.Opt[int], header *map[string]string) blocks.Schema {
+// httpBody is an HTTP request and the expected response.
+type httpBody struct {
+	path, host topology.Opt[string]
+	tls        topology.Opt[bool]
+	status     topology.Opt[int]
+	response   topology.Opt[bool]
+	header     map[string]string
+	sends      map[string]string
+	client     topology.Opt[netip.Addr]
+	version    topology.Opt[int]
+}
+
+func (b *httpBody) table() blocks.Schema {
 	return blocks.Schema{Kind: "http block", Attrs: []blocks.Attribute{
-		{At: path, Name: "path", Default: `"/"`, Means: "The path of the request."},
-		{At: status, Name: "status", Means: "The status of the response."},
-		{At: header, Name: "header", Means: "Header fields of the response and their values."},
+		{At: &b.path, Name: "path", Default: `"/"`, Means: "The path of the request."},
+		{At: &b.host, Name: "host", Means: "The host of the request, by which an ingress controller chooses; by default the name or address that is dialed."},
+		{At: &b.tls, Name: "tls", Default: `false`, Means: "Whether the request is made over TLS, by a client that trusts the certificates of the lab: without one for the host there is no response."},
+		{At: &b.status, Name: "status", Means: "The status of the response."},
+		{At: &b.response, Name: "response", Default: `true`, Means: "Whether there is a response; false if the server ends or refuses the connection before that, as for want of a certificate."},
+		{At: &b.header, Name: "header", Means: "Header fields of the response and their values."},
+		{At: &b.sends, Name: "sends", Means: "Header fields of the request and their values."},
+		{At: &b.client, Name: "proxied_for", Means: "The client that a header of the PROXY protocol names, as if the dialer were its load balancer."},
+		{At: &b.version, Name: "proxy_protocol", Default: "1", Means: "The version of the PROXY protocol: 1 or 2."},
 	}}
 }
 

@@ -40,7 +40,7 @@ type modelClaim struct {
 // services, is not claimed.
 func (l *reader) model(b *blocks.Block, c *expectBody) []*expect.Reach {
 	l.Word(c.model, "model", b.Scope, "", []string{kubernetesModel}, nil)
-	attrs := []*hcl.Attribute{c.from, c.to, c.port, c.protocol, c.outcome, c.sometimes, c.answer, c.source, c.count, c.sticky, c.ttl, c.mtu, c.upload, c.allow, c.denied}
+	attrs := []*hcl.Attribute{c.from, c.to, c.port, c.protocol, c.outcome, c.sometimes, c.answer, c.source, c.forwarded, c.count, c.sticky, c.ttl, c.mtu, c.upload, c.allow, c.denied}
 	l.without(c, b.Scope, attrs, append([]string{"spread", "http", "latency", "throughput"}, state.Kinds()...), func(at hcl.Range, _, called string) {
 		l.Errorf(at, "Not with a model", "A model says itself who dials whom, and what is seen. Remove %s, or write another expectation.", called)
 	})

@@ -168,6 +168,7 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 	at := names.Answer{Addrs: []netip.Addr{addr}}
 	if err != nil {
 		var known bool
+		t.Host = host
 		if at, known, ok = r.lookUp(host, &t); !ok {
 			return t, "", false
 		}

@@ -62,5 +62,9 @@ func Hosts(lab *topology.Lab) []byte {
 	for _, r := range lab.Routers {
 		write(r.Addrs(), r.Name)
 	}
+	addrs, _ := lab.IngressAddrs()
+	for _, host := range lab.IngressHosts() {
+		write(addrs, host)
+	}
 	return []byte(b.String())
 }

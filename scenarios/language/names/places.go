@@ -187,6 +187,7 @@ func (p *Places) Lookup(host, namespace string) (Answer, bool) {
 }
 
 func (p *Places) resolve(host, namespace string, aliases int) (Answer, bool) {
+	written := host
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	host = strings.TrimSuffix(host, "."+p.lab.Domain())
 	host = strings.TrimSuffix(host, ".svc")
@@ -203,7 +204,17 @@ func (p *Places) resolve(host, namespace string, aliases int) (Answer, bool) {
 			return p.listenerOf(o, aliases)
 		}
 	}
-	return Answer{}, false
+	return p.ingress(written)
+}
+
+// ingress finds the host of an ingress: the address of the controller.
+func (p *Places) ingress(host string) (Answer, bool) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if !slices.Contains(p.lab.IngressHosts(), host) {
+		return Answer{}, false
+	}
+	addrs, ports := p.lab.IngressAddrs()
+	return Answer{Name: host, Addrs: first(addrs), Ports: ports}, true
 }
 
 // hosts are the names that resolve, sorted, for suggestions.
@@ -212,6 +223,7 @@ func (p *Places) hosts() []string {
 	for k := range p.objects {
 		out = append(out, hostOf(k.name, k.namespace))
 	}
+	out = append(out, p.lab.IngressHosts()...)
 	slices.Sort(out)
 	return out
 }

@@ -78,7 +78,7 @@ func (p *Places) outside(host string) (Answer, bool) {
 			return p.Listener(o)
 		}
 	}
-	return Answer{}, false
+	return p.ingress(host)
 }
 
 // named is the object that a full name belongs to: a service, also for the name of one of its

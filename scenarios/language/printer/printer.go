@@ -44,6 +44,12 @@ func Text(s *topology.Spec, about Comments) string {
 	for _, x := range s.Services {
 		p.service(x)
 	}
+	for _, x := range s.Ingresses {
+		p.ingress(x)
+	}
+	for _, x := range s.HTTPRoutes {
+		p.route(x)
+	}
 	for _, x := range s.Policies {
 		p.policy(x)
 	}

@@ -130,6 +130,16 @@ service "store" {
   }
 }
 
+ingress "shop" {
+  rule {
+    host = "shop.example"
+    path {
+      service = service.frontend
+      port    = "http"
+    }
+  }
+}
+
 policy "store-for-carts-only" {
   pod_selector = { app = "store" }
   policy_types = ["Ingress"]
@@ -140,5 +150,4 @@ policy "store-for-carts-only" {
 }
 
 # Not carried over:
-#   testdata/manifests/shop.yaml:459: Ingress shop: the language has no ingress yet. A client can dial the service itself.
 #   testdata/manifests/shop.yaml:465: ConfigMap prices: an agent answers on the ports of pods, and reads no files. For a program with files, write command and file blocks.

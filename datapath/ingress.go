@@ -1,0 +1,105 @@
+package datapath
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/httproute"
+	"github.com/netlab/netlab/datapath/plan/occupant"
+	"github.com/netlab/netlab/topology"
+)
+
+// controller is where the agent of a pod takes HTTP requests, if it is an ingress controller.
+func controller(lab *topology.Lab, pod *topology.Pod) occupant.Ingress {
+	if !pod.Ingress || lab.Controller == nil {
+		return occupant.Ingress{}
+	}
+	return occupant.Ingress{HTTP: topology.IngressHTTP, HTTPS: topology.IngressHTTPS, ProxyProtocol: lab.Controller.ProxyProtocol}
+}
+
+// routes is the table of every ingress controller of a lab.
+func routes(lab *topology.Lab) []httproute.Route {
+	var out []httproute.Route
+	for _, x := range lab.Ingresses {
+		name := x.Name
+		if x.Namespace != topology.DefaultNamespace {
+			name = x.Namespace + "/" + name
+		}
+		for _, rule := range x.Rules {
+			secure := slices.ContainsFunc(x.TLS, func(t topology.IngressTLS) bool {
+				return rule.Host != "" && slices.ContainsFunc(t.Hosts, func(h string) bool { return topology.CertificateCovers(h, rule.Host) })
+			})
+			for _, p := range rule.Paths {
+				r := httproute.Route{Host: rule.Host, Path: p.Path, Match: httproute.Prefix, TLS: secure, Backends: []httproute.Backend{backend(p.Backend)},
+					Object: "ingress " + name, Origin: plan.Origin{Object: "ingress " + name, File: p.Origin.File, Line: p.Origin.Line}}
+				if p.Type == topology.PathExact {
+					r.Match = httproute.Exact
+				}
+				out = append(out, r)
+			}
+		}
+		if x.Default != nil {
+			out = append(out, httproute.Route{Default: true, Backends: []httproute.Backend{backend(*x.Default)},
+				Object: "ingress " + name, Origin: plan.Origin{Object: "ingress " + name, File: x.Origin.File, Line: x.Origin.Line}})
+		}
+	}
+	return append(out, gatewayRoutes(lab)...)
+}
+
+// gatewayRoutes are those of the Gateway API: one for each hostname and each condition.
+func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
+	for _, x := range lab.HTTPRoutes {
+		name := x.Name
+		if x.Namespace != topology.DefaultNamespace {
+			name = x.Namespace + "/" + name
+		}
+		hosts := x.Hostnames
+		if len(hosts) == 0 {
+			hosts = []string{""}
+		}
+		for _, rule := range x.Rules {
+			var backends []httproute.Backend
+			for _, b := range rule.Backends {
+				backends = append(backends, backend(b))
+			}
+			for _, m := range rule.Matches {
+				r := httproute.Route{Path: m.Path, Match: httproute.Prefix, Method: m.Method, Backends: backends,
+					Object: "http_route " + name, Origin: plan.Origin{Object: "http_route " + name, File: m.Origin.File, Line: m.Origin.Line}}
+				if m.Type == topology.PathExact {
+					r.Match = httproute.Exact
+				}
+				for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
+					r.Headers = append(r.Headers, httproute.Header{Name: h, Value: m.Headers[h]})
+				}
+				for _, host := range hosts {
+					r.Host, r.Deep = host, strings.HasPrefix(host, "*")
+					out = append(out, r)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// backend is a port of a service with the endpoints that are ready. A controller takes them
+// from EndpointSlices, and no address of the service: session affinity and traffic policies do
+// not concern it.
+func backend(b topology.Backend) httproute.Backend {
+	port := b.Port.Name
+	if port == "" {
+		port = strconv.Itoa(int(b.Port.Port))
+	}
+	out := httproute.Backend{Service: fmt.Sprintf("%s/%s:%s", b.Service.Namespace, b.Service.Name, port), Weight: b.Weight}
+	for _, e := range b.Port.Endpoints {
+		if e.Ready {
+			out.Endpoints = append(out.Endpoints, e.Addr)
+		}
+	}
+	slices.SortFunc(out.Endpoints, netip.AddrPort.Compare)
+	return out
+}

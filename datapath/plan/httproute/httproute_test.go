@@ -1,0 +1,114 @@
+package httproute
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/netlab/netlab/datapath/plan/coder"
+)
+
+func TestTheMostSpecificRouteTakesARequest(t *testing.T) {
+	table := New([]Route{
+		{Object: "any", Path: "/any", Match: Prefix},
+		{Object: "root", Host: "shop.example", Path: "/", Match: Prefix},
+		{Object: "api", Host: "shop.example", Path: "/api/", Match: Prefix},
+		{Object: "exact", Host: "shop.example", Path: "/api", Match: Exact},
+		{Object: "login", Host: "shop.example", Path: "/api/login", Match: Exact},
+		{Object: "wild", Host: "*.example", Path: "/w", Match: Prefix},
+		{Object: "default", Default: true},
+	})
+	for _, row := range []struct{ host, target, want string }{
+		{"shop.example", "/", "root"},
+		{"SHOP.example.:8080", "/x?/api", "root"},
+		{"shop.example", "/api", "exact"},
+		{"shop.example", "/api/", "api"},
+		{"shop.example", "/api/v1", "api"},
+		{"shop.example", "/apis", "root"}, // elements, not letters
+		{"shop.example", "/api/login", "login"},
+		{"shop.example", "/api/login/", "api"},
+		{"shop.example", "/x/../api/v1", "api"},
+		{"shop.example", "/%61pi/v1", "api"},
+		{"shop.example", "//api//v1", "api"},
+		{"other.example", "/w/1", "wild"},
+		{"other.example", "/any", "any"}, // no path of its host
+		{"a.other.example", "/w", "default"},
+		{"example", "/w", "default"},
+		{"", "/any/1", "any"},
+		{"[fd00::1]:80", "/any", "any"},
+		{"10.0.0.1", "*", "default"},
+		{"10.0.0.1", "%zz", "default"},
+	} {
+		if r, ok := table.Choose(Request{Host: row.host, Target: row.target}); !ok || r.Object != row.want {
+			t.Errorf("%s %s: got %+v, want %s", row.host, row.target, r, row.want)
+		}
+	}
+	if r, ok := New(nil).Choose(Request{Host: "shop.example", Target: "/"}); ok {
+		t.Errorf("an empty table has %+v", r)
+	}
+	if r, ok := new(Table).Choose(Request{Host: "shop.example", Target: "/"}); ok {
+		t.Errorf("the zero table has %+v", r)
+	}
+}
+
+func TestMethodsAndHeadersComeAfterPaths(t *testing.T) {
+	beta := []Header{{"X-Version", "beta"}}
+	table := New([]Route{
+		{Object: "plain", Host: "*.example", Deep: true, Path: "/", Match: Prefix},
+		{Object: "post", Host: "*.example", Deep: true, Path: "/", Match: Prefix, Method: "POST"},
+		{Object: "beta", Host: "*.example", Deep: true, Path: "/", Match: Prefix, Headers: beta},
+		{Object: "path", Host: "*.example", Deep: true, Path: "/x", Match: Prefix},
+		{Object: "near", Host: "*.b.example", Path: "/near", Match: Prefix},
+	})
+	for _, row := range []struct{ host, target, method, version, want string }{
+		{"a.example", "/", "", "", "plain"},
+		{"a.b.c.example", "/", "GET", "", "plain"},
+		{"a.example", "/", "POST", "beta", "post"},
+		{"a.example", "/", "GET", "beta", "beta"},
+		{"a.example", "/", "GET", "gamma", "plain"},
+		{"a.example", "/x/1", "POST", "beta", "path"},
+		{"a.b.example", "/near", "", "", "near"},
+		{"c.a.b.example", "/near", "", "", "plain"},
+		{"example", "/", "", "", ""},
+	} {
+		r, ok := table.Choose(Request{Host: row.host, Target: row.target, Method: row.method, Header: func(string) string { return row.version }})
+		if ok != (row.want != "") || ok && r.Object != row.want {
+			t.Errorf("%+v: got %+v", row, r)
+		}
+	}
+}
+
+func TestCertificatesAreForTheHostsOfRoutes(t *testing.T) {
+	table := New([]Route{{Host: "shop.example", Path: "/", TLS: true}, {Host: "*.example", Path: "/", TLS: true}, {Host: "plain.example", Path: "/"}, {Path: "/", TLS: true}})
+	for host, want := range map[string]string{"shop.example": "shop.example", "plain.example": "*.example", "a.b.example": "", "": ""} {
+		if got, ok := table.Certificate(host); got != want || ok != (want != "") {
+			t.Errorf("%q: got %q, want %q", host, got, want)
+		}
+	}
+}
+
+func TestRoutesAreCoded(t *testing.T) {
+	want := Route{Host: "*.example", Path: "/a", Match: Prefix, TLS: true, Object: "ingress a", Deep: true, Method: "GET", Headers: []Header{{"a", "b"}}, Backends: []Backend{
+		{Service: "default/web:80", Weight: 3, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80"), netip.MustParseAddrPort("[fd00::1]:80")}}, {Service: "b", Weight: 1}}}
+	w := coder.Writer(nil, 100)
+	Code(w, &want)
+	var got Route
+	r := coder.Reader(string(w.Bytes()), new(coder.Memory))
+	Code(r, &got)
+	if r.Err() != nil || r.Left() > 0 || got.Key() != want.Key() || !got.Equal(want) || got.Words() != want.Words() {
+		t.Errorf("%v: got %s\nwant %s", r.Err(), got.Words(), want.Words())
+	}
+}
+
+func FuzzRequests(f *testing.F) {
+	f.Add("shop.example", "/api")
+	table := New([]Route{{Host: "shop.example", Path: "/api", Match: Prefix}, {Host: "*.example", Path: "/x", Match: Exact}})
+	f.Fuzz(func(t *testing.T, host, target string) {
+		r, ok := table.Choose(Request{Host: host, Target: target})
+		if ok && r.Path == "/x" && Clean(target) != "/x" {
+			t.Errorf("%q %q took %s", host, target, r.Words())
+		}
+		if c := Clean(target); c == "" || c[0] != '/' {
+			t.Errorf("%q is %q", target, c)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package httproute
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/datapath/plan/ordered"
+)
+
+// Table is the routes of a controller. The zero Table has none.
+type Table struct {
+	hosts  map[string][]Route // by host, the one that is asked first at the front
+	others *Route             // the default one
+}
+
+// New returns a table of routes.
+func New(routes []Route) *Table {
+	t := &Table{hosts: map[string][]Route{}}
+	for _, r := range routes {
+		if r.Default {
+			t.others = &r
+			continue
+		}
+		host := r.Host
+		if r.Deep {
+			host = "*" + host
+		}
+		t.hosts[host] = append(t.hosts[host], r)
+	}
+	for _, list := range t.hosts {
+		slices.SortStableFunc(list, precedence)
+	}
+	return t
+}
+
+// precedence puts the longer path first, of two equal ones that which matches exactly, then that
+// which wants a method, and that which wants more headers (HTTPRouteRule in the Gateway API).
+func precedence(a, b Route) int {
+	return cmp.Or(cmp.Compare(len(b.elements()), len(a.elements())), cmp.Compare(a.Match, b.Match),
+		ordered.Bools(a.Method == "", b.Method == ""), cmp.Compare(len(b.Headers), len(a.Headers)), cmp.Compare(a.Object, b.Object))
+}
+
+// Request is what a route is chosen by.
+type Request struct {
+	Host   string                   // with a port or without
+	Target string                   // the path as it is sent
+	Method string                   // "": GET
+	Header func(name string) string // nil: it has none that routes ask for
+}
+
+// elements is the path of a route as it is compared: a slash at the end of a prefix counts for
+// nothing.
+func (r *Route) elements() string {
+	if r.Match == Prefix {
+		return strings.TrimSuffix(r.Path, "/")
+	}
+	return r.Path
+}
+
+// Choose returns the route of a request; false: none. A host that is written takes precedence
+// over a wildcard, and that over any host; among the paths of a host the longest does
+// (IngressRule in k8s.io/api/networking/v1). Where no path of a host matches, those of less
+// specific hosts are asked.
+func (t *Table) Choose(q Request) (*Route, bool) {
+	asked := Clean(q.Target)
+	for _, h := range candidates(q.Host) {
+		for i := range t.hosts[h] {
+			if r := &t.hosts[h][i]; r.takes(asked) && r.wants(q) {
+				return r, true
+			}
+		}
+	}
+	return t.others, t.others != nil
+}
+
+// wants reports whether a request has the method and the headers of the route.
+func (r *Route) wants(q Request) bool {
+	if r.Method != "" && r.Method != cmp.Or(q.Method, "GET") {
+		return false
+	}
+	return !slices.ContainsFunc(r.Headers, func(h Header) bool { return q.Header == nil || q.Header(h.Name) != h.Value })
+}
+
+// Certificate is the name in the certificate for a host: the host itself, or its wildcard;
+// false: it has none.
+func (t *Table) Certificate(host string) (string, bool) {
+	for _, h := range candidates(host) {
+		if h != "" && slices.ContainsFunc(t.hosts[h], func(r Route) bool { return r.TLS }) {
+			return h, true
+		}
+	}
+	return "", false
+}
+
+// maxLabels bounds the labels of a host that are looked at: no name has more.
+const maxLabels = 128
+
+// candidates are the hosts of routes that a host matches, the most specific first.
+func candidates(host string) []string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	list := []string{host}
+	for rest, first := host, true; ; first = false {
+		var dotted bool
+		if _, rest, dotted = strings.Cut(rest, "."); !dotted || len(list) > maxLabels {
+			break
+		}
+		if first {
+			list = append(list, "*."+rest)
+		}
+		list = append(list, "**."+rest)
+	}
+	if host != "" {
+		list = append(list, "")
+	}
+	return list
+}
+
+func (r *Route) takes(asked string) bool {
+	of := r.elements()
+	if r.Match == Exact {
+		return asked == of
+	}
+	return asked == of || strings.HasPrefix(asked, of+"/")
+}
+
+// Clean is the path of a request as it is compared: without query, escapes, double slashes and
+// dots, as a server will take it. What is no path is "/".
+func Clean(target string) string {
+	target, _, _ = strings.Cut(target, "?")
+	if plain, err := url.PathUnescape(target); err == nil {
+		target = plain
+	}
+	clean := path.Clean("/" + target)
+	if strings.HasSuffix(target, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
+}

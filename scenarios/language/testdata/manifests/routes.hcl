@@ -1,0 +1,64 @@
+# Imported from testdata/manifests/routes.yaml.
+
+node "node1" {}
+node "node2" {}
+node "node3" {}
+
+pod "stable" {
+  labels = { app = "stable" }
+  port "http" { port = 8080 }
+}
+
+pod "canary" {
+  labels = { app = "canary" }
+  port "http" { port = 8080 }
+}
+
+service "stable" {
+  selector = { app = "stable" }
+  port "" {
+    port        = 80
+    target_port = "http"
+  }
+}
+
+service "canary" {
+  selector = { app = "canary" }
+  port "" {
+    port        = 80
+    target_port = "http"
+  }
+}
+
+# Not carried over, testdata/manifests/routes.yaml:38: spec.rules[1].filters: the controller of a lab passes requests on as they are.
+http_route "shop" {
+  labels    = { team = "shop" }
+  gateway   = "public"
+  hostnames = ["shop.example", "*.shop.example"]
+  rule {
+    backend {
+      service = service.stable
+      port    = 80
+      weight  = 9
+    }
+    backend {
+      service = service.canary
+      port    = 80
+    }
+  }
+  rule {
+    match { headers = { X-Version = "canary" } }
+    match {
+      path      = "/canary"
+      path_type = "Exact"
+      method    = "GET"
+    }
+    backend {
+      service = service.canary
+      port    = 80
+    }
+  }
+}
+
+# Not carried over:
+#   testdata/manifests/routes.yaml:23: Gateway public: the controller of a lab listens on ports 80 and 443 for every host. Write certificates as the tls block of an ingress.

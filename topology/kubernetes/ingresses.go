@@ -1,0 +1,167 @@
+package kubernetes
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/netlab/netlab/topology"
+)
+
+// ingresses adds ingresses, which the controller of a lab serves, whatever their class is.
+func (c *converter) ingresses() {
+	twice := several(c.ing, func(x *ingressObject) string { return x.Meta.Name.Value })
+	for _, x := range c.ing {
+		name := x.Meta.Name.Value
+		label := c.label("ingress", x.namespace(), name, twice[name])
+		c.carried(&x.header, "ingress."+label)
+		s := topology.IngressSpec{Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace),
+			Labels: x.Meta.Labels, Class: x.Spec.Class, Origin: x.at()}
+		if b := x.Spec.Default; b != nil {
+			to := c.backend(b, b.Origin)
+			s.Default = &to
+		}
+		for _, r := range x.Spec.Rules {
+			rule := topology.IngressRuleSpec{Host: unless(r.Host, ""), Origin: r.Origin}
+			for _, p := range r.HTTP.Paths {
+				one := topology.IngressPathSpec{Path: unless(p.Path, "/"), Type: p.Type, Origin: p.Origin}
+				if !p.Type.Set {
+					c.errorf(p.Origin, "Path without type", "A path of an Ingress says how it is compared. Add pathType: Prefix.")
+				}
+				one.Type = unless(one.Type, string(topology.PathPrefix))
+				if p.Backend != nil {
+					one.Backend = c.backend(p.Backend, p.Origin)
+				}
+				one.Backend.Origin = cmp.Or(one.Backend.Origin, p.Origin)
+				rule.Paths = append(rule.Paths, one)
+			}
+			s.Rules = append(s.Rules, rule)
+		}
+		for _, t := range x.Spec.TLS {
+			s.TLS = append(s.TLS, topology.IngressTLSSpec{Hosts: listed(t.Hosts), SecretName: t.Secret, Origin: t.Origin})
+		}
+		c.Ingresses = append(c.Ingresses, s)
+	}
+}
+
+func (c *converter) backend(b *ingressBackend, at topology.Origin) topology.BackendSpec {
+	out := topology.BackendSpec{Origin: cmp.Or(b.Origin, at)}
+	if b.Service == nil {
+		return out
+	}
+	out.Service = b.Service.Name
+	port := b.Service.Port
+	switch {
+	case port.Number.Set:
+		out.Port = str{Value: strconv.Itoa(port.Number.Value), Set: true, Origin: port.Number.Origin}
+	case port.Name.Set:
+		out.Port = port.Name
+	default:
+		c.errorf(cmp.Or(b.Service.Name.Origin, out.Origin), "Backend without port", "The backend of an Ingress names a port of its service. Add port: { number: 80 }.")
+		out.Port.Origin = out.Origin // reported
+	}
+	return out
+}
+
+// ingress writes an ingress.
+func (e *exporter) ingress(x *topology.Ingress, addresses []tree) {
+	backend := func(b topology.Backend) tree {
+		port := fields("number", int(b.Port.Port))
+		return fields("service", fields("name", b.Service.Name, "port", port))
+	}
+	var rules, secure []tree
+	for _, r := range x.Rules {
+		var paths []tree
+		for _, p := range r.Paths {
+			paths = append(paths, fields("path", p.Path, "pathType", string(p.Type), "backend", backend(p.Backend)))
+		}
+		rules = append(rules, fields("host", r.Host, "http", fields("paths", paths)))
+	}
+	for _, t := range x.TLS {
+		secure = append(secure, fields("hosts", t.Hosts, "secretName", t.SecretName))
+	}
+	var fallback any
+	if x.Default != nil {
+		fallback = backend(*x.Default)
+	}
+	var status tree
+	if e.serves {
+		status = fields("loadBalancer", fields("ingress", addresses))
+	}
+	e.object("networking.k8s.io/v1", "Ingress", e.inNamespace(x.Name, x.Namespace, x.Labels), "spec",
+		fields("ingressClassName", x.Class, "defaultBackend", fallback, "rules", rules, "tls", secure), "status", status)
+}
+
+// ingressAddresses are those of the controller, as it would write them into the status of
+// ingresses.
+func ingressAddresses(lab *topology.Lab) (out []tree) {
+	addrs, _ := lab.IngressAddrs()
+	for _, a := range addrs {
+		out = append(out, fields("ip", a.String()))
+	}
+	return out
+}
+
+// routes adds routes of the Gateway API, which the controller of a lab serves, whatever their
+// gateway is.
+func (c *converter) routes() {
+	twice := several(c.rts, func(x *httpRoute) string { return x.Meta.Name.Value })
+	for _, x := range c.rts {
+		name := x.Meta.Name.Value
+		label := c.label("http_route", x.namespace(), name, twice[name])
+		c.carried(&x.header, "http_route."+label)
+		s := topology.HTTPRouteSpec{Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace),
+			Labels: x.Meta.Labels, Hostnames: listed(x.Spec.Hostnames), Origin: x.at()}
+		if len(x.Spec.Parents) > 0 {
+			s.Gateway = x.Spec.Parents[0].Name
+		}
+		for _, r := range x.Spec.Rules {
+			rule := topology.HTTPRouteRuleSpec{Origin: r.Origin}
+			for _, m := range r.Matches {
+				one := topology.HTTPRouteMatchSpec{Path: unless(m.Path.Value, "/"), Type: unless(m.Path.Type, string(topology.RoutePathPrefix)), Method: m.Method, Origin: m.Origin}
+				for _, h := range m.Headers {
+					if one.Headers == nil {
+						one.Headers = map[string]string{}
+					}
+					one.Headers[h.Name.Value] = h.Value.Value
+				}
+				rule.Matches = append(rule.Matches, one)
+			}
+			for _, b := range r.Backends {
+				to := topology.BackendSpec{Service: b.Name, Weight: unless(b.Weight, 1), Origin: b.Origin}
+				if b.Port.Set {
+					to.Port = str{Value: strconv.Itoa(b.Port.Value), Set: true, Origin: b.Port.Origin}
+				}
+				rule.Backends = append(rule.Backends, to)
+			}
+			s.Rules = append(s.Rules, rule)
+		}
+		c.HTTPRoutes = append(c.HTTPRoutes, s)
+	}
+}
+
+// route writes a route of the Gateway API.
+func (e *exporter) route(x *topology.HTTPRoute) {
+	var rules []tree
+	for _, r := range x.Rules {
+		var matches, backends []tree
+		for _, m := range r.Matches {
+			var headers []tree
+			for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
+				headers = append(headers, fields("name", name, "value", m.Headers[name]))
+			}
+			matches = append(matches, fields("path", fields("type", string(m.Type), "value", m.Path), "method", m.Method, "headers", headers))
+		}
+		for _, b := range r.Backends {
+			backends = append(backends, fields("name", b.Service.Name, "port", int(b.Port.Port), "weight", b.Weight))
+		}
+		rules = append(rules, fields("matches", matches, "backendRefs", backends))
+	}
+	var parents []tree
+	if x.Gateway != "" {
+		parents = []tree{fields("name", x.Gateway)}
+	}
+	e.object("gateway.networking.k8s.io/v1", "HTTPRoute", e.inNamespace(x.Name, x.Namespace, x.Labels), "spec",
+		fields("parentRefs", parents, "hostnames", x.Hostnames, "rules", rules))
+}
