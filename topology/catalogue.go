@@ -63,6 +63,10 @@ type NetworkMode struct {
 	Overhead [2]int
 }
 
+// FlannelRules reports whether flannel's rules masquerade what leaves the cluster, as they do in
+// all modes but Calico's and Docker's own.
+func (m *NetworkMode) FlannelRules() bool { return !m.KeepsOutside && !m.SharedCIDR }
+
 // Tunnel is an encapsulation of packets on the underlay.
 type Tunnel string
 

@@ -44,13 +44,15 @@ type Network struct {
 	// KeepSourceToNodes lets pods dial nodes with their own address. By default the
 	// pod network masquerades, so that a node sees another node, not a pod.
 	KeepSourceToNodes bool
-	MTU               int // of the default subnet, in bytes
-	PathMTU           int // of the narrowest path between nodes
-	VXLAN             VXLAN
-	IPIP              IPIP
-	BGP               *BGP   // nil: the routes to pods are written, not learned
-	Secret            string // of a mode that encrypts: what its keys are derived from
-	Origin            Origin
+	// FlannelLayout is FlannelCurrent or FlannelOld.
+	FlannelLayout string
+	MTU           int // of the default subnet, in bytes
+	PathMTU       int // of the narrowest path between nodes
+	VXLAN         VXLAN
+	IPIP          IPIP
+	BGP           *BGP   // nil: the routes to pods are written, not learned
+	Secret        string // of a mode that encrypts: what its keys are derived from
+	Origin        Origin
 }
 
 // TunnelPort is the UDP port on which nodes receive what their tunnels carry; 0: none.
@@ -143,6 +145,13 @@ type IPVS struct {
 const (
 	DetectClusterCIDR = "cluster_cidr"
 	DetectNone        = "none"
+)
+
+// The layouts of flannel's rules: chains of its own, or until 0.19 rules in the kernel's chains,
+// which leave what a pod sends to a pod alone, wherever it passes.
+const (
+	FlannelCurrent = "current"
+	FlannelOld     = "0.19"
 )
 
 // LayoutCurrent is the layout of kube-proxy 1.35. The mode alone knows those of older versions.

@@ -83,6 +83,8 @@ type NetworkSpec struct {
 	// MasqueradeNodeTraffic says whether pods that dial a node other than their own
 	// do so with their node's address (the default, as flannel does) or their own.
 	MasqueradeNodeTraffic Opt[bool]
+	// FlannelLayout is the layout of flannel's rules: FlannelCurrent (default) or FlannelOld.
+	FlannelLayout Opt[string]
 
 	NodePrefix  Opt[int] // length of a node's share of the IPv4 pod CIDR
 	NodePrefix6 Opt[int]

@@ -2,6 +2,7 @@ package podnet
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
@@ -39,7 +40,7 @@ func CalicoMasquerade(out *plan.Netns, lab *topology.Lab, _ *topology.Node) {
 		if lab.Network.KeepSourceToNodes {
 			leaves = append(leaves, set("all-hosts-net", "dst", true, nodeAddrs(lab, ipv6)...))
 		}
-		out.Tables = append(out.Tables, calicoNAT(ipv6, o, leaves))
+		join(out, calicoNAT(ipv6, o, leaves))
 	}
 }
 
@@ -67,6 +68,26 @@ func calicoNAT(ipv6 bool, o plan.Origin, outgoing []iptables.Match) iptables.Tab
 		felix.Sign(&b.Chains[i])
 	}
 	return b.Table
+}
+
+// join adds a table to those of a namespace, after the rules that it has already.
+func join(out *plan.Netns, t iptables.Table) {
+	for i := range out.Tables {
+		have := &out.Tables[i]
+		if have.Name != t.Name || have.IPv6 != t.IPv6 {
+			continue
+		}
+		for _, c := range t.Chains {
+			at := slices.IndexFunc(have.Chains, func(known iptables.Chain) bool { return known.Name == c.Name })
+			if at < 0 {
+				have.Chains = append(have.Chains, c)
+				continue
+			}
+			have.Chains[at].Rules = append(have.Chains[at].Rules, c.Rules...)
+		}
+		return
+	}
+	out.Tables = append(out.Tables, t)
 }
 
 // nodeAddrs are the addresses of all nodes in an IP family.

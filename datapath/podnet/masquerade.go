@@ -21,6 +21,14 @@ const serviceMark = 0x4000
 func FlannelMasquerade(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
 	for i, cluster := range lab.Network.PodCIDRs {
 		ipv6 := cluster.Addr().Is6()
+		if lab.Network.FlannelLayout == topology.FlannelOld {
+			out.Tables = append(out.Tables,
+				iptables.Table{IPv6: ipv6, Name: "nat", Chains: []iptables.Chain{
+					{Name: "POSTROUTING", Policy: "ACCEPT", Rules: oldMasqueradeRules(lab, cluster, n.PodCIDRs[i], NodeOrigin(n))}}},
+				iptables.Table{IPv6: ipv6, Name: "filter", Chains: []iptables.Chain{
+					{Name: "FORWARD", Policy: "ACCEPT", Rules: forwardRules(cluster, NetworkOrigin(lab))}}})
+			continue
+		}
 		out.Tables = append(out.Tables,
 			iptables.Table{IPv6: ipv6, Name: "nat", Chains: []iptables.Chain{
 				hook("POSTROUTING", "flanneld masq", "FLANNEL-POSTRTG", NetworkOrigin(lab)),
@@ -47,19 +55,6 @@ func hook(chain, comment, to string, o plan.Origin) iptables.Chain {
 // not, and the lab can choose their behaviour: then pods keep their address towards
 // every node and every pod, wherever the packet passes, by rules before the fifth.
 func masqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origin) []iptables.Rule {
-	multicast := netip.MustParsePrefix("224.0.0.0/4")
-	if cluster.Addr().Is6() {
-		multicast = netip.MustParsePrefix("ff00::/8")
-	}
-	from := func(p netip.Prefix) iptables.Match { return iptables.Src{Prefix: p} }
-	notFrom := func(p netip.Prefix) iptables.Match { return iptables.Src{Prefix: p, Not: true} }
-	to := func(p netip.Prefix) iptables.Match { return iptables.Dst{Prefix: p} }
-	notTo := func(p netip.Prefix) iptables.Match { return iptables.Dst{Prefix: p, Not: true} }
-	masq := iptables.Masquerade{RandomFully: true}
-	type row struct {
-		matches []iptables.Match
-		target  iptables.Target
-	}
 	rows := []row{
 		{[]iptables.Match{iptables.Mark{Value: serviceMark, Mask: serviceMark}}, iptables.Return{}},
 		{[]iptables.Match{from(pods), to(cluster)}, iptables.Return{}},
@@ -69,21 +64,63 @@ func masqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origi
 	if lab.Network.KeepSourceToNodes {
 		// Neither does it rewrite what a node sends on from a pod to a pod.
 		rows = append(rows, row{[]iptables.Match{from(cluster), to(cluster)}, iptables.Return{}})
-		for _, n := range lab.Nodes {
-			if addr := topology.OfFamily(n.Addrs, cluster.Addr().Is6()); addr.IsValid() {
-				rows = append(rows, row{[]iptables.Match{from(cluster), to(topology.Single(addr))}, iptables.Return{}})
-			}
-		}
+		rows = append(rows, keptToNodes(lab, cluster)...)
 	}
 	rows = append(rows,
-		row{[]iptables.Match{from(cluster), notTo(multicast)}, masq},
+		row{[]iptables.Match{from(cluster), notTo(multicast(cluster))}, masq},
 		row{[]iptables.Match{notFrom(cluster), to(cluster)}, masq})
+	return ruled(rows, o, iptables.Comment{Text: "flanneld masq"})
+}
+
+// oldMasqueradeRules are flannel's rules until 0.19, in POSTROUTING itself.
+func oldMasqueradeRules(lab *topology.Lab, cluster, pods netip.Prefix, o plan.Origin) []iptables.Rule {
+	rows := []row{{[]iptables.Match{from(cluster), to(cluster)}, iptables.Return{}}}
+	if lab.Network.KeepSourceToNodes {
+		rows = append(rows, keptToNodes(lab, cluster)...)
+	}
+	return ruled(append(rows,
+		row{[]iptables.Match{from(cluster), notTo(multicast(cluster))}, masq},
+		row{[]iptables.Match{notFrom(cluster), to(pods)}, iptables.Return{}},
+		row{[]iptables.Match{notFrom(cluster), to(cluster)}, masq}), o)
+}
+
+// row is a rule without its origin.
+type row struct {
+	matches []iptables.Match
+	target  iptables.Target
+}
+
+func ruled(rows []row, o plan.Origin, more ...iptables.Match) []iptables.Rule {
 	rules := make([]iptables.Rule, 0, len(rows))
 	for _, r := range rows {
-		rules = append(rules, iptables.Rule{Matches: append(r.matches, iptables.Comment{Text: "flanneld masq"}), Target: r.target, Origin: o})
+		rules = append(rules, iptables.Rule{Matches: append(r.matches, more...), Target: r.target, Origin: o})
 	}
 	return rules
 }
+
+// keptToNodes leaves alone what pods send to nodes.
+func keptToNodes(lab *topology.Lab, cluster netip.Prefix) (rows []row) {
+	for _, n := range lab.Nodes {
+		if addr := topology.OfFamily(n.Addrs, cluster.Addr().Is6()); addr.IsValid() {
+			rows = append(rows, row{[]iptables.Match{from(cluster), to(topology.Single(addr))}, iptables.Return{}})
+		}
+	}
+	return rows
+}
+
+func multicast(cluster netip.Prefix) netip.Prefix {
+	if cluster.Addr().Is6() {
+		return netip.MustParsePrefix("ff00::/8")
+	}
+	return netip.MustParsePrefix("224.0.0.0/4")
+}
+
+var masq = iptables.Masquerade{RandomFully: true}
+
+func from(p netip.Prefix) iptables.Match    { return iptables.Src{Prefix: p} }
+func notFrom(p netip.Prefix) iptables.Match { return iptables.Src{Prefix: p, Not: true} }
+func to(p netip.Prefix) iptables.Match      { return iptables.Dst{Prefix: p} }
+func notTo(p netip.Prefix) iptables.Match   { return iptables.Dst{Prefix: p, Not: true} }
 
 func forwardRules(cluster netip.Prefix, o plan.Origin) []iptables.Rule {
 	comment := iptables.Comment{Text: "flanneld forward"}

@@ -70,6 +70,7 @@ func (l *loader) networkTable(n *topology.NetworkSpec) blocks.Schema {
 		{At: blocks.Value{Type: "number, or list of two", Read: l.nodePrefix}, Name: "node_prefix", Default: `24`, Means: "The prefix length of the part of pod_cidr that each node gets, or a list of two for both IP families; for IPv6 the default is 64."},
 		{At: &n.MTU, Name: "mtu", Default: `1500`, Means: "The MTU between the nodes, in bytes."},
 		{At: &n.MasqueradeNodeTraffic, Name: "masquerade_node_traffic", Default: `true`, Means: "Whether connections from pods to other nodes are masqueraded."},
+		{At: &n.FlannelLayout, Name: "flannel_layout", Default: strconv.Quote(topology.FlannelCurrent), Means: "The layout of the rules in modes whose rules are flannel's: " + topology.FlannelCurrent + ", with chains of its own, or " + topology.FlannelOld + ", as flannel wrote them until that version, which leave alone what a pod sends to a pod by way of other nodes."},
 	}}
 }
 

@@ -155,6 +155,9 @@ func (d *dice) network(mode topology.NetworkMode) block {
 	if d.one(3) && !d.shared {
 		b.add("masquerade_node_traffic = false")
 	}
+	if mode.FlannelRules() && d.one(4) {
+		b.add("flannel_layout = %q", topology.FlannelOld)
+	}
 	if mode.LearnsRoutes && d.one(2) {
 		d.learns, d.bgp = true, d.one(2)
 		b.add("%s", pick(d, "bgp {}", "bgp {\nroute_reflectors = [node.n1]\n}", "bgp {\nroute_reflectors = [node.n1, node.n2]\n}"))

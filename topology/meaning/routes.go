@@ -382,6 +382,8 @@ func (lab network) podNetworkMasquerades(n *topology.Node, src, dst netip.Addr) 
 		return toPod && !lab.Network.Mode.KeepsOutside
 	case toPod && lab.Network.Mode.KeepsOutside:
 		return false
+	case fromPod && toPod && lab.Network.FlannelLayout == topology.FlannelOld:
+		return false
 	case mine.Contains(src) && toPod:
 		return false
 	case lab.Network.KeepSourceToNodes:

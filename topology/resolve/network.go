@@ -56,6 +56,10 @@ func (r *resolver) network() {
 	n.NodeCIDRs = named("node_cidr", s.NodeCIDRs)
 	n.LoadBalancerCIDRs = named("load_balancer_cidr", s.LoadBalancerCIDRs)
 	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
+	n.FlannelLayout = r.Enum(s.FlannelLayout, "layout of flannel's rules", topology.FlannelCurrent, []string{topology.FlannelCurrent, topology.FlannelOld}, nil)
+	if o := s.FlannelLayout; o.Set && !n.Mode.FlannelRules() {
+		r.Errorf(draft.At(o.Origin, s.Origin), "Flannel's rules in another mode", "In mode %s the rules of nodes are not flannel's. Remove flannel_layout, or use mode vxlan.", n.Mode.Name)
+	}
 }
 
 // secret is what keys are derived from: what the file says, or the name of the lab, which

@@ -19,5 +19,8 @@ func Mode() podnet.Mode {
 
 // compile returns the plan of the lab with a tunnel device on each node, and no bridge.
 func compile(lab *topology.Lab) *plan.Plan {
-	return podnet.Routed(lab, podnet.VXLANPodMTU(lab), podnet.VXLANTunnels(lab), podnet.FlannelMasquerade)
+	return podnet.Routed(lab, podnet.VXLANPodMTU(lab), podnet.VXLANTunnels(lab), func(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
+		podnet.FlannelMasquerade(out, lab, n)
+		podnet.CalicoMasquerade(out, lab, n)
+	})
 }

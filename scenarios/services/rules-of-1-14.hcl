@@ -1,0 +1,106 @@
+# What you will see: the rules of one service on a node of Kubernetes 1.14, line by line. The
+# port has no name, so that the service is called default/nginx: with a colon, which is in every
+# hash; the rules of its endpoints lost their comments by a mistake of that version; INPUT leads
+# to KUBE-SERVICES, too; and with no pod addresses configured nothing is marked for masquerading
+# on its way to the cluster IP.
+#
+#   laptop ──▶ node0:30180 ──▶ KUBE-NODEPORTS ──▶ KUBE-SVC-4N57TFCL4MD7ZTDA ──▶ KUBE-SEP-…
+#
+# What to try: netlab test on this file with --var layout=1.19, and see what changed in five
+# versions.
+#
+# The proof: "the table nat", "the table filter" and "the node port".
+
+variable "layout" {
+  description = "the version of Kubernetes whose rules to write"
+  type        = string
+  default     = "1.14"
+}
+
+network {
+  mode         = "host-gw"
+  pod_cidr     = "172.17.0.0/16"
+  service_cidr = "10.96.0.0/12"
+}
+
+proxy {
+  mode         = "iptables"
+  detect_local = "none"
+  iptables { layout = var.layout }
+}
+
+node "node0" {}
+
+client "laptop" {}
+
+pod "nginx" {
+  for_each = { a = "172.17.0.4", b = "172.17.0.5" }
+  address  = each.value
+  labels   = { app = "nginx" }
+  port "http" { port = 80 }
+}
+
+service "nginx" {
+  type       = "NodePort"
+  cluster_ip = "10.105.178.199"
+  selector   = { app = "nginx" }
+  port "" {
+    port        = 8080
+    target_port = 80
+    node_port   = 30180
+  }
+}
+
+expect "the table nat" {
+  rules {
+    on    = node.node0
+    tool  = "iptables"
+    table = "nat"
+    has = [for line in split("\n", trimspace(<<-EOT
+      -A PREROUTING -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A OUTPUT -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A POSTROUTING -m comment --comment "kubernetes postrouting rules" -j KUBE-POSTROUTING
+      -A KUBE-MARK-DROP -j MARK --set-xmark 0x8000/0x8000
+      -A KUBE-MARK-MASQ -j MARK --set-xmark 0x4000/0x4000
+      -A KUBE-NODEPORTS -p tcp -m comment --comment "default/nginx:" -m tcp --dport 30180 -j KUBE-MARK-MASQ
+      -A KUBE-NODEPORTS -p tcp -m comment --comment "default/nginx:" -m tcp --dport 30180 -j KUBE-SVC-4N57TFCL4MD7ZTDA
+      -A KUBE-POSTROUTING -m comment --comment "kubernetes service traffic requiring SNAT" -m mark --mark 0x4000/0x4000 -j MASQUERADE
+      -A KUBE-SEP-43IWXJI557JKCKCF -s 172.17.0.5/32 -j KUBE-MARK-MASQ
+      -A KUBE-SEP-43IWXJI557JKCKCF -p tcp -m tcp -j DNAT --to-destination 172.17.0.5:80
+      -A KUBE-SEP-UZXILYFQQ2IZUWN5 -s 172.17.0.4/32 -j KUBE-MARK-MASQ
+      -A KUBE-SEP-UZXILYFQQ2IZUWN5 -p tcp -m tcp -j DNAT --to-destination 172.17.0.4:80
+      -A KUBE-SERVICES -d 10.105.178.199/32 -p tcp -m comment --comment "default/nginx: cluster IP" -m tcp --dport 8080 -j KUBE-SVC-4N57TFCL4MD7ZTDA
+      -A KUBE-SERVICES -m comment --comment "kubernetes service nodeports; NOTE: this must be the last rule in this chain" -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS
+      -A KUBE-SVC-4N57TFCL4MD7ZTDA -m statistic --mode random --probability 0.50000000000 -j KUBE-SEP-UZXILYFQQ2IZUWN5
+      -A KUBE-SVC-4N57TFCL4MD7ZTDA -j KUBE-SEP-43IWXJI557JKCKCF
+    EOT
+    )) : trimspace(line)]
+  }
+}
+
+expect "the table filter" {
+  rules {
+    on    = node.node0
+    tool  = "iptables"
+    table = "filter"
+    has = [for line in split("\n", trimspace(<<-EOT
+      -A INPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A INPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES
+      -A INPUT -j KUBE-FIREWALL
+      -A FORWARD -m comment --comment "kubernetes forwarding rules" -j KUBE-FORWARD
+      -A FORWARD -m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A OUTPUT -m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A OUTPUT -j KUBE-FIREWALL
+      -A KUBE-FIREWALL -m comment --comment "kubernetes firewall for dropping marked packets" -m mark --mark 0x8000/0x8000 -j DROP
+      -A KUBE-FORWARD -m comment --comment "kubernetes forwarding rules" -m mark --mark 0x4000/0x4000 -j ACCEPT
+    EOT
+    )) : trimspace(line)]
+  }
+}
+
+expect "the node port" {
+  from   = client.laptop
+  to     = "${node.node0.ip}:30180"
+  answer = values(pod.nginx)
+  source = node.node0
+}
