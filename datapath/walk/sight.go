@@ -48,5 +48,5 @@ func (r *run) entries() (all []flow.Entry) {
 
 // met notes a rule that counts a packet.
 func (r *run) met(v *visit, c chain, i int) {
-	r.hits = append(r.hits, trace.Hit{Netns: v.h.Name, IPv6: v.p.ipv6(), Table: v.table, Chain: c.name(), Rule: i + 1})
+	r.hits = append(r.hits, trace.Hit{Netns: v.h.Name, IPv6: v.p.ipv6(), Table: v.table, Chain: c.name(), Rule: i + 1, Tunnel: v.p.depth > 0})
 }

@@ -103,7 +103,8 @@ func linesOf(n *plan.Netns) (lines []state.Line) {
 }
 
 // countsOn are what the rules of a namespace count on a path. What the table nat counts is known,
-// since it sees the first packet only, and so is all that datagrams do.
+// since it sees the first packet only, and so is all that datagrams do. Whether it sees those of a
+// tunnel depends on what the tunnel carried before.
 func countsOn(n *plan.Netns, f trial.Forecast, branch int) (counts []flow.Count) {
 	if n == nil {
 		return nil
@@ -137,7 +138,10 @@ func countsOn(n *plan.Netns, f trial.Forecast, branch int) (counts []flow.Count)
 			s = rules[place{false, h.Table, h.Chain, h.Rule}]
 		}
 		c := flow.Count{Netns: n.Name, Tool: s.Tool, Table: s.Table, Chain: s.Chain, Rule: s.Text, Packets: 1,
-			AtLeast: b.Outcome != flow.Connected || h.Table != "nat" && f.Prediction.Flow.Protocol != flow.UDP}
+			AtLeast: h.Tunnel || b.Outcome != flow.Connected || h.Table != "nat" && f.Prediction.Flow.Protocol != flow.UDP}
+		if h.Tunnel && h.Table == "nat" {
+			c.Packets = 0
+		}
 		counts = append(counts, c)
 	}
 	return counts

@@ -90,4 +90,5 @@ type Hit struct {
 	IPv6         bool   // the packet
 	Table, Chain string // of nf_tables with its family
 	Rule         int    // its position in the chain, from 1
+	Tunnel       bool   // the packet is around another
 }

@@ -167,13 +167,13 @@ func (r *Rules) judgeCounted(v *View, out *Verdict) {
 		out.Shown = "at least " + out.Shown
 	}
 	switch want := r.Counted; {
-	case want.Some && n == 0:
+	case want.Some && n == 0 && exact:
 		out.Wrong = append(out.Wrong, "no packet is counted")
-	case want.Some || exact && n == want.Exact:
-	case exact || n > want.Exact:
+	case want.Some && n > 0 || exact && n == want.Exact:
+	case exact || !want.Some && n > want.Exact:
 		out.Wrong = append(out.Wrong, fmt.Sprintf("%s counted, not %d", counted(n, "packet"), want.Exact))
 	default:
-		out.Unknown = "how many packets a connection has in all is not on paper"
+		out.Unknown = "how many packets a connection or a tunnel has in all is not on paper"
 	}
 }
 

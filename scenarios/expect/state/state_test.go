@@ -221,6 +221,19 @@ func TestPaperDoesNotGuess(t *testing.T) {
 	}
 }
 
+// Whether the table nat sees a tunnel's datagram depends on what came before it.
+func TestPaperDoesNotKnowTunnels(t *testing.T) {
+	v := example()
+	v.Paper = true
+	v.Counts = slices.Clone(v.Counts)
+	v.Counts[0].Packets, v.Counts[0].AtLeast = 0, true
+	for _, n := range []Number{{Some: true}, {Exact: 0}, {Exact: 1}} {
+		if got := (&Rules{Host: host, Chain: "KUBE-SERVICES", Counted: &n}).Judge([]View{v}); got.Unknown == "" || len(got.Wrong) > 0 {
+			t.Errorf("%s: unknown %q, wrong %q", n, got.Unknown, got.Wrong)
+		}
+	}
+}
+
 func TestACommandThatDidNotEnd(t *testing.T) {
 	for _, o := range []Output{{Late: true}, {Long: true}, {Err: "command not found"}} {
 		if v := (&Run{}).Judge([]View{{Output: &o}}); len(v.Wrong) == 0 {
