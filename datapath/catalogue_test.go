@@ -203,7 +203,7 @@ var mayNotName = []string{"../topology", "../topology/resolve", "../topology/res
 // sameWord are words spelled like a name but with another meaning.
 var sameWord = map[string][]string{
 	"../topology":                  {"none", "legacy", "udp"}, // detect_local, the rule layout, and a protocol
-	"../scenarios/language/claims": {"udp"},                   // a protocol
+	"../scenarios/language/claims": {"udp", "iptables"},       // a protocol, and a program
 	"engine/inside":                {"udp"},
 	".":                            {"none", "nftables"},                      // catalogue.go: no backend, and a planned one
 	"kernel":                       {"vxlan", "bridge", "iptables", "legacy"}, // kinds of links, and programs

@@ -16,6 +16,11 @@ func Encapsulations() []string {
 	return []string{Plain, string(flow.InVXLAN), string(flow.InIPIP), string(flow.InUDP), string(flow.InWireGuard), string(flow.InESP)}
 }
 
+// Hides reports whether nothing is known of a packet inside an encapsulation: it is encrypted.
+func Hides(encapsulation string) bool {
+	return encapsulation == string(flow.InWireGuard) || encapsulation == string(flow.InESP)
+}
+
 // Seen is a claim about the packets that pass a link while a connection is made: what a capture
 // shows there, which is before PREROUTING and after POSTROUTING.
 type Seen struct {

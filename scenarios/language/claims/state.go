@@ -400,7 +400,7 @@ func (s *stateReader) seen() state.Claim {
 	s.exclusive(x.Absent, c.count)
 	inside := []*hcl.Attribute{c.protocol, c.source, c.destination, c.ttl}
 	for _, a := range inside {
-		if a != nil && (x.Encapsulation == "esp" || x.Encapsulation == "wireguard") {
+		if a != nil && state.Hides(x.Encapsulation) {
 			s.Errorf(a.NameRange, "Encrypted", "Nothing is known of a packet inside %s but what is around it. Remove %s; outer_source and outer_destination can be claimed.", x.Encapsulation, a.Name)
 		}
 	}
