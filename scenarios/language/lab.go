@@ -112,7 +112,11 @@ func (l *loader) evalProxy() {
 	p := &l.spec.Proxy
 	p.Origin = b.Origin()
 	c := l.Read(b, l.proxyTable(p))
+	l.program(c, &p.Agent.Program)
 	written := topology.First(l.catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Name == p.Mode.Value })
+	if written.Exec {
+		written = topology.First(l.catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Name == p.Agent.Like.Value })
+	}
 	if written.UserSpace {
 		l.withoutEffect(written.Name, p)
 	}

@@ -82,7 +82,7 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 		result.Rows = append(result.Rows, f.Row)
 	}
 	result.Table = trial.Table(e, trial.Verdict{}, forecasts)
-	l.explain(&result, forecasts, e.During)
+	l.explain(&result, forecasts, w.onPaper, e.During)
 	result.Duration = reports.Seconds(time.Since(started))
 	return result
 }
