@@ -16,9 +16,11 @@ FUZZ    = 30s
 RECORD  = .test/host.json
 # The slow tests of the packages in KERNEL that make pure runs.
 PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakes.*AreNoticed|TestRulesDoWhat.*Mean|TestContradictingClaimsNeverBothPass)$$
-# The programs of Kubernetes for make test-real, and the module that builds them.
+# The programs of Kubernetes for make test-real, and the module that builds them: once for all
+# clones, since that takes minutes.
 REALSRC = datapath/service/servicetest/real
-REAL    = $(CURDIR)/.test/bin
+REAL    = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/netlab/kubernetes-$(shell sed -n 's,^\tk8s.io/kubernetes ,,p' $(REALSRC)/go.mod)
+LABS    = 200
 VMTEST  = go run ./cmd/vmtest
 
 STATICCHECK = v0.8.2
@@ -27,10 +29,10 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-vm test-real machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
+.PHONY: help demo build test test-vm test-real test-real-ipvs machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: provision build ## bring up a lab from one file, prove it, and suggest what to try next
 	@.ci/demo
@@ -68,10 +70,16 @@ machine:
 guest:
 	$(VMTEST) vm $(RECORD)
 
-test-real: ## kubectl and kube-proxy as they are, against labs; builds them from the Go module proxy, which takes minutes once
-	@mkdir -p $(REAL)
-	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $(REAL)/ ./kubectl ./kube-proxy
+test-real: $(REAL)/kubectl $(REAL)/kube-proxy ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones; builds them from the Go module proxy, which takes minutes once
 	NLAB_TEST_REAL=$(REAL) go test ./cmd/netlab -count=1 -run '^TestReal$$'
+	NLAB_TEST_REAL=$(REAL) go test ./scenarios/suite -count=1 -timeout 60m -run '^TestReal' -real-labs $(LABS)
+
+$(REAL)/kubectl $(REAL)/kube-proxy:
+	@mkdir -p $(REAL)
+	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $@ ./$(@F)
+
+test-real-ipvs: build $(REAL)/kube-proxy ## the same for proxy mode ipvs, in a virtual machine
+	./netlab vm exec --memory 2048 --file $(REAL)/kube-proxy --file scenarios -- netlab test --parallel 1 --allow-host-programs --real kube-proxy=$(REAL)/kube-proxy scenarios/ipvs
 
 modes: ## every scenario and every question about services on every pod network, and every case of policies in every style, of which the tests take a sample
 	go test ./scenarios -count=1 -timeout 60m -run '^TestScenarios$$' -modes-sample 0

@@ -55,7 +55,7 @@ func program(pod *topology.Pod, o plan.Origin) occupant.Exec {
 		x.Image = occupant.Image{Name: p.Image.Name, Path: p.Image.Path, Digest: p.Image.Digest}
 	}
 	for _, f := range p.Files {
-		x.Files = append(x.Files, occupant.File(f))
+		x.Files = append(x.Files, occupant.File{Path: f.Path, Content: f.Content, Mode: f.Mode})
 	}
 	return x
 }

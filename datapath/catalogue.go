@@ -61,6 +61,9 @@ func plannedBackends() []string { return []string{"ebpf"} }
 // NoProxy is the proxy mode without a backend: no node translates service addresses.
 const NoProxy = "none"
 
+// Exec is the proxy mode, and the policy style, in which an agent of the scenario does the work.
+const Exec = "exec"
+
 // Catalogue is what a scenario can choose from: the names, and the facts stated in the
 // folder of each.
 func Catalogue() topology.Catalogue {
@@ -71,9 +74,11 @@ func Catalogue() topology.Catalogue {
 	for _, b := range Backends() {
 		c.Proxies = append(c.Proxies, b.ProxyMode)
 	}
-	c.Proxies = append(c.Proxies, topology.ProxyMode{Name: NoProxy, About: "no proxy: no node translates service addresses"})
+	c.Proxies = append(c.Proxies, topology.ProxyMode{Name: NoProxy, About: "no proxy: no node translates service addresses"},
+		topology.ProxyMode{Name: Exec, Exec: true, About: "a command of the scenario on every node, such as kube-proxy", Limits: "expected to do what the mode does that it is like"})
 	for _, s := range Styles() {
 		c.Styles = append(c.Styles, s.PolicyStyle)
 	}
+	c.Styles = append(c.Styles, topology.PolicyStyle{Name: Exec, Exec: true, About: "a command of the scenario on every node", Limits: "expected to do what the style does that it is like"})
 	return c
 }

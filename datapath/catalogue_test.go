@@ -49,7 +49,7 @@ func entries() []entry {
 	}
 	for i, f := range catalogue.Proxies {
 		e := entry{"proxy", f.Name, f.About, f.Limits, promised(f), "",
-			func(lab *topology.Lab) bool { return lab.Proxy.Mode.Name == f.Name }}
+			func(lab *topology.Lab) bool { return lab.Proxy.Name() == f.Name }}
 		if backends := datapath.Backends(); i < len(backends) {
 			e.folder = folderOf(backends[i].Compile)
 		}
@@ -61,10 +61,13 @@ func entries() []entry {
 				func(lab *topology.Lab) bool { return lab.Proxy.Mode.Name == b.Name && lab.Proxy.Layout == l.Name }})
 		}
 	}
-	for i, s := range datapath.Styles() {
-		f := catalogue.Styles[i]
-		list = append(list, entry{"policy style", f.Name, f.About, f.Limits, promised(f), folderOf(s.Compile),
-			func(lab *topology.Lab) bool { return len(lab.Policies) > 0 && lab.PolicyOptions.Style.Name == f.Name }})
+	for i, f := range catalogue.Styles {
+		e := entry{"policy style", f.Name, f.About, f.Limits, promised(f), "",
+			func(lab *topology.Lab) bool { return len(lab.Policies) > 0 && lab.PolicyOptions.Name() == f.Name }}
+		if styles := datapath.Styles(); i < len(styles) {
+			e.folder = folderOf(styles[i].Compile)
+		}
+		list = append(list, e)
 	}
 	return list
 }
@@ -203,9 +206,11 @@ var mayNotName = []string{"../topology", "../topology/resolve", "../topology/res
 // sameWord are words spelled like a name but with another meaning.
 var sameWord = map[string][]string{
 	"../topology":                  {"none", "legacy", "udp"}, // detect_local, the rule layout, and a protocol
+	"../scenarios/language":        {"exec"},                  // a way to be ready
 	"../scenarios/language/claims": {"udp", "iptables"},       // a protocol, and a program
+	"engine":                       {"exec"},                  // a verb
 	"engine/inside":                {"udp"},
-	".":                            {"none", "nftables"},                      // catalogue.go: no backend, and a planned one
+	".":                            {"none", "nftables", "exec"},              // catalogue.go: no backend, a planned one, and agents
 	"kernel":                       {"vxlan", "bridge", "iptables", "legacy"}, // kinds of links, and programs
 	"walk":                         {"udp"},                                   // a protocol
 	"walk/trace":                   {"ipvs"},                                  // the kind of a step

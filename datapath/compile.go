@@ -27,6 +27,7 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	trustAddresses(p)
 	addLinks(lab, netns)
 	addAgents(lab, netns)
+	addNodeAgents(lab, netns)
 	addExternalRoutes(lab, netns)
 	if err := addServices(lab, netns); err != nil {
 		return nil, err
@@ -35,7 +36,16 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 		return nil, err
 	}
 	p.Sort()
-	return p, nil
+	return p, agentsNeed(lab, p)
+}
+
+// OnPaper returns the plan to predict packets from: that of Compile, but with the rules that
+// agents are measured by in the place of agents. The error is that of Compile.
+func OnPaper(lab *topology.Lab, built *plan.Plan) (*plan.Plan, error) {
+	if !lab.HasAgents() {
+		return built, nil
+	}
+	return Compile(lab.WithoutAgents())
 }
 
 // Stageable says for each fault of a lab why it cannot be staged; nil: it can.
@@ -61,7 +71,7 @@ func named[T any](kind, name string, list []T, nameOf func(T) string) (out T, er
 
 // addServices adds to every node what the backend compiles for the services.
 func addServices(lab *topology.Lab, netns map[string]*plan.Netns) error {
-	if !lab.Proxy.Mode.Translates {
+	if !lab.Proxy.Mode.Translates || lab.Proxy.Agent != nil {
 		return nil
 	}
 	backend, err := named("proxy mode", lab.Proxy.Mode.Name, Backends(), func(b service.Backend) string { return b.Name })

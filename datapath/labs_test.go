@@ -458,6 +458,25 @@ the PROXY protocol: the routes are part of its namespace.
 				{Path: set("/sold-out"), Backend: topology.BackendSpec{Service: set("empty"), Port: set("80")}, Origin: at(45)}}}},
 			TLS: []topology.IngressTLSSpec{{Hosts: set([]string{"*.shop.example"}), Origin: at(46)}}, Origin: at(41)}},
 	},
+}, {
+	name: "agents",
+	about: `Agents on every node do the work of the proxy, a kube-proxy, and of the policies: there is no
+rule for either, only programs.
+`,
+	spec: topology.Spec{
+		Proxy: topology.ProxySpec{Mode: set("exec"), MasqueradeAll: set(true), LocalNodePorts: set(false), Origin: at(1),
+			NodePortAddresses: set([]netip.Prefix{netip.MustParsePrefix("192.168.0.0/24")}),
+			Agent: topology.AgentSpec{Command: topology.Opt[bool]{Value: true, Set: true, Origin: at(2)}, Env: map[string]string{"GOGC": "50"},
+				Commands: map[string][]string{"node1": {"kube-proxy", "--v=2"}, "node2": {"kube-proxy", "--v=4"}}}},
+		PolicyOptions: topology.PoliciesSpec{Style: set("exec"), Origin: at(3),
+			Agent: topology.AgentSpec{Command: topology.Opt[bool]{Value: true, Set: true, Origin: at(4)},
+				Commands: map[string][]string{"node1": {"guard", "node1"}, "node2": {"guard", "node2"}},
+				Program:  topology.ProgramSpec{Restart: set("always"), Files: []topology.FileSpec{{Path: "/etc/guard", Content: set("all"), Origin: at(5)}}}}},
+		Nodes:    nodes("node1", "node2"),
+		Pods:     []topology.PodSpec{pod("web", 0, "node1")},
+		Services: []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) { s.Type = set("NodePort") })},
+		Policies: []topology.PolicySpec{{Name: "web", PodSelector: topology.SelectorSpec{Set: true}, Origin: at(40)}},
+	},
 }}
 
 func at(line int) topology.Origin { return topology.Origin{File: "lab.hcl", Line: line, Column: 1} }

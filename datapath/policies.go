@@ -4,9 +4,21 @@ import (
 	"fmt"
 
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
 )
+
+// aheadOfAgents says that rules in built-in chains stay before those of an agent.
+func aheadOfAgents(tables []iptables.Table) {
+	for _, t := range tables {
+		for i := range t.Chains {
+			if c := &t.Chains[i]; c.Policy != "" {
+				c.Ahead = len(c.Rules)
+			}
+		}
+	}
+}
 
 // addPolicies adds to every node what the lab's style compiles for the policies. Its
 // rules come first in built-in chains, before those of services: a policy sees packets
@@ -16,7 +28,7 @@ import (
 // bridged packets traverse iptables, and connections are tracked from their beginning
 // (package podnet).
 func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
-	if !lab.Enforces() {
+	if !lab.Enforces() || lab.PolicyOptions.Agent != nil {
 		return nil
 	}
 	style, err := named("policy style", lab.PolicyOptions.Style.Name, Styles(), func(s policy.Style) string { return s.Name })
@@ -30,6 +42,9 @@ func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
 			rules, err := style.Compile(view)
 			if err != nil {
 				return fmt.Errorf("policy style %q: node %q: %w", style.Name, view.Node.Name, err)
+			}
+			if lab.Proxy.Agent != nil {
+				aheadOfAgents(rules.Tables)
 			}
 			merge(n, &rules)
 		}

@@ -127,6 +127,10 @@ type ProxyMode struct {
 	// health checks, nor the options that say which node ports answer and what is
 	// masqueraded, and it serves no SCTP.
 	UserSpace bool
+	// Exec says that an agent of the scenario does it, a command on every node, and that the
+	// plan has no rules for services. All other facts are those of the mode that the agent is
+	// like.
+	Exec bool
 	// Layouts are the ways in which rules can be laid out, the default first; none: there is
 	// one.
 	Layouts []Layout
@@ -164,6 +168,8 @@ type PolicyStyle struct {
 	Conforms bool
 	// Ignores says that nothing enforces policies, as in a cluster without an agent for them.
 	Ignores bool
+	// Exec says that an agent of the scenario does it, as with proxies.
+	Exec bool
 }
 
 // names lists the names of modes or styles.
@@ -190,6 +196,16 @@ func (c *Catalogue) ProxiesThat(holds func(ProxyMode) bool) (list []string) {
 	for _, m := range c.Proxies {
 		if holds(m) {
 			list = append(list, m.Name)
+		}
+	}
+	return list
+}
+
+// StylesThat are the names of the policy styles of which something holds.
+func (c *Catalogue) StylesThat(holds func(PolicyStyle) bool) (list []string) {
+	for _, s := range c.Styles {
+		if holds(s) {
+			list = append(list, s.Name)
 		}
 	}
 	return list

@@ -110,7 +110,17 @@ type Proxy struct {
 	LocalNodePorts    bool
 	Layout            string // one of the mode's; "": it has none to choose from
 	IPVS              IPVS
-	Origin            Origin
+	// Agent does the work of the mode; nil: rules of the plan do.
+	Agent  *Agent
+	Origin Origin
+}
+
+// Name is the mode as a scenario names it.
+func (p *Proxy) Name() string {
+	if p.Agent != nil {
+		return p.Agent.Mode
+	}
+	return p.Mode.Name
 }
 
 // NodePortCIDRs returns the prefixes of a family whose addresses of a node serve node ports, or all:

@@ -13,7 +13,17 @@ type Policies struct {
 	Deny       string // drop or reject
 	Live       string // keep or cut
 	HostEgress bool   // egress policies apply to packets to the pod's own node, too
-	Origin     Origin
+	// Agent does the work of the style; nil: rules of the plan do.
+	Agent  *Agent
+	Origin Origin
+}
+
+// Name is the style as a scenario names it.
+func (p *Policies) Name() string {
+	if p.Agent != nil {
+		return p.Agent.Mode
+	}
+	return p.Style.Name
 }
 
 // What happens to denied packets: dropped, or rejected with an error to the dialer.

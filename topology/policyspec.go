@@ -8,6 +8,7 @@ type PoliciesSpec struct {
 	Deny       Opt[string] // drop (default) or reject
 	Live       Opt[string] // keep (default) or cut
 	HostEgress Opt[string] // allow (default) or enforce
+	Agent      AgentSpec
 	Origin     Origin
 }
 

@@ -71,4 +71,7 @@ type Ready struct {
 	Port   uint16 // of HTTP
 	Exec   []string
 	Within time.Duration
+	// Families are those for which kube-proxy must have written its rules, IPv4 and IPv6, besides
+	// answering HTTP.
+	Families []string
 }

@@ -145,6 +145,7 @@ type ProxySpec struct {
 	LocalNodePorts    Opt[bool]               // node ports answer on 127.0.0.1, as kube-proxy's --iptables-localhost-nodeports
 	Layouts           map[string]*Opt[string] // of the rules, by the mode that has them
 	IPVS              IPVSSpec
+	Agent             AgentSpec
 	Origin            Origin
 }
 

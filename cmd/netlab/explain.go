@@ -103,6 +103,10 @@ func (u ui) explain(ctx context.Context, o explainOptions) error {
 	if err != nil {
 		return err
 	}
+	if p, err = u.OnPaper(s, p, o.flags); err != nil {
+		return err
+	}
+	u.sayLike(s)
 	prediction := walk.New(p).Walk(f)
 	if err := u.printPrediction(prediction, o); err != nil || u.AsJSON || o.mermaid {
 		return err
@@ -131,6 +135,9 @@ func (u ui) compare(ctx context.Context, o explainOptions, variations []language
 		}
 		f, err := o.flow(s, path)
 		if err != nil {
+			return err
+		}
+		if p, err = u.OnPaper(s, p, o.flags); err != nil {
 			return err
 		}
 		list = append(list, render.Compared{Name: v.String(), Prediction: walk.New(p).Walk(f)})
@@ -197,7 +204,7 @@ func (u ui) blame(s *language.Scenario, flags command.ScenarioFlags, p trace.Pre
 	if err != nil || fault == nil {
 		return err
 	}
-	sound, err := datapath.Compile(s.Lab)
+	sound, err := datapath.Compile(s.Lab.WithoutAgents())
 	if err != nil {
 		return err
 	}

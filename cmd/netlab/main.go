@@ -89,7 +89,7 @@ With --json an error is an object, too, in place of the answer:
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&u.Verbose, "verbose", "v", false, "show each kernel change as a command line")
 	flags.DurationVar(&u.Timeout, "timeout", 0, "give up after this long (0: never)")
-	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), importCommand(u), exportCommand(u), initCommand(u), tourCommand(u), versionCommand(u))
+	root.AddCommand(planCommand(u), explainCommand(u), reachCommand(u), validateCommand(u), proof.TestCommand(shared), fmtCommand(u), importCommand(u), exportCommand(u), initCommand(u), proof.TourCommand(shared), versionCommand(u))
 	root.AddCommand(kernelCommands(u)...)
 	help := helpCommand(u)
 	root.AddCommand(help)

@@ -54,6 +54,9 @@ func choices() ([]choice, error) {
 		add("pod network "+m.Name, func(s *topology.Spec) { s.Network.Mode = given(m.Name) })
 	}
 	for _, m := range catalogue.Proxies {
+		if m.Exec {
+			continue // what its agent needs, nobody knows
+		}
 		add("proxy "+m.Name, func(s *topology.Spec) {
 			s.Proxy.Mode = given(m.Name)
 			s.Services = []topology.ServiceSpec{{Name: "web", Type: given(string(topology.NodePort)), Selector: map[string]string{"app": "web"},
@@ -61,6 +64,9 @@ func choices() ([]choice, error) {
 		})
 	}
 	for _, style := range catalogue.Styles {
+		if style.Exec {
+			continue
+		}
 		add("policies by "+style.Name, func(s *topology.Spec) {
 			s.PolicyOptions.Style = given(style.Name)
 			web := topology.SelectorSpec{Set: true, MatchLabels: map[string]string{"app": "web"}}

@@ -70,6 +70,10 @@ func (u ui) reach(ctx context.Context, args []string, o reachOptions) error {
 	if err != nil {
 		return err
 	}
+	if p, err = u.OnPaper(s, p, o.flags); err != nil {
+		return err
+	}
+	u.sayLike(s)
 	dialers := s.Lab.Dialers()
 	tables, flows := onPaper(s.Lab, p, dialers, planes)
 	if running != nil {

@@ -81,6 +81,12 @@ func place(root, path string, f occupant.File, owner int) (first string, err err
 	if err := makeAll(root+filepath.Dir(path), owner); err != nil {
 		return "", err
 	}
+	if f.Of != "" {
+		if err := bind(f.Of, root+path, false); err != nil {
+			return "", err
+		}
+		return first, protect(root + path)
+	}
 	if err := os.WriteFile(root+path, []byte(f.Content), 0o600); err != nil {
 		return "", err
 	}

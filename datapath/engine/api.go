@@ -97,7 +97,7 @@ func (c readFirst) Read(p []byte) (int, error) { return c.in.Read(p) }
 // publish makes the API serve the lab as it is now. The lab does not depend on it: what goes wrong
 // is for the log.
 func (e *engine) publish(a inside.API, objects []byte) {
-	if e.folder == nil {
+	if e.folder == nil && !e.kernel.Applied().HasAgents() {
 		return // nobody looks into a lab without a name
 	}
 	if err := e.inside.Publish(a, objects, e.kernel.Namespace); err != nil {

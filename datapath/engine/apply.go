@@ -88,13 +88,21 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 			return reply{}, false, err
 		}
 	}
-	before := e.kernel.Applied()
+	before, agents := e.kernel.Applied(), want.HasAgents()
 	e.inside.AllowHostPrograms(req.Meta.HostPrograms)
 	changes, rest, err := e.kernel.Update(ctx, want)
 	if err == nil {
+		if agents {
+			// They ask for it as soon as they begin.
+			e.publish(req.Meta.API, awaitObjects(ctx, req.objects))
+		}
 		begun := e.inside.Begin(req.Meta.Hosts, e.kernel.Namespace)
 		if err = e.inside.AwaitConvergence(ctx, want); err == nil {
 			err = begun.AwaitReady(ctx)
+		}
+		if err == nil && agents && len(begun) > 0 {
+			// Agents put their rules first where the plan has others first.
+			_, err = e.kernel.Apply(ctx, want)
 		}
 	}
 	if err != nil {
@@ -103,7 +111,9 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 	inside.ForgetImages(want)
 	e.digest = digest
 	e.meta.Store(&req.Meta)
-	e.publish(req.Meta.API, awaitObjects(ctx, req.objects))
+	if !agents {
+		e.publish(req.Meta.API, awaitObjects(ctx, req.objects))
+	}
 	e.found.Store(&Check{})
 	if e.folder != nil {
 		e.folder.rename(planFile+".new", planFile)
@@ -161,7 +171,10 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 	var limit *LimitError
 	err = limited(err)
 	switch {
-	case errors.As(err, &program): // no feature of the kernel
+	case errors.As(err, &program): // no feature of the kernel, but for what an agent does
+		if lacks := e.require(ctx, want.AgentsNeed()); lacks != nil && ctx.Err() == nil {
+			err = lacks
+		}
 	case errors.As(err, &limit): // no feature can be probed now: all would seem missing
 	case ctx.Err() == nil:
 		if lacks := e.require(ctx, plan.Requires(want)); lacks != nil {

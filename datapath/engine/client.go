@@ -162,7 +162,16 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 
 // Read returns the current state of the lab, and the last applied plan.
 func (c *Client) Read(ctx context.Context) (have, want *plan.Plan, err error) {
-	r, err := c.call(ctx, request{Verb: verbRead})
+	return c.read(ctx, request{Verb: verbRead})
+}
+
+// ReadAll is Read with all that agents of the scenario have made.
+func (c *Client) ReadAll(ctx context.Context) (have, want *plan.Plan, err error) {
+	return c.read(ctx, request{Verb: verbRead, All: true})
+}
+
+func (c *Client) read(ctx context.Context, q request) (have, want *plan.Plan, err error) {
+	r, err := c.call(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -93,6 +93,7 @@ type request struct {
 	objects <-chan []byte
 	Meta    Meta
 	Lines   bool
+	All     bool // with what agents have made
 	Flows   []flow.Flow
 	Wire    Wire
 	Watch   Watch

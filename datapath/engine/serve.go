@@ -185,7 +185,7 @@ func (e *engine) answer(ctx context.Context, req request, creator bool) (reply, 
 	case verbInfo:
 		return e.info(), nil
 	case verbRead:
-		return e.read(ctx)
+		return e.read(ctx, req.All)
 	case verbCount:
 		return e.count(ctx)
 	case verbProbe:
@@ -227,11 +227,15 @@ func residentMemory() int64 {
 	return resident * int64(os.Getpagesize())
 }
 
-func (e *engine) read(ctx context.Context) (reply, error) {
+func (e *engine) read(ctx context.Context, all bool) (reply, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	want := e.kernel.Applied()
-	have, err := e.kernel.Read(ctx, want)
+	read := e.kernel.Read
+	if all {
+		read = e.kernel.ReadAll
+	}
+	have, err := read(ctx, want)
 	if err != nil {
 		return reply{}, err
 	}

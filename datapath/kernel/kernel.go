@@ -26,9 +26,9 @@ type Hooks struct {
 	// Enter is called on a thread inside a namespace whose links are ready, with the
 	// agents, programs, user-space tunnels and BGP speakers to start and those to stop.
 	Enter func(here netns.Here, name string, add, remove plan.Netns) error
-	// Own moves a thread into a new network namespace that programs in it may change; nil: there
-	// are no such programs.
-	Own func() error
+	// Own moves a thread into a new network namespace that programs in it may change, which will be
+	// a namespace of the plan; nil: there are no such programs.
+	Own func(n *plan.Netns) error
 	// Leave is called before the namespace is removed.
 	Leave func(name string, ns *netns.NS)
 	// Running adds the agents, programs, tunnels and speakers that run in a namespace to what
@@ -114,7 +114,7 @@ func (k *Kernel) Apply(ctx context.Context, want *plan.Plan) (plan.Changes, erro
 		if err != nil {
 			return first, err
 		}
-		changes := plan.Diff(have, want)
+		changes := plan.Diff(have, want.Adopt(have, k.applied))
 		more := len(changes.Again) > 0
 		changes.Again = nil // after another read
 		if pass > 0 {

@@ -145,7 +145,15 @@ func nftOneFamilyChanges() map[string]func(t *nft.Table) {
 		"one endpoint less": func(t *nft.Table) { pick(t, 2) },
 		"one endpoint":      func(t *nft.Table) { pick(t, 1) },
 		"no endpoint":       func(t *nft.Table) { c := chain(t, "service"); c.Rules = c.Rules[:1] },
-		"another source":    func(t *nft.Table) { sources(t).Elements[0].Key[0] = nft.Prefix(pfx("10.0.0.0/9")) },
+		// nft loads only the first bytes of an address for a prefix that ends with one.
+		"prefixes": func(t *nft.Table) {
+			c := chain(t, "early")
+			for _, p := range []string{"10.0.0.0/8", "10.244.0.0/16", "10.244.1.0/24", "10.244.16.0/20", "192.0.2.1/32"} {
+				c.Rules = append(c.Rules, nft.Rule{Exprs: []nft.Expr{nft.Match{Field: nft.IPSrc, Value: nft.Prefix(pfx(p))}, nft.Verdict{Kind: "drop"}}},
+					nft.Rule{Exprs: []nft.Expr{nft.Match{Field: nft.IPDst, Not: true, Value: nft.Prefix(pfx(p))}, nft.Verdict{Kind: "accept"}}})
+			}
+		},
+		"another source": func(t *nft.Table) { sources(t).Elements[0].Key[0] = nft.Prefix(pfx("10.0.0.0/9")) },
 		"not that source": func(t *nft.Table) {
 			chain(t, "check").Rules[1].Exprs[0] = nft.Lookup{Fields: sources(t).Fields, Elements: sources(t).Elements}
 		},

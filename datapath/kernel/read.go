@@ -28,13 +28,20 @@ import (
 )
 
 // Read returns the current state of the namespaces, as a plan. It reads only the
-// sysctls that want names, since every namespace has hundreds.
+// sysctls that want names, since every namespace has hundreds. Of what agents of the scenario have
+// made only the rules in built-in chains are in it, for plan.Adopt.
 func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) {
 	return k.read(ctx, want, scope{})
 }
 
+// ReadAll is Read with all that agents of the scenario have made.
+func (k *Kernel) ReadAll(ctx context.Context, want *plan.Plan) (*plan.Plan, error) {
+	return k.read(ctx, want, scope{all: true})
+}
+
 // scope is how much is read.
 type scope struct {
+	all   bool            // also what agents and programs have made
 	trust bool            // skip rules that the kernel says are unchanged since they were applied
 	only  map[string]bool // the namespaces to read; nil: all
 }
@@ -77,7 +84,9 @@ func (k *Kernel) read(ctx context.Context, want *plan.Plan, much scope) (*plan.P
 	if r.only == nil {
 		neighbours.Mistakes(have, want, r.learned, r.macs)
 	}
-	r.disregard(have)
+	if !much.all {
+		r.disregard(have, wanted)
+	}
 	return have, nil
 }
 
@@ -138,10 +147,11 @@ func (r *reader) planned(have *plan.Plan) {
 }
 
 // disregard leaves out what programs have made that may.
-func (r *reader) disregard(have *plan.Plan) {
+func (r *reader) disregard(have *plan.Plan, wanted map[string]*plan.Netns) {
 	for i := range r.k.applied.Netns {
 		a := &r.k.applied.Netns[i]
-		if !a.ChangedFromInside() {
+		// A namespace that loses an agent is made anew, and has nothing of it.
+		if w := wanted[a.Name]; !a.ChangedFromInside() || w != nil && a.LosesAgent(w) {
 			continue
 		}
 		if at := slices.IndexFunc(have.Netns, func(n plan.Netns) bool { return n.Name == a.Name }); at >= 0 {
@@ -195,7 +205,7 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	if err := errors.Join(r.filters(names, s, want, &n), xtables.Legacy(d, &r.k.proc, s.kind)); err != nil {
 		return n, err
 	}
-	if r.trust && s.kind.Filters() && s.asPlanned() {
+	if r.trust && s.kind.Filters() && s.asPlanned() && !want.HasAgent() {
 		r.known[name] = true
 	} else if n.NFT, err = nftables.Read(s.kind.Filters()); err != nil {
 		return n, err

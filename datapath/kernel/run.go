@@ -213,7 +213,7 @@ func (r *runner) namespace(n *plan.Netns) (*netns.NS, error) {
 	if !n.ChangedFromInside() || r.k.hooks.Own == nil {
 		return r.thread.Create()
 	}
-	if err := r.k.hooks.Own(); err != nil {
+	if err := r.k.hooks.Own(n); err != nil {
 		return nil, fmt.Errorf("create network namespace: %w", err)
 	}
 	return netns.Current()

@@ -74,7 +74,7 @@ func (k *Kernel) update(ctx context.Context, want *plan.Plan, only map[string]bo
 			part.Netns = append(part.Netns, want.Netns[i])
 		}
 	}
-	changes = plan.Diff(have, part)
+	changes = plan.Diff(have, part.Adopt(have, k.applied))
 	if !within(changes) {
 		return plan.Changes{}, false, nil
 	}

@@ -112,17 +112,22 @@ func Diff(have, want *Plan) Changes {
 	return c
 }
 
-// madeAnew are the namespaces that programs may change from now on. To whom a namespace belongs
-// is decided when it is made.
+// madeAnew are the namespaces that programs may change from now on: to whom a namespace belongs
+// is decided when it is made. And those that lose an agent: what that has made goes with them.
 func madeAnew(have, want *Plan) map[string]bool {
 	var anew map[string]bool
+	var old map[string]*Netns // most labs need none
+	agents := have.HasAgents()
 	for i := range want.Netns {
 		w := &want.Netns[i]
-		if !w.ChangedFromInside() {
+		inside := w.ChangedFromInside()
+		if !inside && !agents {
 			continue
 		}
-		k := slices.IndexFunc(have.Netns, func(h Netns) bool { return h.Name == w.Name })
-		if k >= 0 && !have.Netns[k].ChangedFromInside() {
+		if old == nil {
+			old = ordered.Index(have.Netns, netnsName)
+		}
+		if h := old[w.Name]; h != nil && (inside && !h.ChangedFromInside() || h.LosesAgent(w)) {
 			if anew == nil {
 				anew = map[string]bool{}
 			}

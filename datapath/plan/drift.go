@@ -21,6 +21,7 @@ import (
 //
 //	node.node1: nat KUBE-SVC-2IRACUALRELARSND: rule missing: -j … (web.hcl:40 service default/web)
 func Drift(have, want *Plan) []string {
+	want = want.Adopt(have, want)
 	d := &drift{have: ordered.Index(have.Netns, netnsName), want: ordered.Index(want.Netns, netnsName)}
 	c := Diff(have, want)
 	for i := range c.Create {

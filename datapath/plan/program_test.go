@@ -12,7 +12,7 @@ import (
 )
 
 func program() occupant.Exec {
-	return occupant.Exec{Name: "web", Node: "n1", Argv: []string{"server", "-p", "80"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "in", Image: occupant.Image{Name: "web.tar", Path: "/srv/web.tar", Digest: "sha256:12"}, Restart: true, NetAdmin: true,
+	return occupant.Exec{Name: "web", Node: "n1", Argv: []string{"server", "-p", "80"}, Env: []string{"A=b"}, Dir: "/srv", Stdin: "in", Image: occupant.Image{Name: "web.tar", Path: "/srv/web.tar", Digest: "sha256:12"}, Restart: true, NetAdmin: true, Agent: true, Needs: []string{"ip_vs"},
 		Files: []occupant.File{{Path: "/etc/x", Content: "y", Mode: 0o644}}, Addrs: []netip.Addr{netip.MustParseAddr("10.244.1.2")},
 		Listen: []occupant.Listen{{Protocol: "tcp", Port: 80}}, Ready: occupant.Ready{TCP: 80, Within: time.Second}, Origin: Origin{Object: "pod web", File: "a.hcl", Line: 3}}
 }

@@ -59,6 +59,20 @@ func (c Changes) Requires() []feature.Feature {
 	return Requires(&p)
 }
 
+// AgentsNeed are the features that the plan needs for its agents alone.
+func (p *Plan) AgentsNeed() (list []feature.Feature) {
+	for i := range p.Netns {
+		for _, x := range p.Netns[i].Execs {
+			for _, f := range x.Needs {
+				if !slices.Contains(list, feature.Feature(f)) {
+					list = append(list, feature.Feature(f))
+				}
+			}
+		}
+	}
+	return list
+}
+
 // needed is the set of features that a plan needs.
 type needed map[feature.Feature]bool
 
@@ -122,6 +136,9 @@ func (n *Netns) requires(set needed) {
 	}
 	for i := range n.Execs {
 		listen = append(listen, n.Execs[i].Listen...)
+		for _, f := range n.Execs[i].Needs {
+			set.add(feature.Feature(f))
+		}
 	}
 	if slices.ContainsFunc(listen, func(l occupant.Listen) bool { return l.Protocol == "sctp" }) {
 		set.add(feature.SCTP)

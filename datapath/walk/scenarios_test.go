@@ -25,6 +25,9 @@ func TestScenariosHoldOnPaper(t *testing.T) {
 			continue
 		}
 		p, err := datapath.Compile(s.Lab)
+		if err == nil {
+			p, err = datapath.OnPaper(s.Lab, p)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

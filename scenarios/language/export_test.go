@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,6 +22,9 @@ import (
 // leftOut is what an export leaves to the cluster and to the world outside: with them, the
 // cluster is the same lab again.
 var leftOut = []string{"the network block", "the proxy block", "the dns block", "the policies block", "subnet ", "router ", "client "}
+
+// nameServers are the objects of a dns block.
+var nameServers = regexp.MustCompile(`"(name|generateName)": ?"(kube-dns|coredns)[^"]*","namespace": ?"kube-system"`)
 
 // What is exported and imported again is the same lab, for every scenario whose cluster can be
 // written as objects; the others are named with the reason.
@@ -45,8 +49,13 @@ func TestAnExportIsTheSameLab(t *testing.T) {
 			}
 		}
 		sameLab(t, path, s, objects)
-		served := kubernetes.Served(s.Spec, s.Lab)
-		sameLab(t, path+", as served", s, bytes.ReplaceAll(served, []byte("\n"), []byte("\n---\n")))
+		var served []byte
+		for line := range bytes.Lines(kubernetes.Served(s.Spec, s.Lab)) {
+			if !nameServers.Match(line) { // which the dns block makes again
+				served = append(append(served, line...), "---\n"...)
+			}
+		}
+		sameLab(t, path+", as served", s, served)
 		same++
 		return nil
 	})

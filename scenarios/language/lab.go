@@ -112,7 +112,11 @@ func (l *loader) evalProxy() {
 	p := &l.spec.Proxy
 	p.Origin = b.Origin()
 	c := l.Read(b, l.proxyTable(p))
+	l.program(c, &p.Agent.Program)
 	written := topology.First(l.catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Name == p.Mode.Value })
+	if written.Exec {
+		written = topology.First(l.catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Name == p.Agent.Like.Value })
+	}
 	if written.UserSpace {
 		l.withoutEffect(written.Name, p)
 	}
@@ -263,4 +267,17 @@ func (l *loader) link(c *blocks.Content) (out topology.LinkSpec) {
 		l.Errorf(b.KindRange, "Empty link", "The link block changes nothing. Write, for example, delay = \"20ms\", or remove it.")
 	}
 	return out
+}
+
+func (l *loader) evalPods() {
+	for b := range l.Objects("pod") {
+		s := topology.PodSpec{Block: b.Label, Key: b.Key, Index: b.Index, Origin: b.Origin()}
+		c := l.Read(b, l.podTable(&s))
+		s.Ports, s.Link = l.ports("pod", c), l.link(c)
+		l.program(c, &s.Program)
+		l.dnsConfig(c, &s.DNSConfig)
+		l.spec.Pods = append(l.spec.Pods, s)
+		i := len(l.spec.Pods) - 1
+		l.then(func() { l.spec.Pods[i] = s })
+	}
 }

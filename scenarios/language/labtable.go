@@ -128,16 +128,21 @@ func (l *loader) proxyTable(p *topology.ProxySpec) blocks.Schema {
 	var modes []blocks.Nested
 	oneAddress := l.catalogue.ProxiesThat(func(m topology.ProxyMode) bool { return m.NodePortSet })
 	for _, m := range l.catalogue.Proxies {
+		if m.Exec {
+			continue
+		}
 		modes = append(modes, blocks.Plain(m.Name, "Options of the mode: "+m.About+".", func() blocks.Schema { return proxyModeTable(m, new(topology.ProxySpec)) }))
 	}
-	return blocks.Schema{Kind: "proxy", Blocks: modes, PlannedBlocks: blocks.Planned(false, l.catalogue.PlannedProxies...), Attrs: []blocks.Attribute{
+	known := l.catalogue.ProxiesThat(func(m topology.ProxyMode) bool { return !m.Exec })
+	exec := topology.First(l.catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Exec })
+	return blocks.Schema{Kind: "proxy", Blocks: append(modes, l.programBlocks("agent")...), PlannedBlocks: blocks.Planned(false, l.catalogue.PlannedProxies...), Attrs: append([]blocks.Attribute{
 		{At: &p.Mode, Name: "mode", Default: strconv.Quote(l.catalogue.Proxies[0].Name), Means: "What forwards connections to services: " + strings.Join(l.catalogue.ProxyNames(), ", ") + "."},
 		{At: &p.MasqueradeAll, Name: "masquerade_all", Default: `false`, Means: "Whether all connections to cluster IPs are masqueraded."},
 		{At: &p.DetectLocal, Name: "detect_local", Default: `"cluster_cidr"`, Means: "How connections of pods are told from others: cluster_cidr or none."},
 		{At: blocks.Value{Type: "range of ports", Read: l.nodePortRange}, Name: "node_port_range", Default: `"30000-32767"`, Means: "The range of node ports."},
 		{At: &p.NodePortAddresses, Name: "node_port_addresses", Means: "The node addresses that serve node ports; if none is given, all, or the first of each family with " + strings.Join(oneAddress, ", ") + "."},
 		{At: &p.LocalNodePorts, Name: "local_node_ports", Default: `true`, Means: "Whether node ports answer on 127.0.0.1."},
-	}}
+	}, l.agentAttributes(&p.Agent, "mode", exec.Name, "forwards connections to services; kube-proxy gets the flags that it needs in a lab, and those that follow from this block, before its own", strconv.Quote(known[0]), known)...)}
 }
 
 // proxyModeTable is the options of a proxy mode.

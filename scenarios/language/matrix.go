@@ -117,6 +117,18 @@ func (l *loader) axis(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
 	}
 }
 
+// withoutAgents forgets the agents of a file of which a variation has another mode or style: that
+// is no mistake.
+func (l *loader) withoutAgents() {
+	other := func(axis string, agent *topology.AgentSpec, exec string) {
+		if value, varied := l.varied.of(axis); varied && value != exec {
+			agent.Idle = true
+		}
+	}
+	other("proxy", &l.spec.Proxy.Agent, topology.First(l.catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Exec }).Name)
+	other("policies", &l.spec.PolicyOptions.Agent, topology.First(l.catalogue.Styles, func(s topology.PolicyStyle) bool { return s.Exec }).Name)
+}
+
 // vary applies the variation, whatever the file says.
 func (l *loader) vary() {
 	for axis, to := range map[string]*topology.Opt[string]{
@@ -126,4 +138,5 @@ func (l *loader) vary() {
 			to.Value, to.Set = value, true
 		}
 	}
+	l.withoutAgents()
 }

@@ -35,11 +35,11 @@ func networkValue(lab *topology.Lab) cty.Value {
 }
 
 func proxyValue(lab *topology.Lab) cty.Value {
-	return cty.ObjectVal(values{"mode": cty.StringVal(lab.Proxy.Mode.Name), "layout": cty.StringVal(lab.Proxy.Layout)})
+	return cty.ObjectVal(values{"mode": cty.StringVal(lab.Proxy.Name()), "layout": cty.StringVal(lab.Proxy.Layout)})
 }
 
 func policiesValue(lab *topology.Lab) cty.Value {
-	return cty.ObjectVal(values{"style": cty.StringVal(lab.PolicyOptions.Style.Name)})
+	return cty.ObjectVal(values{"style": cty.StringVal(lab.PolicyOptions.Name())})
 }
 
 // objects is all objects of a kind by the label of their block. What is declared but could

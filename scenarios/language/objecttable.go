@@ -78,7 +78,7 @@ func namespaceTable(s *topology.NamespaceSpec) blocks.Schema {
 
 // podTable is a pod, or several of them.
 func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
-	return blocks.Schema{Kind: "pod", Blocks: append(l.programBlocks(), portBlock("pod"), linkBlock("pod"),
+	return blocks.Schema{Kind: "pod", Blocks: append(l.programBlocks("pod"), portBlock("pod"), linkBlock("pod"),
 		blocks.Plain("dns_config", "What the pod adds to its resolver.", func() blocks.Schema { return l.dnsConfigTable(new(topology.DNSConfigSpec)) })), Attrs: append(blocks.Object(blocks.Noted(&s.Named, "string", (*blocks.Reader).Text), []blocks.Attribute{
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node that the pod runs on; the nodes take turns if it is not set."},
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the pod."},

@@ -39,7 +39,7 @@ func (l *loader) evalPolicies() {
 func (l *loader) evalPolicyOptions() {
 	if b := l.Single("policies"); b != nil {
 		l.spec.PolicyOptions.Origin = b.Origin()
-		l.Read(b, l.policiesTable(&l.spec.PolicyOptions))
+		l.program(l.Read(b, l.policiesTable(&l.spec.PolicyOptions)), &l.spec.PolicyOptions.Agent.Program)
 	}
 }
 

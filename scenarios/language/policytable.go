@@ -14,12 +14,14 @@ import (
 
 // policiesTable is how network policies are implemented.
 func (l *loader) policiesTable(s *topology.PoliciesSpec) blocks.Schema {
-	return blocks.Schema{Kind: "policies block", Attrs: []blocks.Attribute{
+	known := l.catalogue.StylesThat(func(s topology.PolicyStyle) bool { return !s.Exec })
+	exec := topology.First(l.catalogue.Styles, func(s topology.PolicyStyle) bool { return s.Exec })
+	return blocks.Schema{Kind: "policies block", Blocks: l.programBlocks("agent"), Attrs: append([]blocks.Attribute{
 		{At: &s.Style, Name: "style", Default: strconv.Quote(l.catalogue.Styles[0].Name), Means: "The implementation whose rules enforce them: " + strings.Join(l.catalogue.StyleNames(), ", ") + "; some network modes bring another default."},
 		{At: &s.Deny, Name: "deny", Default: `"drop"`, Means: "What happens to a packet that is not allowed: drop or reject."},
 		{At: &s.Live, Name: "live", Default: `"keep"`, Means: "What happens to connections that are no longer allowed: keep or cut."},
 		{At: &s.HostEgress, Name: "host_egress", Default: `"allow"`, Means: "Whether egress policies apply to packets to the pod's own node: allow or enforce."},
-	}}
+	}, l.agentAttributes(&s.Agent, "style", exec.Name, "enforces network policies", strconv.Quote(known[0]), known)...)}
 }
 
 // policyTable is a NetworkPolicy.

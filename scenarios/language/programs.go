@@ -88,11 +88,13 @@ func (l *loader) opened(name string) (*topology.Image, string) {
 }
 
 // env reads the environment variables of a command.
-func (l *loader) env(s *topology.PodSpec) blocks.Value {
+func (l *loader) env(to *map[string]string, at *topology.Origin) blocks.Value {
 	return blocks.Value{Type: "map of strings", Read: func(_ *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
 		l.then(func() {
-			l.Store(&s.Env, a, sc)
-			for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+			if l.Store(to, a, sc); *to != nil {
+				*at = blocks.Written("", a).Origin
+			}
+			for _, name := range slices.Sorted(maps.Keys(*to)) {
 				if name == "" || strings.ContainsAny(name, "=\x00") {
 					l.Errorf(a.Expr.Range(), "Invalid variable name", "An environment variable cannot be named %q: its name must not be empty, nor hold an equals sign. Rename it.", name)
 				}

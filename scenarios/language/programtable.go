@@ -10,7 +10,7 @@ func (l *loader) programAttributes(s *topology.PodSpec) []blocks.Attribute {
 	return []blocks.Attribute{
 		{At: l.command(s), Name: "command", Means: "A program that runs in the pod and listens on its ports, instead of the agent that answers there; over UDP, a datagram that reaches it counts as connected."},
 		{At: l.image(s), Name: "image", Means: "A container image on disk, in the OCI layout as a folder or an archive, or by docker save, which is the root file system of the pod, and whose entrypoint, environment and working directory hold where the pod sets none."},
-		{At: l.env(s), Name: "env", Means: "Environment variables of the command."},
+		{At: l.env(&s.Env, new(topology.Origin)), Name: "env", Means: "Environment variables of the command."},
 		{At: l.later(&s.Program.WorkDir), Name: "work_dir", Means: "The working directory of the command; the root directory if it is not set."},
 		{At: l.later(&s.Program.Stdin), Name: "stdin", Means: "The text that the command reads from standard input, which is empty if it is not set."},
 		{At: l.later(&s.Program.Restart), Name: "restart", Default: `"never"`, Means: "What happens when the command ends: it starts again (always), or that is an error (never)."},
@@ -19,10 +19,14 @@ func (l *loader) programAttributes(s *topology.PodSpec) []blocks.Attribute {
 }
 
 // programBlocks are the blocks about that program.
-func (l *loader) programBlocks() []blocks.Nested {
+func (l *loader) programBlocks(of string) []blocks.Nested {
+	byDefault := "when it listens on all ports of the pod"
+	if of != "pod" {
+		byDefault = "when it runs, or with kube-proxy when its port for health checks says so"
+	}
 	return []blocks.Nested{
-		blocks.Labeled("file", "A file in the private file system of the pod, with its path as label.", func() blocks.Schema { return l.fileTable(new(topology.FileSpec)) }),
-		blocks.Plain("ready", "When the command counts as ready; by default when it listens on all ports of the pod.", func() blocks.Schema { return l.readyTable(new(topology.ReadySpec)) }),
+		blocks.Labeled("file", "A file in the private file system of the "+of+", with its path as label.", func() blocks.Schema { return l.fileTable(new(topology.FileSpec)) }),
+		blocks.Plain("ready", "When the command counts as ready; by default "+byDefault+".", func() blocks.Schema { return l.readyTable(new(topology.ReadySpec)) }),
 	}
 }
 

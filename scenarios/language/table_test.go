@@ -366,6 +366,34 @@ service "web" {
 }
 `, `
 proxy {
+  mode    = "exec"
+  command = ["kube-proxy"]
+  #[proxy]
+  file "/etc/proxy.conf" {
+    content = "x"
+    #[proxy.file]
+  }
+  ready {
+    exec = ["true"]
+    #[proxy.ready]
+  }
+}
+policies {
+  style   = "exec"
+  command = ["guard"]
+  #[policies]
+  file "/etc/guard.conf" {
+    content = "x"
+    #[policies.file]
+  }
+  ready {
+    exec = ["true"]
+    #[policies.ready]
+  }
+}
+node "node1" {}
+`, `
+proxy {
   mode = "ipvs"
   ipvs {
     #[proxy.ipvs]

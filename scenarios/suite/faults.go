@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/fault"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/walk"
@@ -12,31 +13,41 @@ import (
 )
 
 // During is the plan of the lab with a fault in it, or without for nil.
-func (l *Lab) During(f *topology.Fault) (*plan.Plan, error) {
+func (l *Lab) During(f *topology.Fault) (*plan.Plan, error) { return l.with(f, l.Plan) }
+
+// with is a plan of the lab with a fault in it, or without for nil.
+func (l *Lab) with(f *topology.Fault, p *plan.Plan) (*plan.Plan, error) {
 	if f == nil {
-		return l.Plan, nil
+		return p, nil
 	}
 	if why, known := l.Scenario.Impossible[f.Name]; known {
 		return nil, errors.New(why)
 	}
-	return fault.Apply(l.Scenario.Lab, l.Plan, f)
+	return fault.Apply(l.Scenario.Lab, p, f)
 }
 
-// world is a plan with a fault, to predict from, or why it cannot be staged.
+// world is a plan with a fault, to build and to predict from, or why it cannot be staged.
 type world struct {
-	*walk.World
-	plan *plan.Plan
-	err  error
+	*walk.World            // of onPaper
+	plan        *plan.Plan // as it is built
+	onPaper     *plan.Plan // where agents do the work, with the rules that they are measured by
+	err         error
 }
 
 // worldsOf are the worlds of a lab: as planned, which is nil, and with each of its faults.
 func worldsOf(l *Lab) map[*topology.Fault]world {
-	worlds := map[*topology.Fault]world{nil: {World: walk.New(l.Plan), plan: l.Plan}}
-	for _, f := range l.Scenario.Faults {
-		p, err := l.During(f)
-		w := world{plan: p, err: err}
-		if err == nil {
-			w.World = walk.New(p)
+	paper, failed := datapath.OnPaper(l.Scenario.Lab, l.Plan)
+	worlds := map[*topology.Fault]world{}
+	for _, f := range append([]*topology.Fault{nil}, l.Scenario.Faults...) {
+		w := world{err: failed}
+		if w.err == nil {
+			w.plan, w.err = l.During(f)
+		}
+		if w.err == nil {
+			w.onPaper, w.err = l.with(f, paper)
+		}
+		if w.err == nil {
+			w.World = walk.New(w.onPaper)
 		}
 		worlds[f] = w
 	}
@@ -55,5 +66,8 @@ func (l *Lab) claimsDuring(f *topology.Fault) (list []int) {
 
 // unstaged says why an expectation is not tried.
 func unstaged(e *expect.Reach, err error) string {
+	if e.During == nil {
+		return err.Error()
+	}
 	return fmt.Sprintf("the fault %q cannot be staged: %v", e.During.Name, err)
 }

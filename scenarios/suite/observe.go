@@ -169,7 +169,7 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 		x.addPrograms(ctx, lab, try, &result)
 	}
 	result.Table = trial.Table(e, verdict, try.Forecasts)
-	x.lab.explain(&result, try.Forecasts, e.During)
+	x.lab.explain(&result, try.Forecasts, x.paper[e.During].onPaper, e.During)
 	x.lab.explainState(state, e, try.Forecasts)
 	result.Rows = append(result.Rows, state...)
 	return result

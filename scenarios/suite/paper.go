@@ -72,7 +72,7 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 			open = append(open, f.Unknown)
 		}
 	}
-	state := stateOnPaper(w.plan, forecasts, e)
+	state := stateOnPaper(w.onPaper, forecasts, e)
 	for _, row := range state {
 		if why := strings.TrimPrefix(row.Predicted, "not predicted: "); row.Unknown && !slices.Contains(open, why) {
 			open = append(open, why)
@@ -91,7 +91,7 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 		result.Status, result.Reason = reports.Failed, ""
 	}
 	result.Table = trial.Table(e, trial.Verdict{}, forecasts)
-	l.explain(&result, forecasts, e.During)
+	l.explain(&result, forecasts, w.onPaper, e.During)
 	l.explainState(state, e, forecasts)
 	result.Rows = append(result.Rows, state...)
 	result.Duration = reports.Seconds(time.Since(started))

@@ -51,7 +51,12 @@ func TestKernelDoesWhatPoliciesMean(t *testing.T) {
 // ask makes all connections of a lab and compares the results.
 func (b *built) ask(t *testing.T, seed uint64) {
 	t.Helper()
-	running := b.start(t)
+	b.askIn(t, seed, b.start(t))
+}
+
+// askIn asks a lab that runs.
+func (b *built) askIn(t *testing.T, seed uint64, running *engine.Client) {
+	t.Helper()
 	asked := questions(b.lab)
 	wrong := map[question][]flow.Result{}
 	for _, within := range []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond} {
@@ -93,7 +98,10 @@ func (b *built) observe(t *testing.T, running *engine.Client, asked []question, 
 }
 
 // start builds the lab in network namespaces.
-func (b *built) start(t *testing.T) *engine.Client {
+func (b *built) start(t *testing.T) *engine.Client { return b.startWith(t, engine.Meta{}) }
+
+// startWith builds it with what it reports about itself.
+func (b *built) startWith(t *testing.T, meta engine.Meta) *engine.Client {
 	t.Helper()
 	running, err := engine.Start(t.Context(), "")
 	skipUnsupported(t, err)
@@ -102,7 +110,7 @@ func (b *built) start(t *testing.T) *engine.Client {
 			t.Error(err)
 		}
 	})
-	_, err = running.Apply(t.Context(), b.outspoken(), engine.Meta{}, false)
+	_, err = running.Apply(t.Context(), b.outspoken(), meta, false)
 	skipUnsupported(t, err)
 	return running
 }

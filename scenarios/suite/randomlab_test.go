@@ -69,16 +69,26 @@ type built struct {
 // build loads a scenario as a user's file.
 func (s script) build(t testing.TB) (*built, error) {
 	t.Helper()
+	loaded, err := s.load(t, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := datapath.Compile(loaded.Lab)
+	return &built{s, loaded.Lab, p, walk.New(p)}, err
+}
+
+// load loads a variation of it.
+func (s script) load(t testing.TB, v language.Variation) (*language.Scenario, error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "random.hcl")
 	if err := os.WriteFile(path, []byte(s.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue()})
+	loaded, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue(), Variation: v})
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("%s\n%s", diags.JSON(), s)
 	}
-	p, err := datapath.Compile(loaded.Lab)
-	return &built{s, loaded.Lab, p, walk.New(p)}, err
+	return loaded, nil
 }
 
 // dice makes a random scenario.

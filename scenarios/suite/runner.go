@@ -124,6 +124,9 @@ func (r *Runner) Building() []*engine.Client {
 	return list
 }
 
+// Wait waits until all labs are gone.
+func (r *Runner) Wait() { r.ended.Wait() }
+
 // Stop ends all running labs and waits until they are gone.
 func (r *Runner) Stop() {
 	if r.cancel != nil {

@@ -37,7 +37,7 @@ func watch(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flo
 func (x *run) stateRows(ctx context.Context, lab *engine.Client, e *expect.Reach, try *trial.Trial, observed seen) ([]reports.Row, error) {
 	var have *plan.Plan
 	var rows []reports.Row
-	p := x.paper[e.During].plan
+	p := x.paper[e.During].onPaper
 	for _, c := range e.State {
 		paper, paths := predictState(p, try.Forecasts, c)
 		var views []state.View
@@ -82,7 +82,7 @@ func (s *seen) views(p *plan.Plan, c state.Claim) (views []state.View) {
 // otherwise are the indexes of connections of which claims see other than predicted: what a host or
 // a program sends by itself is seen, too.
 func (x *run) otherwise(e *expect.Reach, try *trial.Trial, observed seen) (again []int) {
-	p := x.paper[e.During].plan
+	p := x.paper[e.During].onPaper
 	for _, c := range e.State {
 		if !c.PerConnection() {
 			continue

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/shell"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect/trial"
@@ -19,7 +20,7 @@ const maxTold = 20
 // explain adds to the pairs of a result that are not as claimed what decided about them:
 // policies, or else the rules that the packet should have met; and the command that shows
 // its path.
-func (l *Lab) explain(result *reports.Result, forecasts []trial.Forecast, during *topology.Fault) {
+func (l *Lab) explain(result *reports.Result, forecasts []trial.Forecast, p *plan.Plan, during *topology.Fault) {
 	told := 0
 	for i := range result.Rows {
 		row, f := &result.Rows[i], forecasts[i]
@@ -29,7 +30,7 @@ func (l *Lab) explain(result *reports.Result, forecasts []trial.Forecast, during
 		told++
 		var named bool
 		if row.Policies, named = decidedBy(l.Scenario.Lab, f.Outside); !named {
-			row.Rules = RulesFor(l.Plan, f.Prediction.Flow)
+			row.Rules = RulesFor(p, f.Prediction.Flow)
 		}
 		row.Explain = l.explainCommand(row.Who, f.Prediction.Flow, during)
 		if t := result.Table; t != nil {

@@ -72,8 +72,10 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 		pods[named{p.Namespace, p.Name}] = p
 	}
 	for _, s := range spec.Pods { // in the order in which nodes take turns
-		if p := pods[named{s.Namespace.Or(topology.DefaultNamespace), s.Name()}]; p != nil {
+		k := named{s.Namespace.Or(topology.DefaultNamespace), s.Name()}
+		if p := pods[k]; p != nil {
 			e.pod(p)
+			delete(pods, k)
 		}
 	}
 	services := map[named]*topology.Service{}
@@ -81,8 +83,22 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 		services[named{s.Namespace, s.Name}] = s
 	}
 	for _, s := range spec.Services {
-		if x := services[named{s.Namespace.Or(topology.DefaultNamespace), s.Name}]; x != nil {
+		k := named{s.Namespace.Or(topology.DefaultNamespace), s.Name}
+		if x := services[k]; x != nil {
 			e.service(x, s)
+			delete(services, k)
+		}
+	}
+	if e.serves { // what nobody has written, such as name servers
+		for _, p := range lab.Pods {
+			if pods[named{p.Namespace, p.Name}] != nil {
+				e.pod(p)
+			}
+		}
+		for _, s := range lab.Services {
+			if services[named{s.Namespace, s.Name}] != nil {
+				e.service(s, topology.ServiceSpec{})
+			}
 		}
 	}
 	addresses := ingressAddresses(lab)
@@ -282,9 +298,18 @@ func (e *exporter) slices(s *topology.Service, spec topology.ServiceSpec) {
 			number++
 			e.object("discovery.k8s.io/v1", "EndpointSlice", append(e.inNamespace(fmt.Sprintf("%s-%d", s.Name, number), s.Namespace, e.sliceLabels(s)), e.ownedBy(s)...),
 				"addressType", map[bool]string{false: "IPv4", true: "IPv6"}[k.six], "endpoints", groups[k],
-				"ports", []tree{fields("name", p.Name, "port", int(k.port), "protocol", strings.ToUpper(string(p.Protocol)))})
+				"ports", []tree{append(e.portName(p.Name), fields("port", int(k.port), "protocol", strings.ToUpper(string(p.Protocol)))...)})
 		}
 	}
+}
+
+// portName is the name of a port in a slice: a server always has one, since kube-proxy ignores
+// ports without.
+func (e *exporter) portName(name string) tree {
+	if e.serves {
+		return tree{{"name", name}}
+	}
+	return fields("name", name)
 }
 
 func (e *exporter) endpoint(x *topology.Endpoint) tree {

@@ -145,7 +145,7 @@ func (r *resolver) ready(p *topology.Pod, w topology.ReadySpec) topology.Ready {
 	case w.HTTP.Set:
 		i := slices.IndexFunc(p.Ports, func(x topology.Port) bool { return x.Protocol == topology.TCP })
 		if i < 0 {
-			r.Errorf(draft.At(w.HTTP.Origin), "No port", "Pod %q has no tcp port to send the request to. Add port = 80 here.", p.AgentName())
+			r.Errorf(draft.At(w.HTTP.Origin), "No port", "%s has no tcp port to send the request to. Add port = 80 here.", called(p))
 			break
 		}
 		out.Port = p.Ports[i].Number
@@ -171,9 +171,17 @@ func (r *resolver) podPort(p *topology.Pod, o topology.Opt[string]) uint16 {
 	}
 	n, err := strconv.Atoi(o.Value)
 	if err != nil {
-		r.Errorf(draft.At(o.Origin), "Unknown port", "Pod %q has no tcp port named %q.%s Name one of its ports, or give a number.",
-			p.AgentName(), draft.Shorten(o.Value), draft.HintPorts(o.Value, known))
+		r.Errorf(draft.At(o.Origin), "Unknown port", "%s has no tcp port named %q.%s Name one of its ports, or give a number.",
+			called(p), draft.Shorten(o.Value), draft.HintPorts(o.Value, known))
 		return 0
 	}
-	return r.Port(topology.Opt[int]{Value: n, Set: true, Origin: o.Origin}, fmt.Sprintf("port of pod %q", p.AgentName()), draft.At(o.Origin))
+	return r.Port(topology.Opt[int]{Value: n, Set: true, Origin: o.Origin}, "port of "+strings.ToLower(called(p)[:1])+called(p)[1:], draft.At(o.Origin))
+}
+
+// called names a pod at the beginning of a sentence; an agent of a node has no name.
+func called(p *topology.Pod) string {
+	if p.Name == "" {
+		return "The agent"
+	}
+	return fmt.Sprintf("Pod %q", p.AgentName())
 }

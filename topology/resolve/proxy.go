@@ -13,6 +13,12 @@ func (r *resolver) proxy() {
 	if r.Lab.Network.Mode.SharedCIDR && !s.Mode.Set { // it has no services
 		p.Mode = topology.First(r.Catalogue.Proxies, func(m topology.ProxyMode) bool { return !m.Translates })
 	}
+	if p.Mode.Exec {
+		p.Agent = &topology.Agent{Mode: p.Mode.Name}
+		known := r.Catalogue.ProxiesThat(func(m topology.ProxyMode) bool { return !m.Exec })
+		like := r.Enum(s.Agent.Like, "mode to be like", known[0], known, nil)
+		p.Mode = topology.First(r.Catalogue.Proxies, func(m topology.ProxyMode) bool { return m.Name == like })
+	}
 	r.ipvs()
 	p.MasqueradeAll = s.MasqueradeAll.Value
 	p.DetectLocal = r.Enum(s.DetectLocal, "detect_local setting", topology.DetectClusterCIDR, []string{topology.DetectClusterCIDR, topology.DetectNone}, nil)

@@ -46,6 +46,7 @@ func Lab(spec *topology.Spec, catalogue topology.Catalogue) (*topology.Lab, topo
 	r.checkSharedCIDR()
 	r.checkOnlyIPv4()
 	policies.Resolve(r.Draft)
+	r.agents()
 	r.Sort()
 	return r.Lab, r.Problems
 }

@@ -37,6 +37,9 @@ type ScenarioFlags struct {
 	HostPrograms bool
 	// Fault is the name of a fault of the scenario to build into the plan; "": none.
 	Fault string
+	// Real is a kube-proxy of this machine that does the work of the proxy mode, where it has that
+	// mode; "": none.
+	Real string
 	// Variation is the combination of a matrix to load.
 	Variation language.Variation
 	// declared are the variables of all scenarios of a run; nil: there is one scenario.
@@ -294,6 +297,9 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.Real != "" && datapath.KubeProxyHas(s.Lab) {
+		s.Lab.Proxy.Agent = datapath.RealAgent(s.Lab, f.Real)
+	}
 	var p *plan.Plan
 	err = u.Bounded(&source.Progress{}, func() error {
 		if p, err = datapath.Compile(s.Lab); err != nil {
@@ -315,6 +321,9 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 
 // mistakes are what the expectations of a scenario say of hosts that is not in its plan.
 func mistakes(s *language.Scenario, p *plan.Plan) source.Diagnostics {
+	if paper, err := datapath.OnPaper(s.Lab, p); err == nil { // agents write what these rules do
+		p = paper
+	}
 	c := source.NewCollector(s.Dir, s.Sources)
 	c.Problems(suite.Mistakes(s, p))
 	return c.Sorted()
@@ -334,6 +343,19 @@ func (f ScenarioFlags) Diagnose(u *UI, path string) (*language.Scenario, source.
 		return err
 	})
 	return s, diags, err
+}
+
+// OnPaper is the plan to follow packets through: that of a scenario as it is built, but where agents
+// do the work, with the rules that they are measured by.
+func (u *UI) OnPaper(s *language.Scenario, p *plan.Plan, f ScenarioFlags) (*plan.Plan, error) {
+	fault, err := f.FaultOf(s)
+	if err != nil || !s.Lab.HasAgents() {
+		return p, err
+	}
+	if p, err = datapath.OnPaper(s.Lab, p); err != nil {
+		return nil, err
+	}
+	return (&suite.Lab{Scenario: s, Plan: p}).During(fault)
 }
 
 // FaultOf finds the fault that the flags name; nil: they name none.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
-	"github.com/netlab/netlab/datapath/engine/inside"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 func apiCommand(u ui) *cobra.Command {
@@ -19,7 +19,7 @@ func apiCommand(u ui) *cobra.Command {
 		Long: `Serve the Kubernetes API of a lab on a port of this machine's loopback, read only, until
 interrupted, and print the kubeconfig that leads there: its token keeps other users out.
 
-Inside every node the same API is on ` + inside.APIAddress.String() + `, as on a node of a control plane, without a
+Inside every node the same API is on ` + occupant.APIAddress.String() + `, as on a node of a control plane, without a
 token: --inside prints the kubeconfig for agents that run there, and ends.`,
 		Example: `  netlab api > lab.yaml &
   kubectl --kubeconfig lab.yaml get pods -w
@@ -34,7 +34,7 @@ token: --inside prints the kubeconfig for agents that run there, and ends.`,
 				return err
 			}
 			if node {
-				_, err := u.Text().Write(kubeconfig(info.Name, "http://"+inside.APIAddress.String(), "", "{}"))
+				_, err := u.Text().Write([]byte(occupant.KubeconfigInside(info.Name)))
 				return err
 			}
 			return u.api(c.Context(), lab, info.Name, port)

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/netlab/netlab/datapath/engine"
-	"github.com/netlab/netlab/datapath/engine/inside"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 // bridge leads from a port of this machine's loopback to the API of a lab, for who has its
@@ -63,7 +63,7 @@ func openBridge(lab *engine.Client, name string, port uint16) (*bridge, error) {
 	b.lab = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return lab.API(ctx) }}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "http", Host: inside.APIAddress.String()})
+			r.SetURL(&url.URL{Scheme: "http", Host: occupant.APIAddress.String()})
 			r.Out.Header.Del("Authorization")
 		},
 		FlushInterval: -1, // events of watches
@@ -99,7 +99,7 @@ func refuse(w http.ResponseWriter, code int, reason, message string) {
 // watch looks at the lab until the server has had enough of it; an error means that the lab is
 // gone.
 func (b *bridge) watch(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+inside.APIAddress.String()+"/api/v1/namespaces?watch=true", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+occupant.APIAddress.String()+"/api/v1/namespaces?watch=true", nil)
 	if err != nil {
 		return err
 	}
@@ -121,25 +121,7 @@ func (b *bridge) Close() {
 
 // kubeconfig is what kubectl needs to use the bridge.
 func (b *bridge) kubeconfig() []byte {
-	return kubeconfig(b.name, b.url, fmt.Sprintf("\n    certificate-authority-data: %s", base64.StdEncoding.EncodeToString(b.ca)), "{ token: "+b.token+" }")
-}
-
-// kubeconfig is the file that says where a server is (client-go, clientcmd/api/v1.Config).
-func kubeconfig(lab, server, ca, user string) []byte {
-	return fmt.Appendf(nil, `apiVersion: v1
-kind: Config
-current-context: netlab
-clusters:
-- name: %[1]q
-  cluster:
-    server: %[2]s%[3]s
-users:
-- name: netlab
-  user: %[4]s
-contexts:
-- name: netlab
-  context: { cluster: %[1]q, user: netlab }
-`, lab, server, ca, user)
+	return []byte(occupant.Kubeconfig(b.name, b.url, fmt.Sprintf("\n    certificate-authority-data: %s", base64.StdEncoding.EncodeToString(b.ca)), "{ token: "+b.token+" }"))
 }
 
 // selfSigned makes a certificate for loopback that lasts longer than any command.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/engine/inside"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
 func logsCommand(u ui) *cobra.Command {
@@ -21,7 +21,8 @@ func logsCommand(u ui) *cobra.Command {
 		Use: "logs [TARGET]",
 		Long: `Print what programs of pods (command = […]) wrote to standard output and error, of one pod or
 of all, and when they ended. The last 64 KiB of each are kept. Pods without a command write
-nothing: netlab itself answers on their ports.`,
+nothing: netlab itself answers on their ports. The name of a node means the agents on it
+(proxy and policies in mode and style exec), proxy@NODE one of them.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeTargets,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,9 +47,13 @@ func (u ui) logs(ctx context.Context, o logsOptions) error {
 	if err != nil {
 		return err
 	}
+	all, err := lab.Logs(ctx, nil, false)
+	if err != nil {
+		return command.Broken(err, "see which labs run: netlab ps")
+	}
 	only := ""
 	switch {
-	case len(info.Inventory) == 0: // it is being built: programs may not be ready
+	case len(info.Inventory) == 0 || occupant.IsAgent(o.target): // it is being built: programs may not be ready
 		only = o.target
 	case o.target != "":
 		target, err := find(info, o.target)
@@ -57,14 +62,10 @@ func (u ui) logs(ctx context.Context, o logsOptions) error {
 		}
 		only = target.Display()
 	}
-	all, err := lab.Logs(ctx, nil, false)
-	if err != nil {
-		return command.Broken(err, "see which labs run: netlab ps")
-	}
 	if err := runsPrograms(all, only); err != nil {
 		return err
 	}
-	printer := logPrinter{ui: u, only: only, several: only == "" && len(all) > 1, after: map[string]int64{}, cut: map[string]bool{}}
+	printer := logPrinter{ui: u, only: only, several: counted(all, only) > 1, after: map[string]int64{}, cut: map[string]bool{}}
 	for printer.print(all); o.follow; printer.print(all) {
 		switch all, err = lab.Logs(ctx, printer.after, true); {
 		case command.Interrupted(ctx):
@@ -78,6 +79,22 @@ func (u ui) logs(ctx context.Context, o logsOptions) error {
 	return nil
 }
 
+// wrote reports whether a program is meant by the name of a pod, of an agent, or of the node on
+// which agents run; an empty one means all.
+func wrote(program, only string) bool {
+	return only == "" || program == only || occupant.OnNode(program, only)
+}
+
+// counted is how many programs a name means.
+func counted(all []inside.Output, only string) (n int) {
+	for _, o := range all {
+		if wrote(o.Name, only) {
+			n++
+		}
+	}
+	return n
+}
+
 // runsPrograms refuses a pod that runs none.
 func runsPrograms(all []inside.Output, only string) error {
 	var names []string
@@ -85,7 +102,7 @@ func runsPrograms(all []inside.Output, only string) error {
 		names = append(names, o.Name)
 	}
 	switch {
-	case only == "" || slices.Contains(names, only):
+	case counted(all, only) > 0 || only == "":
 		return nil
 	case len(names) == 0:
 		return command.Usage(fmt.Errorf("%s runs no program, nor does any pod of this lab", only), "give a pod one: command = [\"…\"]")
@@ -104,11 +121,11 @@ type logPrinter struct {
 
 func (p *logPrinter) print(all []inside.Output) {
 	for _, o := range all {
-		if missed := o.First - p.after[o.Name]; missed > 0 && (p.only == "" || p.only == o.Name) {
+		if missed := o.First - p.after[o.Name]; missed > 0 && wrote(o.Name, p.only) {
 			p.Say("%s: %d bytes before this are no longer kept", o.Name, missed)
 		}
 		p.after[o.Name] = o.End()
-		if p.only != "" && p.only != o.Name {
+		if !wrote(o.Name, p.only) {
 			continue
 		}
 		for line := range bytes.Lines(o.Text) {

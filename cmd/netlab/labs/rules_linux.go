@@ -109,7 +109,7 @@ func (u ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, co
 		}
 		netns = place.Netns
 	}
-	have, want, err = lab.Read(c.Context())
+	have, want, err = lab.ReadAll(c.Context())
 	if err == nil && o.counters {
 		counted, err = lab.Counters(c.Context())
 	}

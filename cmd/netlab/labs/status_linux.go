@@ -1,6 +1,8 @@
 package labs
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
@@ -48,7 +50,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 			}
 			repair := []string{}
 			if len(drift) > 0 && (u.AsJSON || u.Verbose) {
-				repair = append(repair, plan.Diff(have, want).Lines()...)
+				repair = append(repair, plan.Diff(have, want.Adopt(have, want)).Lines()...)
 			}
 			if u.AsJSON {
 				if drift == nil {
@@ -64,6 +66,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				u.printDrift(info, drift, repair)
 				u.printLost(info.Sessions)
 				u.sayUserSpace(have)
+				u.sayAgents(want)
 				u.printPrograms(info.Programs, func(p inside.Program) bool { return p.Restarts > 0 })
 				u.printDraining(info.Draining)
 				u.sayCheck(info.Name, info.Check)
@@ -115,6 +118,19 @@ func (u ui) sayUserSpace(have *plan.Plan) {
 				return
 			}
 		}
+	}
+}
+
+// sayAgents says on which nodes agents make rules, sets and settings that no plan has.
+func (u ui) sayAgents(p *plan.Plan) {
+	var nodes []string
+	for i := range p.Netns {
+		if n := &p.Netns[i]; n.HasAgent() {
+			nodes = append(nodes, strings.TrimPrefix(n.Name, "node."))
+		}
+	}
+	if len(nodes) > 0 {
+		u.Say("what the agents have made on %s is theirs, and left alone", strings.Join(nodes, ", "))
 	}
 }
 

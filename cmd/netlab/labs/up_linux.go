@@ -325,6 +325,7 @@ func needer(s *language.Scenario, f feature.Feature) string {
 }
 
 func (u ui) reportUp(w wantedLab, b broughtUp) {
+	u.sayAgents(w.plan)
 	if !b.Created {
 		u.Print("%s: %s\n", b.Lab, cmp.Or(b.Changes, "no change"))
 		return

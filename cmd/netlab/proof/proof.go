@@ -36,15 +36,24 @@ reported as skipped.
 shows the results side by side; several axes (network, proxy, policies, ip_families) make
 every combination. A file may have a matrix block of its own; the flag replaces it.
 
+--real kube-proxy=PATH runs the real kube-proxy in every node, instead of rules that netlab
+makes, in the proxy modes that it has. Expectations are predicted from netlab's own rules, and
+packets go through the real ones: one table shows where they differ, and the exit status is then
+1. Other agents, and agents in labs of your own: netlab help language proxy.
+
 An invalid scenario fails alone: the others are tested, and the exit status is 2.
 
 ` + command.Folders,
 		Example: `  netlab test scenarios/
   netlab test --matrix proxy=iptables,ipvs network=vxlan,host-gw scenarios/local-policy.hcl
-  netlab test --paper scenarios/`,
+  netlab test --paper scenarios/
+  netlab test --real kube-proxy=./kube-proxy --matrix proxy=iptables,nftables scenarios/services`,
 		RunE: func(c *cobra.Command, args []string) error {
 			args, err := o.AxesOf(args)
 			if err != nil {
+				return err
+			}
+			if err := o.useReal(); err != nil {
 				return err
 			}
 			if o.list {
@@ -76,6 +85,7 @@ type Options struct {
 	list      bool
 	strict    bool
 	noSkip    bool
+	real      string
 }
 
 func (o *Options) Register(u *command.UI, c *cobra.Command) {
@@ -93,6 +103,7 @@ func (o *Options) Register(u *command.UI, c *cobra.Command) {
 	f.BoolVar(&o.list, "list", false, "list the expectations, with what they claim, and test nothing")
 	f.BoolVar(&o.strict, "strict", false, "fail an expectation if a connection had to be dialed again, as after a lost packet")
 	f.BoolVar(&o.noSkip, "no-skip", false, "fail if an expectation is skipped")
+	f.StringVar(&o.real, "real", "", "predict by netlab's own rules, send packets through those of an agent, and show where they differ: `kube-proxy=PATH`")
 	f.BoolVar(&o.Pause, "pause-on-fail", false, "keep a lab whose expectation failed until you press Enter")
 }
 
@@ -100,6 +111,9 @@ func (o *Options) Register(u *command.UI, c *cobra.Command) {
 func (u ui) testOnPaper(ctx context.Context, args []string, o Options) error {
 	if o.Keep || o.Pause {
 		return command.Usage(errors.New("on paper there is no lab to keep"), "leave out --paper, or --keep and --pause-on-fail")
+	}
+	if o.real != "" {
+		return command.Usage(errors.New("on paper no agent runs"), "leave out --paper or --real")
 	}
 	labs, invalid, err := Labs(u.UI, args, o)
 	if err != nil {
@@ -313,6 +327,10 @@ func (u ui) printReport(report reports.Report, o Options) error {
 	}
 	u.Answered()
 	if printed != "" {
+		return nil
+	}
+	if o.real != "" {
+		fmt.Fprint(u.Out, reports.Differences(report, kubeProxy, command.Colour(u.Out)))
 		return nil
 	}
 	fmt.Fprint(u.Out, reports.Matrix(report, command.Colour(u.Out))) // its own colours are meant

@@ -19,11 +19,15 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	if err != nil {
 		return err
 	}
+	var unfit []reports.Result
+	if o.real != "" {
+		list, unfit = unreal(list)
+	}
 	options := suite.Options{Parallel: o.parallel, Strict: o.strict, Meta: func(lab *suite.Lab) engine.Meta {
 		meta := labs.MetaOf(lab.Scenario, lab.Plan, lab.Scenario.Name, lab.Path)
 		meta.Vars, meta.VarFiles, meta.AllowPaths = o.Flags.Given(lab.Scenario)
 		meta.HostPrograms = o.Flags.HostPrograms
-		if o.Keep || o.Pause {
+		if o.Keep || o.Pause || lab.Scenario.Lab.HasAgents() {
 			labs.Serve(&meta, lab.Scenario)
 		}
 		return meta
@@ -41,7 +45,7 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	passed := runner.Run(ctx)
 	done()
 	report := runner.Report()
-	report.Results = append(report.Results, invalid...)
+	report.Results = append(append(report.Results, invalid...), unfit...)
 	warnAboutSilence(list, &report)
 	if err := u.printReport(report, o); err != nil {
 		return err
@@ -61,7 +65,7 @@ func (u ui) testForReal(ctx context.Context, args []string, o Options) error {
 	case report.Count(reports.Passed) == 0 && report.Count(reports.Skipped) > 0:
 		u.Say("netlab: nothing could be tested on this machine, which lacks what the labs need\n  use a virtual machine: netlab vm test %s", skippedFiles(report))
 		return command.Told(command.ExitUnsupported)
-	case report.Count(reports.Skipped) > 0:
+	case len(unfit) < report.Count(reports.Skipped):
 		u.Say("\nrun what was skipped in a virtual machine: netlab vm test %s", skippedFiles(report))
 	}
 	return nil

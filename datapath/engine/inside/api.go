@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 
 	"golang.org/x/sys/unix"
 
@@ -25,13 +24,9 @@ type API struct {
 	// Objects makes a line of JSON for each object. The client calls it while the engine is at
 	// work on a plan; it is not there in what the engine reports.
 	Objects func() []byte
-	// Netns are the namespaces in which it is served, at APIAddress.
+	// Netns are the namespaces in which it is served, at occupant.APIAddress.
 	Netns []string
 }
-
-// APIAddress is where a lab serves the Kubernetes API inside its nodes: the port of a real
-// server, on loopback.
-var APIAddress = netip.MustParseAddrPort("127.0.0.1:6443")
 
 // Publish serves objects in all namespaces in which nobody else has the port.
 func (in *Lab) Publish(a API, objects []byte, space func(name string) (*netns.NS, error)) error {
@@ -63,7 +58,7 @@ func (in *Lab) Publish(a API, objects []byte, space func(name string) (*netns.NS
 		err = thread.Run(func(h netns.Here) error {
 			err := h.Enter(ns)
 			if err == nil {
-				l, err = net.Listen("tcp4", APIAddress.String())
+				l, err = net.Listen("tcp4", occupant.APIAddress.String())
 			}
 			return err
 		})
@@ -91,7 +86,7 @@ func (o *occupants) makeWay(add *plan.Netns) {
 	}
 	wanted := func(listen []occupant.Listen) bool {
 		for _, l := range listen {
-			if l.Port == APIAddress.Port() && flow.Protocol(l.Protocol) == flow.TCP {
+			if l.Port == occupant.APIAddress.Port() && flow.Protocol(l.Protocol) == flow.TCP {
 				return true
 			}
 		}

@@ -154,8 +154,8 @@ func confined(x *occupant.Exec, argv []string) cell.Program {
 	return cell.Program{Argv: argv, Env: environment(x), Dir: orRoot(x.Dir), Image: x.Image.Digest != "", Host: hostname(x.Name), NetAdmin: x.NetAdmin}
 }
 
-// hostname is that of a pod: its name, without the namespace.
-func hostname(pod string) string { return pod[strings.LastIndexByte(pod, '/')+1:] }
+// hostname is that of a pod: its name, without the namespace; of an agent that of its node.
+func hostname(pod string) string { return pod[strings.LastIndexAny(pod, "/@")+1:] }
 
 // startOpen starts a program with all the rights of the engine, from a thread in its place.
 func startOpen(x *occupant.Exec, in, out *os.File) (*exec.Cmd, error) {

@@ -78,8 +78,12 @@ func (in *Lab) Hooks() kernel.Hooks {
 }
 
 // own makes the network namespace of a program that may change it. Where a program has all rights
-// of the engine anyway, it may be the engine's.
-func (in *Lab) own() error {
+// of the engine anyway, it may be the engine's, and that of an agent is: there the kernel lets it
+// have virtual servers.
+func (in *Lab) own(n *plan.Netns) error {
+	if in.open.Load() && n.HasAgent() {
+		return os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_NEWNET))
+	}
 	err := cell.Network()
 	if err != nil && in.open.Load() {
 		return os.NewSyscallError("unshare", unix.Unshare(unix.CLONE_NEWNET))

@@ -25,6 +25,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/cell"
 	"github.com/netlab/netlab/datapath/flow"
+	"github.com/netlab/netlab/datapath/plan/feature"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 )
 
@@ -97,14 +98,13 @@ func (p *program) becomeReady(ctx context.Context) {
 // failure is called with the lock held.
 func (p *program) failure(why string) error {
 	said := slices.DeleteFunc(p.output.last(lastLines), func(line string) bool { return line == noted+p.state })
-	return &ProgramError{Pod: p.Name, File: p.Origin.File, Line: p.Origin.Line, Why: why, Output: said, Refused: p.refused, Image: p.refused && p.Image.Digest != ""}
+	return &ProgramError{Pod: p.Name, File: p.Origin.File, Line: p.Origin.Line, Why: why, Output: said, Refused: p.refused, Image: p.refused && p.Image.Digest != "",
+		Virtual: !p.open() && slices.Contains(p.Needs, string(feature.IPVS))}
 }
 
 // isReady tries once.
 func (p *program) isReady(ctx context.Context) bool {
-	p.mu.Lock()
-	ran := time.Since(p.since)
-	p.mu.Unlock()
+	ran := time.Since(p.began())
 	var err error
 	switch r := p.Ready; {
 	case r.TCP != 0:
@@ -113,7 +113,9 @@ func (p *program) isReady(ctx context.Context) bool {
 			conn.Close()
 		}
 	case r.HTTP != "":
-		err = p.get(r.Port, r.HTTP)
+		if err = p.get(r.Port, r.HTTP); err == nil {
+			err = p.written(r.Families)
+		}
 	case len(r.Exec) > 0:
 		err = p.check(ctx, r.Exec)
 	case len(p.Listen) > 0:
@@ -147,30 +149,88 @@ func (p *program) dial(port uint16) (conn net.Conn, err error) {
 	return conn, err
 }
 
+// get expects a good answer to a request.
 func (p *program) get(port uint16, path string) error {
+	answer, err := p.request(port, path)
+	if err == nil {
+		answer.Close()
+	}
+	return err
+}
+
+// request returns what a program answers to a request, if its status is good.
+func (p *program) request(port uint16, path string) (io.ReadCloser, error) {
 	conn, err := p.dial(port)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(tryPatience))
+	res, err := ask(conn, path)
+	if err == nil && (res.StatusCode >= http.StatusBadRequest || res.StatusCode < http.StatusOK) {
+		err = errors.New("status " + res.Status)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{res.Body, conn}, nil
+}
+
+func ask(conn net.Conn, path string) (*http.Response, error) {
 	req, err := http.NewRequest(http.MethodGet, "http://"+conn.RemoteAddr().String()+path, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Close = true
 	if err := req.Write(conn); err != nil {
-		return err
+		return nil, err
 	}
-	res, err := http.ReadResponse(bufio.NewReader(conn), req)
+	return http.ReadResponse(bufio.NewReader(conn), req)
+}
+
+// kubeProxyMetrics is where kube-proxy has its metrics (--metrics-bind-address).
+const kubeProxyMetrics = 10249
+
+// written finds out whether kube-proxy has written its rules, for some families. It is healthy
+// before it has written any (SyncLoop in pkg/proxy/iptables/proxier.go); its metrics say when it
+// last did, per family since Kubernetes 1.34.
+func (p *program) written(families []string) error {
+	const (
+		most   = 4 << 20
+		metric = "kubeproxy_sync_proxy_rules_last_timestamp_seconds"
+	)
+	if len(families) == 0 {
+		return nil
+	}
+	answer, err := p.request(kubeProxyMetrics, "/metrics")
 	if err != nil {
 		return err
 	}
-	res.Body.Close()
-	if res.StatusCode >= http.StatusBadRequest || res.StatusCode < http.StatusOK {
-		return errors.New("status " + res.Status)
+	defer answer.Close()
+	lines := bufio.NewScanner(io.LimitReader(answer, most))
+	found := map[string]bool{}
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if of, ok := strings.CutPrefix(name, metric); ok && value != "0" {
+			found[of] = true
+		}
+	}
+	for _, f := range families {
+		if !found[""] && !found[fmt.Sprintf("{ip_family=%q}", f)] {
+			return errors.New("it has not written the rules for " + f)
+		}
 	}
 	return nil
+}
+
+// began is when the process was started.
+func (p *program) began() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.since
 }
 
 // check runs a command beside the program.

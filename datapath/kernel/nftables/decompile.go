@@ -55,6 +55,7 @@ func nftDecompile(b []byte, family uint8, sets map[string]known) ([]string, erro
 // value, or the result of a map lookup.
 type content struct {
 	field     nft.Field
+	first     nft.Field // an address of which it is the first bytes: nft(8) loads no more for 10.244.0.0/16
 	mask, xor []byte
 	value     []byte
 	fields    []nft.Field
@@ -122,6 +123,24 @@ func loaded(insn string, a attrs) nft.Field {
 	return ""
 }
 
+// firstBytes is the address of which an instruction loads the first bytes, but not all.
+func firstBytes(insn string, a attrs) nft.Field {
+	size := a.number(unix.NFTA_PAYLOAD_LEN)
+	for _, f := range []nft.Field{nft.IPSrc, nft.IPDst, nft.IP6Src, nft.IP6Dst} {
+		s := sources()[f]
+		other := func(x nftAttr) bool {
+			if x.kind == unix.NFTA_PAYLOAD_LEN {
+				return size == 0 || size >= x.value
+			}
+			return a[uint16(x.kind)] == nil || a.number(uint16(x.kind)) != x.value
+		}
+		if insn == "payload" && s.insn == insn && !slices.ContainsFunc(s.attrs, other) {
+			return f
+		}
+	}
+	return ""
+}
+
 // insn follows an instruction, and returns the expression that it completes, if any.
 func (d *decompiler) insn(name string, a attrs) (x nft.Expr, known bool) {
 	sreg := uint16(unix.NFTA_META_SREG)
@@ -133,6 +152,10 @@ func (d *decompiler) insn(name string, a attrs) (x nft.Expr, known bool) {
 		sreg = unix.NFTA_CT_SREG
 	default:
 		return d.use(name, a)
+	}
+	if f := firstBytes(name, a); f != "" && a[sreg] == nil {
+		*d.at(a.number(toRegister)) = content{first: f}
+		return nil, true
 	}
 	f := d.payload(loaded(name, a))
 	if a[sreg] != nil {
@@ -211,6 +234,9 @@ func (d *decompiler) compare(c *content, first, last []byte, not bool) nft.Expr 
 	if slices.ContainsFunc(c.xor, func(b byte) bool { return b != 0 }) {
 		return nil
 	}
+	if c.first != "" && slices.Equal(first, last) {
+		return prefixOfBytes(nft.Match{Field: c.first, Not: not}, first)
+	}
 	switch c.field {
 	case "":
 		return nil
@@ -244,6 +270,17 @@ func (d *decompiler) compare(c *content, first, last []byte, not bool) nft.Expr 
 	default:
 		return nil
 	}
+	return x
+}
+
+// prefixOfBytes is the condition that an address begins with some bytes.
+func prefixOfBytes(x nft.Match, value []byte) nft.Expr {
+	full := make([]byte, map[bool]int{false: 4, true: 16}[x.Field.Type() == nft.IPv6])
+	if copy(full, value) < len(value) {
+		return nil
+	}
+	a, _ := netip.AddrFromSlice(full)
+	x.Value = nft.Prefix(netip.PrefixFrom(a, 8*len(value)))
 	return x
 }
 

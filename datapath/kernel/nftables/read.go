@@ -5,10 +5,13 @@ package nftables
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
+	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
@@ -19,7 +22,21 @@ import (
 // Read lists the tables of the calling thread's namespace, without those of iptables-nft
 // if they are read as iptables, unless they are dormant. Rules become text: what plans would write differently does
 // not equal any of their rules. Of families that no plan has only names are read.
-func Read(iptables bool) ([]nft.Table, error) { return read(iptables, nil) }
+func Read(iptables bool) (tables []nft.Table, err error) {
+	for began := time.Now(); ; {
+		tables, err = read(iptables, nil)
+		if !errors.Is(err, netlink.ErrDumpInterrupted) || time.Since(began) > patience {
+			return tables, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// An agent changes the rules while they are read: how long that is tried again, and how often.
+const (
+	patience = 3 * time.Second
+	pause    = 10 * time.Millisecond
+)
 
 const tableDormant = 1 // NFT_TABLE_F_DORMANT
 

@@ -12,6 +12,7 @@ func Code(c *coder.Coder, t *Table) {
 func codeChain(c *coder.Coder, x *Chain) {
 	coder.String(c, &x.Name)
 	coder.String(c, &x.Policy)
+	coder.Int(c, &x.Ahead)
 	coder.List(c, &x.Rules, codeRule)
 }
 

@@ -19,6 +19,9 @@ type Chain struct {
 	Name   string
 	Policy string // ACCEPT or DROP for a built-in chain; empty for a user-defined one
 	Rules  []Rule
+	// Ahead is how many of the rules of a built-in chain stay before those that an agent of the
+	// scenario puts into it.
+	Ahead int
 }
 
 // Rule is one iptables rule: matches in the order in which they are written, and

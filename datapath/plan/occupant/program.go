@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/netlab/netlab/datapath/plan/origin"
@@ -30,9 +31,14 @@ type Exec struct {
 	// Restart starts it again whenever it ends.
 	Restart bool `json:"restart,omitempty"`
 	// NetAdmin lets it change the interfaces, routes and rules of its namespace.
-	NetAdmin bool       `json:"netAdmin,omitempty"`
-	State    string     `json:"-"` // only in programs read back, of one that ended: exited 3
-	Origin   origin.Ref `json:"origin,omitzero"`
+	NetAdmin bool `json:"netAdmin,omitempty"`
+	// Agent says that it does the work of rules of the plan in the namespace of its node, which
+	// has what it makes there besides.
+	Agent bool `json:"agent,omitempty"`
+	// Needs are the features of the kernel that the rules need which it is measured by.
+	Needs  []string   `json:"needs,omitempty"`
+	State  string     `json:"-"` // only in programs read back, of one that ended: exited 3
+	Origin origin.Ref `json:"origin,omitzero"`
 }
 
 // Image is a container image on disk.
@@ -47,6 +53,8 @@ type File struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
 	Mode    uint32 `json:"mode"` // permissions
+	// Of is a file of the machine that is seen there, read-only, instead of a content.
+	Of string `json:"of,omitempty"`
 }
 
 // Ready says when a program is ready: when it listens on all its ports, unless one of TCP,
@@ -57,17 +65,20 @@ type Ready struct {
 	Port   uint16        `json:"port,omitempty"` // of HTTP
 	Exec   []string      `json:"exec,omitempty"` // this command succeeds
 	Within time.Duration `json:"within,omitempty"`
+	// Families are those for which kube-proxy must have written its rules, IPv4 and IPv6, besides
+	// answering HTTP.
+	Families []string `json:"families,omitempty"`
 }
 
 // Equal reports whether a program that runs is the wanted one.
 func (a Exec) Equal(b Exec) bool {
 	return a.State == b.State && a.Node == b.Node && slices.Equal(a.Argv, b.Argv) && slices.Equal(a.Env, b.Env) && a.Dir == b.Dir &&
 		a.Stdin == b.Stdin && a.Image.Digest == b.Image.Digest && slices.Equal(a.Files, b.Files) && slices.Equal(a.Addrs, b.Addrs) && slices.Equal(a.Listen, b.Listen) &&
-		a.Ready.same(b.Ready) && a.Restart == b.Restart && a.NetAdmin == b.NetAdmin
+		a.Ready.same(b.Ready) && a.Restart == b.Restart && a.NetAdmin == b.NetAdmin && a.Agent == b.Agent && slices.Equal(a.Needs, b.Needs)
 }
 
 func (r Ready) same(s Ready) bool {
-	return r.TCP == s.TCP && r.HTTP == s.HTTP && r.Port == s.Port && slices.Equal(r.Exec, s.Exec) && r.Within == s.Within
+	return r.TCP == s.TCP && r.HTTP == s.HTTP && r.Port == s.Port && slices.Equal(r.Exec, s.Exec) && slices.Equal(r.Families, s.Families) && r.Within == s.Within
 }
 
 // Accepts reports whether the program is to listen on a port.
@@ -81,7 +92,11 @@ func (x *Exec) Awaits() string {
 	case r.TCP != 0:
 		return fmt.Sprintf("accept connections on tcp port %d", r.TCP)
 	case r.HTTP != "":
-		return fmt.Sprintf("answer GET %s on port %d", r.HTTP, r.Port)
+		text := fmt.Sprintf("answer GET %s on port %d", r.HTTP, r.Port)
+		if len(r.Families) > 0 {
+			text += " and write rules for " + strings.Join(r.Families, " and ")
+		}
+		return text
 	case len(r.Exec) > 0:
 		return "pass " + shell.Words(r.Exec)
 	case len(x.Listen) > 0:
@@ -106,6 +121,10 @@ func (x Exec) Words() string {
 		text += ", reads " + sumOf(x.Stdin)
 	}
 	for _, f := range x.Files {
+		if f.Of != "" {
+			text += fmt.Sprintf(", file %s is %s", shell.Quote(f.Path), shell.Quote(f.Of))
+			continue
+		}
 		text += fmt.Sprintf(", file %s mode %04o %s", shell.Quote(f.Path), f.Mode, sumOf(f.Content))
 	}
 	if !x.Ready.same(Ready{Within: x.Ready.Within}) {
@@ -116,6 +135,12 @@ func (x Exec) Words() string {
 	}
 	if x.NetAdmin {
 		text += ", may change its network"
+	}
+	if x.Agent {
+		text += ", in place of rules of the plan"
+	}
+	if len(x.Needs) > 0 {
+		text += ", needs " + strings.Join(x.Needs, ", ")
 	}
 	return text
 }

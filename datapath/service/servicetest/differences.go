@@ -119,6 +119,10 @@ func DifferencesTable() string {
 	differenceRows(&b, kernel, Differences())
 	b.WriteString("\n")
 	differenceRows(&b, programs, UserSpaceDifferences())
+	b.WriteString("\n| what the rules of kube-proxy itself lack | why |\n|---|---|\n")
+	for _, e := range explained {
+		fmt.Fprintf(&b, "| %s | %s |\n", e.what, e.why)
+	}
 	return b.String()
 }
 

@@ -27,6 +27,12 @@ func Resolve(d *draft.Draft) {
 	s, o := &r.Spec.PolicyOptions, &r.Lab.PolicyOptions
 	styles := r.Catalogue.StyleNames()
 	o.Style = r.Catalogue.Styles[slices.Index(styles, r.Enum(s.Style, "policy style", cmp.Or(r.Lab.Network.Mode.Style, styles[0]), styles, nil))]
+	if o.Style.Exec {
+		o.Agent = &topology.Agent{Mode: o.Style.Name}
+		known := r.Catalogue.StylesThat(func(s topology.PolicyStyle) bool { return !s.Exec })
+		like := r.Enum(s.Agent.Like, "style to be like", cmp.Or(r.Lab.Network.Mode.Style, known[0]), known, nil)
+		o.Style = topology.First(r.Catalogue.Styles, func(s topology.PolicyStyle) bool { return s.Name == like })
+	}
 	o.Deny = r.Enum(s.Deny, "deny setting", topology.DenyDrop, []string{topology.DenyDrop, topology.DenyReject}, nil)
 	o.Live = r.Enum(s.Live, "live setting", "keep", []string{"keep", "cut"}, nil)
 	o.HostEgress = r.Enum(s.HostEgress, "host_egress setting", "allow", []string{"allow", "enforce"}, nil) == "enforce"

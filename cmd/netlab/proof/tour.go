@@ -1,4 +1,4 @@
-package main
+package proof
 
 import (
 	"context"
@@ -14,12 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netlab/netlab/cmd/netlab/command"
-	"github.com/netlab/netlab/cmd/netlab/proof"
 	"github.com/netlab/netlab/scenarios"
 	"github.com/netlab/netlab/topology"
 )
 
-func tourCommand(u ui) *cobra.Command {
+// TourCommand is netlab tour: the scenarios of the guided tour, with their texts and their proof.
+func TourCommand(shared *command.UI) *cobra.Command {
+	u := ui{shared}
 	var paper bool
 	c := &cobra.Command{
 		Use:   "tour [STEP]",
@@ -95,7 +96,7 @@ func (u ui) takeStep(ctx context.Context, which string, paper bool) (err error) 
 		return command.Broken(err, "try again in another folder")
 	}
 	defer func() { err = errors.Join(err, os.Chdir(here)) }()
-	test := proof.TestCommand(u.UI)
+	test := TestCommand(u.UI)
 	test.SilenceErrors, test.SilenceUsage = true, true
 	args := []string{step.Name + ".hcl"}
 	if paper {
