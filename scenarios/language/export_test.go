@@ -21,10 +21,10 @@ import (
 
 // leftOut is what an export leaves to the cluster and to the world outside: with them, the
 // cluster is the same lab again.
-var leftOut = []string{"the network block", "the proxy block", "the dns block", "the policies block", "subnet ", "router ", "client "}
+var leftOut = []string{"the network block", "the proxy block", "the dns block", "the ingress_controller block", "the policies block", "subnet ", "router ", "client "}
 
-// nameServers are the objects of a dns block.
-var nameServers = regexp.MustCompile(`"(name|generateName)": ?"(kube-dns|coredns)[^"]*","namespace": ?"kube-system"`)
+// ofBlocks are the objects that the blocks dns and ingress_controller make.
+var ofBlocks = regexp.MustCompile(`"(name|generateName)": ?"((kube-dns|coredns)[^"]*","namespace": ?"kube-system|ingress-controller[^"]*","namespace": ?"ingress)"`)
 
 // What is exported and imported again is the same lab, for every scenario whose cluster can be
 // written as objects; the others are named with the reason.
@@ -51,7 +51,7 @@ func TestAnExportIsTheSameLab(t *testing.T) {
 		sameLab(t, path, s, objects)
 		var served []byte
 		for line := range bytes.Lines(kubernetes.Served(s.Spec, s.Lab)) {
-			if !nameServers.Match(line) { // which the dns block makes again
+			if !ofBlocks.Match(line) { // which these make again
 				served = append(append(served, line...), "---\n"...)
 			}
 		}
@@ -80,6 +80,7 @@ func sameLab(t *testing.T, path string, s *Scenario, objects []byte) {
 	}
 	spec := *s.Spec
 	spec.Nodes, spec.Namespaces, spec.Pods, spec.Services, spec.Policies, spec.ClusterPolicies = made.Nodes, made.Namespaces, made.Pods, made.Services, made.Policies, made.ClusterPolicies
+	spec.Ingresses, spec.HTTPRoutes = made.Ingresses, made.HTTPRoutes
 	lab, problems := resolve.Lab(&spec, catalogue)
 	if problems.Failed() {
 		t.Errorf("%s: %v", path, problems.Err())

@@ -195,6 +195,11 @@ func (e *exporter) serviceDefaults(s *topology.Service, spec topology.ServiceSpe
 		}
 		spec.IPFamilies.Value = families
 	}
+	if !spec.SourceRanges.Set { // of a service that another block made
+		for _, r := range s.SourceRanges {
+			spec.SourceRanges.Value = append(spec.SourceRanges.Value, r.String())
+		}
+	}
 	set(&spec.IPFamilyPolicy, map[bool]string{false: "SingleStack", true: "RequireDualStack"}[len(spec.IPFamilies.Value) > 1])
 	return spec
 }
