@@ -186,7 +186,7 @@ func (d *dice) proxy() block {
 	// address of a service.
 	ambiguous := d.dual && d.podRoutes
 	mode := pick(d, slices.DeleteFunc(datapath.Catalogue().Proxies, func(m topology.ProxyMode) bool {
-		return m.Translates == idle || ambiguous && m.VirtualServers
+		return m.Exec || m.Translates == idle || ambiguous && m.VirtualServers
 	})...)
 	b.add("mode = %q", mode.Name)
 	d.ipvs = mode.VirtualServers
