@@ -22,10 +22,14 @@ func (ps *paths) strange(from PolicyEnd, p packet) bool {
 }
 
 // strayed reports whether a node drops a packet that another node sent to its address on the
-// bridge of its pods, and that IPVS gives to a process of the node itself: nodes send each other
-// nothing else encrypted.
-func (ps *paths) strayed(n *topology.Node, p packet) bool {
-	return ps.ipsecAndIPVS() && !p.self && inPods(n, p.dst) && EndAt(ps.lab.Lab, p.src).Node != nil
+// bridge of its pods, and that IPVS gives to a process of the node itself, by an address: nodes
+// send each other nothing else encrypted, and pods only what is for the node's own addresses.
+func (ps *paths) strayed(n *topology.Node, p packet, to netip.Addr) bool {
+	if !ps.ipsecAndIPVS() || p.self || !inPods(n, p.dst) {
+		return false
+	}
+	from := EndAt(ps.lab.Lab, p.src)
+	return from.Node != nil || from.Pod != nil && from.Pod.Node != n && !ps.lab.owns(n, to)
 }
 
 func inPods(n *topology.Node, a netip.Addr) bool {

@@ -71,7 +71,7 @@ func (ps *paths) balanced(n *topology.Node, u *use, p packet) {
 		next := p
 		next.changes = append(slices.Clone(p.changes), change{node: n, src: p.src, dst: p.dst, translate: true})
 		next.dst, next.port = e.Addr.Addr(), e.Addr.Port()
-		if next.past = ps.lab.holds(n, next.dst); next.past && ps.strayed(n, p) {
+		if next.past = ps.lab.holds(n, next.dst); next.past && ps.strayed(n, p, next.dst) {
 			ps.silence()
 			continue
 		}
