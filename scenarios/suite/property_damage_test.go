@@ -14,10 +14,14 @@ import (
 // A comparison that never fails is worthless: each of these mistakes in the rules of
 // random labs must be noticed.
 func TestMistakesInRulesAreNoticed(t *testing.T) {
-	const enough = 110 // labs
+	// In the first two, what a load balancer does not admit would reach somebody.
+	chosen := []uint64{279, 307}
+	for seed := range uint64(110) {
+		chosen = append(chosen, seed+1)
+	}
 	var labs []*built
-	for seed := range uint64(enough) {
-		b, err := randomIn(seed+1, datapath.ClusterModes()).build(t)
+	for _, seed := range chosen {
+		b, err := randomIn(seed, datapath.ClusterModes()).build(t)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +93,7 @@ func TestMistakesInRulesAreNoticed(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("not noticed in %d labs", enough)
+			t.Errorf("not noticed in %d labs", len(labs))
 		})
 	}
 }
