@@ -78,7 +78,11 @@ func TestKernelAgreesOnScenarios(t *testing.T) {
 				queries[f] = true
 				return again
 			})
-			compare(t, p, flows)
+			paper, err := datapath.OnPaper(s.Lab, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agree(t, walk.New(paper), p, flows)
 		})
 	}
 }
@@ -107,8 +111,14 @@ const patience = time.Minute
 // the prediction.
 func compare(t *testing.T, p *plan.Plan, flows []flow.Flow) {
 	t.Helper()
+	agree(t, walk.New(p), p, flows)
+}
+
+// agree makes connections in the lab of a plan, and compares them with what is predicted in a
+// world, which is another one where agents do the work.
+func agree(t *testing.T, world *walk.World, p *plan.Plan, flows []flow.Flow) {
+	t.Helper()
 	running := start(t, p)
-	world := walk.New(p)
 	flows = slices.Clone(flows)
 	for i := range flows {
 		flows[i].Within = flow.Stretched(cmp.Or(flows[i].Within, time.Second), flow.TimeScale())
