@@ -3,7 +3,6 @@ package podnet
 import (
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/felix"
@@ -47,22 +46,17 @@ func CalicoMasquerade(out *plan.Netns, lab *topology.Lab, _ *topology.Node) {
 // calicoNAT is the table nat. The chains of floating addresses are there, and empty.
 func calicoNAT(ipv6 bool, o plan.Origin, outgoing []iptables.Match) iptables.Table {
 	b := iptables.NewBuilder("nat", ipv6, 9)
-	for _, lead := range []struct {
-		from string
-		to   []string
-	}{
-		{"PREROUTING", []string{"cali-PREROUTING"}}, {"OUTPUT", []string{"cali-OUTPUT"}}, {"POSTROUTING", []string{"cali-POSTROUTING"}},
-		{"cali-PREROUTING", []string{"cali-fip-dnat"}}, {"cali-OUTPUT", []string{"cali-fip-dnat"}},
-		{"cali-POSTROUTING", []string{"cali-fip-snat", "cali-nat-outgoing"}},
-	} {
-		if !strings.HasPrefix(lead.from, "cali-") {
-			b.Ensure(lead.from, "ACCEPT")
-		}
-		for _, to := range lead.to {
-			b.Add(lead.from, o, iptables.Jump{Chain: to})
-			b.Ensure(to, "")
-		}
+	jump := func(from, to string) {
+		b.Add(from, o, iptables.Jump{Chain: to})
+		b.Ensure(to, "")
 	}
+	for _, hook := range []string{"PREROUTING", "OUTPUT", "POSTROUTING"} {
+		b.Hook(hook, "cali-"+hook, o)
+	}
+	jump("cali-PREROUTING", "cali-fip-dnat")
+	jump("cali-OUTPUT", "cali-fip-dnat")
+	jump("cali-POSTROUTING", "cali-fip-snat")
+	jump("cali-POSTROUTING", "cali-nat-outgoing")
 	b.Add("cali-nat-outgoing", o, iptables.Masquerade{RandomFully: true}, outgoing...)
 	for i := range b.Chains {
 		felix.Sign(&b.Chains[i])

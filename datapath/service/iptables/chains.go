@@ -119,12 +119,12 @@ func (pc *portCompiler) pick(chain string, list []endpoint, comments []iptables.
 	}
 }
 
-// ofEndpoint is a comment of an endpoint's rule; nil: the layout has none.
-func (pc *portCompiler) ofEndpoint(text string) iptables.Match {
+// ofEndpoint is the comment of an endpoint's rule; nil: the layout has none.
+func (pc *portCompiler) ofEndpoint() iptables.Match {
 	if pc.layout.bare {
 		return nil
 	}
-	return iptables.Comment{Text: text}
+	return iptables.Comment{Text: pc.name}
 }
 
 // chance is the probability of one of n.
@@ -145,7 +145,7 @@ func (pc *portCompiler) commented(comment iptables.Match, matches ...iptables.Ma
 
 // endpoints adds a KUBE-SEP-… chain for every endpoint that this node may use.
 func (pc *portCompiler) endpoints() {
-	comment := pc.ofEndpoint(pc.name)
+	comment := pc.ofEndpoint()
 	protocol := pc.protocol()
 	for _, e := range pc.all {
 		// A connection of the endpoint to itself: without another source the reply

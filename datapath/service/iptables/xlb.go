@@ -75,7 +75,7 @@ func (pc *portCompiler) xlbChains() {
 		list := pc.part(pc.Cluster)
 		comments := make([]iptables.Match, len(list))
 		for i := range list {
-			comments[i] = pc.ofEndpoint(pc.name)
+			comments[i] = pc.ofEndpoint()
 		}
 		pc.stick(pc.names.svc, list, comments)
 		pc.pick(pc.names.svc, list, comments)
