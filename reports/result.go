@@ -63,15 +63,17 @@ type Result struct {
 	Scenario string `json:"scenario"` // its name
 	// Variation is the combination of a matrix that was tested (proxy=ipvs); empty: the
 	// scenario as written.
-	Variation string  `json:"variation,omitempty"`
-	File      string  `json:"file"`
-	Line      int     `json:"line,omitempty"`  // of the expect block
-	Name      string  `json:"name"`            // of the expectation
-	Claim     string  `json:"claim,omitempty"` // what it claims, in one line
-	Status    Status  `json:"status"`
-	Reason    string  `json:"reason,omitempty"` // why it was skipped, such as a feature that the kernel lacks
-	Duration  Seconds `json:"seconds"`          // wall time, retries included
-	Rows      []Row   `json:"rows"`
+	Variation string `json:"variation,omitempty"`
+	File      string `json:"file"`
+	Line      int    `json:"line,omitempty"`  // of the expect block
+	Name      string `json:"name"`            // of the expectation
+	Claim     string `json:"claim,omitempty"` // what it claims, in one line
+	// Proves are the sentences of other texts, such as requirements, that it is the proof of.
+	Proves   []string `json:"proves,omitempty"`
+	Status   Status   `json:"status"`
+	Reason   string   `json:"reason,omitempty"` // why it was skipped, such as a feature that the kernel lacks
+	Duration Seconds  `json:"seconds"`          // wall time, retries included
+	Rows     []Row    `json:"rows"`
 	// Table is a claim about all pairs of Rows at once, as in ReachJSON; nil: each row is
 	// shown.
 	Table    *Reachability `json:"table,omitempty"`

@@ -1,0 +1,3 @@
+package articles
+
+var rules = Article{}
