@@ -1,3 +1,36 @@
 package articles
 
-var rules = Article{}
+var rules = Article{
+	Title: "Understanding kube-proxy's iptables rules",
+	Where: "In Chinese, 2019: the rules of one service on a node of Kubernetes 1.14.",
+	Claims: []Claim{
+		{Number: 249, Section: "Concepts", Says: "filter filters, nat translates, mangle changes packets", Verdict: Holds},
+		{Number: 250, Section: "Concepts", Says: "raw switches off the tracking that nat works by", Verdict: Holds, Why: "so that a service's address leads nowhere"},
+		{Number: 251, Section: "Concepts", Says: "security is for mandatory access control", Verdict: Open, Why: "it needs SELinux or the like"},
+		{Number: 252, Section: "Concepts", Says: "Packets to the host, through it and from it take three ways", Verdict: Holds},
+		{Number: 253, Section: "Concepts", Says: "The tables of a hook are asked in the order raw, mangle, filter, security, nat", Verdict: Errs, Why: "nat comes before filter where it chooses the destination: raw, mangle, nat, filter, security in OUTPUT. Only SNAT, in POSTROUTING and INPUT, comes last"},
+		{Number: 254, Section: "Concepts", Says: "filter is in INPUT, FORWARD and OUTPUT only", Verdict: Holds},
+		{Number: 255, Section: "Concepts", Says: "nat is everywhere but in FORWARD", Verdict: Holds},
+		{Number: 256, Section: "kube-proxy", Says: "kube-proxy has the modes userspace, iptables and ipvs", Verdict: Depends, Why: "userspace is gone since 1.26, and nftables came in 1.29"},
+		{Number: 257, Section: "kube-proxy", Says: "A service gets its cluster IP by itself", Verdict: Holds},
+		{Number: 258, Section: "kube-proxy", Says: "kube-proxy uses the tables nat and filter", Verdict: Holds},
+		{Number: 259, Section: "The dump", Says: "nginx has port 8080, which leads to 80, the node port 30180, and two pods", Verdict: Holds},
+		{Number: 260, Section: "The dump", Says: "Jumps, KUBE-MARK-DROP and KUBE-MARK-MASQ in nat", Verdict: Holds},
+		{Number: 261, Section: "The dump", Says: "KUBE-NODEPORTS marks, then leads to KUBE-SVC-4N57TFCL4MD7ZTDA", Verdict: Depends, Why: "as in 1.14; this hash has a colon in it, which newer versions leave out"},
+		{Number: 262, Section: "The dump", Says: "KUBE-POSTROUTING masquerades what has the mark, by one rule", Verdict: Depends, Why: "as in 1.14; newer versions have three"},
+		{Number: 263, Section: "The dump", Says: "Rules of KUBE-SVC- and KUBE-SEP- have no comments", Verdict: Depends, Why: "a mistake of that version"},
+		{Number: 264, Section: "The dump", Says: "KUBE-SERVICES marks nothing for masquerading", Verdict: Depends, Why: "of what kube-proxy was told about the pods' addresses: with detect_local = \"none\""},
+		{Number: 265, Section: "The dump", Says: "In filter, INPUT leads to KUBE-SERVICES", Verdict: Depends, Why: "as in 1.14; newer versions have that in FORWARD and OUTPUT only"},
+		{Number: 266, Section: "The dump", Says: "filter has jumps to KUBE-EXTERNAL-SERVICES, KUBE-FORWARD and KUBE-FIREWALL", Verdict: Holds},
+		{Number: 267, Section: "The dump", Says: "KUBE-FIREWALL drops what has 0x8000", Verdict: Holds},
+		{Number: 268, Section: "The dump", Says: "KUBE-FORWARD accepts what has the mark", Verdict: Holds},
+		{Number: 269, Section: "To a cluster IP", Says: "The way is PREROUTING, KUBE-SERVICES, KUBE-SVC-, KUBE-SEP-", Verdict: Holds},
+		{Number: 270, Section: "To a cluster IP", Says: "A half goes to the first pod, and what is left to the other", Verdict: Holds},
+		{Number: 271, Section: "To a cluster IP", Says: "What a pod sends to itself is marked, and masqueraded", Verdict: Holds},
+		{Number: 272, Section: "To a cluster IP", Says: "FORWARD accepts what has the mark", Verdict: Holds},
+		{Number: 273, Section: "To a node port", Says: "An address of the node leads to KUBE-NODEPORTS", Verdict: Holds},
+		{Number: 274, Section: "To a node port", Says: "All of it is marked there", Verdict: Holds},
+		{Number: 275, Section: "To a node port", Says: "The same chain of the service follows, then the masquerade", Verdict: Holds},
+		{Number: 276, Section: "To a node port", Says: "iptables shows one table, iptables-save all", Verdict: Holds},
+	},
+}

@@ -64,6 +64,7 @@ expect "without a ready pod the name has no address" {
 }
 
 expect "the name leads to every ready pod" {
+  proves = ["articles.88", "articles.89"]
   from   = [pod.shell, node.node2]
   to     = service.db
   answer = pod.db
@@ -77,6 +78,7 @@ expect "a pod keeps its address" {
 }
 
 expect "the port is not translated" {
+  proves  = ["articles.87"]
   from    = pod.shell
   to      = service.shifted
   outcome = "refused"

@@ -59,6 +59,7 @@ expect "a node port is a port without a listener" {
 }
 
 expect "the pod itself answers" {
+  proves = ["articles.1"]
   from   = pod.shell
   to     = pod.web
   port   = "http"

@@ -52,6 +52,7 @@ service "nginx" {
 }
 
 expect "the table nat" {
+  proves = ["articles.44", "articles.69", "articles.258", "articles.260", "articles.261", "articles.262", "articles.263", "articles.264"]
   rules {
     on    = node.node0
     tool  = "iptables"
@@ -79,6 +80,7 @@ expect "the table nat" {
 }
 
 expect "the table filter" {
+  proves = ["articles.44", "articles.258", "articles.265", "articles.266", "articles.267", "articles.268"]
   rules {
     on    = node.node0
     tool  = "iptables"
@@ -99,6 +101,7 @@ expect "the table filter" {
 }
 
 expect "the node port" {
+  proves = ["articles.259", "articles.275"]
   from   = client.laptop
   to     = "${node.node0.ip}:30180"
   answer = values(pod.nginx)

@@ -72,6 +72,7 @@ locals {
 }
 
 expect "the chains" {
+  proves = ["articles.45", "articles.47", "articles.71", "articles.72", "articles.73", "articles.74", "articles.75", "articles.76", "articles.243"]
   dynamic "rules" {
     for_each = local.chains
     content {
@@ -84,6 +85,7 @@ expect "the chains" {
 }
 
 expect "every node answers" {
+  proves = ["articles.66"]
   from   = client.laptop
   to     = ["${node.node120.ip}:31380", "${node.node121.ip}:31380"]
   answer = values(pod.webapp)
@@ -91,6 +93,7 @@ expect "every node answers" {
 }
 
 expect "so does the cluster IP" {
+  proves = ["articles.25", "articles.66"]
   from   = pod.shell
   to     = service.webapp
   answer = values(pod.webapp)
