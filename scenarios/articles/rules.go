@@ -8,7 +8,7 @@ var rules = Article{
 		{Number: 250, Section: "Concepts", Says: "raw switches off the tracking that nat works by", Verdict: Holds, Why: "so that a service's address leads nowhere"},
 		{Number: 251, Section: "Concepts", Says: "security is for mandatory access control", Verdict: Open, Why: "it needs SELinux or the like"},
 		{Number: 252, Section: "Concepts", Says: "Packets to the host, through it and from it take three ways", Verdict: Holds},
-		{Number: 253, Section: "Concepts", Says: "The tables of a hook are asked in the order raw, mangle, filter, security, nat", Verdict: Errs, Why: "nat comes before filter where it chooses the destination: raw, mangle, nat, filter, security in OUTPUT. Only SNAT, in POSTROUTING and INPUT, comes last"},
+		{Number: 253, Section: "Concepts", Says: "The tables of a hook are asked in the order raw, mangle, filter, security, nat", Verdict: Errs, Why: "nat comes before filter where it chooses the destination: raw, mangle, nat, filter, security in OUTPUT. Only where it is for the source, in INPUT and POSTROUTING, it comes later"},
 		{Number: 254, Section: "Concepts", Says: "filter is in INPUT, FORWARD and OUTPUT only", Verdict: Holds},
 		{Number: 255, Section: "Concepts", Says: "nat is everywhere but in FORWARD", Verdict: Holds},
 		{Number: 256, Section: "kube-proxy", Says: "kube-proxy has the modes userspace, iptables and ipvs", Verdict: Depends, Why: "userspace is gone since 1.26, and nftables came in 1.29"},

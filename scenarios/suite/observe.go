@@ -120,6 +120,9 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	flows := try.Flows()
 	dialed := time.Now()
 	observed, err := dial(ctx, lab, e, flows)
+	if err == nil {
+		err = x.readAgents(ctx, lab, e, &observed)
+	}
 	var verdict trial.Verdict
 	for rounds, pause := 0, between; err == nil; rounds, pause = rounds+1, pause*2 {
 		verdict = try.Judge(observed.observations)
