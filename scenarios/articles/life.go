@@ -152,6 +152,6 @@ service "web" {
 		{Number: 108, Section: "Network policies", Says: "With a set, one rule is for many addresses", Verdict: Holds},
 		{Number: 109, Section: "Network policies", Says: "A set changes without its rules", Verdict: Holds},
 		{Number: 110, Section: "Network policies", Says: "A look into a set is cheap", Verdict: Open, Why: "speed is measured, not claimed: netlab bench, from 1 to 1,000 policies"},
-		{Number: 111, Section: "Network policies", Says: "The set is a hash:net, and has the back end's address only", Verdict: Holds},
+		{Number: 111, Section: "Network policies", Says: "The set has the addresses of back ends, and no other", Verdict: Holds},
 	},
 }

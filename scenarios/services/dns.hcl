@@ -211,3 +211,12 @@ expect "each name server answers" {
   protocol = "udp"
   answer   = ["kube-system/coredns-0", "kube-system/coredns-1"]
 }
+
+expect "who asks the name server" {
+  proves = ["articles.68"]
+  run {
+    on      = pod.shell
+    command = ["dig", "+search", "web.prod"]
+    matches = "web\\.prod\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+A\\s+${replace(service.web.cluster_ip, ".", "\\.")}\n(.*\n)*;; SERVER: 10\\.96\\.0\\.10#53"
+  }
+}

@@ -176,6 +176,16 @@ expect "nothing else in the chains of services" {
   }
 }
 
+expect "the kubelet's chain is empty" {
+  proves = ["articles.231"]
+  rules {
+    on    = node.node0
+    table = "nat"
+    chain = "KUBE-KUBELET-CANARY"
+    count = 0
+  }
+}
+
 expect "it works, too" {
   proves = ["articles.226"]
   from   = pod.coredns["a"]

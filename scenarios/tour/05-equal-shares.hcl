@@ -87,4 +87,15 @@ expect "once chosen, for the whole connection" {
     reply_source      = pod.web
     reply_destination = pod.shell
   }
+  seen { # the reply comes from the address that was dialed
+    on          = pod.shell
+    direction   = "in"
+    source      = "10.96.0.80:80"
+    destination = pod.shell
+  }
+  seen {
+    on     = pod.shell
+    source = pod.web
+    absent = true
+  }
 }
