@@ -114,6 +114,7 @@ type Row struct {
 	Observed    string       `json:"observed"`            // in words; empty: no packets were sent
 	Predicted   string       `json:"predicted,omitempty"` // what the rules do on paper, in words; empty: not predicted
 	Disagrees   bool         `json:"disagrees,omitempty"` // the observation was not predicted
+	Agents      string       `json:"agents,omitempty"`    // that do the work of the rules predicted from, as in "the proxy's agent, for iptables"; empty: none
 	Policies    []string     `json:"policies,omitempty"`  // that decided about the packet, with their places
 	Explain     string       `json:"explain,omitempty"`   // the command that follows the packet through the rules
 	Rules       []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool
