@@ -162,7 +162,7 @@ func details(r Row, indent string) string {
 	}
 	switch {
 	case r.Disagrees && r.Agents != "":
-		lines = append(lines, "predicted: "+r.Predicted, "that is what the rules do which the scenario measures by ("+r.Agents+"): the agent does something else, or nothing yet; see: netlab logs")
+		lines = append(lines, "predicted: "+r.Predicted, "predicted from the rules that an agent is measured by ("+r.Agents+"): it does something else, or nothing yet; see: netlab logs")
 	case r.Disagrees:
 		lines = append(lines, "predicted: "+r.Predicted, "the rules on paper and the kernel disagree: one of them, or the prediction, has a bug")
 	case r.Predicted != "":
