@@ -50,7 +50,7 @@ func (x *run) stateRows(ctx context.Context, lab *engine.Client, e *expect.Reach
 		default:
 			if have == nil {
 				var err error
-				if have, _, err = lab.Read(ctx); err != nil {
+				if have, _, err = lab.ReadAll(ctx); err != nil {
 					return nil, err
 				}
 			}
