@@ -321,9 +321,6 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 
 // mistakes are what the expectations of a scenario say of hosts that is not in its plan.
 func mistakes(s *language.Scenario, p *plan.Plan) source.Diagnostics {
-	if paper, err := datapath.OnPaper(s.Lab, p); err == nil { // agents write what these rules do
-		p = paper
-	}
 	c := source.NewCollector(s.Dir, s.Sources)
 	c.Problems(suite.Mistakes(s, p))
 	return c.Sorted()
