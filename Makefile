@@ -30,7 +30,7 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-vm test-real test-real-ipvs machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
+.PHONY: help demo build test test-vm real test-real test-real-ipvs machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,7 +71,9 @@ machine:
 guest:
 	$(VMTEST) vm $(RECORD)
 
-test-real: $(REAL)/kubectl $(REAL)/kube-proxy ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones; builds them from the Go module proxy, which takes minutes once
+real: $(REAL)/kubectl $(REAL)/kube-proxy ## build kube-proxy and kubectl from the Go module proxy, which takes minutes once
+
+test-real: real ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones
 	NLAB_TEST_REAL=$(REAL) go test ./cmd/netlab -count=1 -run '^TestReal$$'
 	NLAB_TEST_REAL=$(REAL) go test ./scenarios/suite -count=1 -timeout 60m -run '^TestReal' -real-labs $(LABS)
 
