@@ -51,6 +51,7 @@ func codeMatch(c *coder.Coder, m *Match) {
 		keepMatch(c, m, x)
 	case Proto:
 		coder.String(c, &x.Name)
+		c.Bool(&x.Plain)
 		keepMatch(c, m, x)
 	case DPort:
 		coder.Int(c, &x.Port)

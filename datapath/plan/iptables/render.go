@@ -153,7 +153,7 @@ func (m OutIf) appendMatch(b []byte, _ bool) []byte {
 }
 
 func (m Proto) hasExtension() bool {
-	return m.Name == "tcp" || m.Name == "udp" || m.Name == "sctp"
+	return !m.Plain && (m.Name == "tcp" || m.Name == "udp" || m.Name == "sctp")
 }
 
 // saveName is the protocol's name in /etc/protocols, which iptables-save uses.

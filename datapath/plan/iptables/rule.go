@@ -66,7 +66,10 @@ type (
 	}
 	// Proto matches the transport protocol, and for tcp, udp and sctp loads its
 	// extension (-m tcp -p tcp).
-	Proto struct{ Name string }
+	Proto struct {
+		Name  string
+		Plain bool // without its extension, which rules about ports need
+	}
 	// DPort matches the destination port; a Proto must come before it.
 	DPort struct{ Port uint16 }
 	// SPort matches the source port; a Proto must come before it.
