@@ -99,6 +99,7 @@ var importTable = []importRow{
 	{"scenarios/expect/trial", []string{"datapath/flow", "datapath/walk", "datapath/walk/trace", "reports", "scenarios/expect", "scenarios/expect/state"}, nil, "a trial knows flows and their results, not which lab they are in"},
 	{"scenarios/suite", []string{"topology/...", "datapath/...", "scenarios/language/...", "scenarios/expect/...", "reports"}, []string{"github.com/onsi/ginkgo/..."}, "the suite drives labs as the command does, but is not a command"},
 	{"scenarios/reference", []string{"datapath", "scenarios", "scenarios/language/..."}, []string{"github.com/hashicorp/hcl/v2/..."}, "a reference describes what is read; it reads nothing"},
+	{"scenarios/articles", []string{"scenarios", "scenarios/index"}, nil, "a list of claims does not judge them: expectations do"},
 	{"scenarios/index", []string{"datapath", "datapath/plan/...", "scenarios", "scenarios/language"}, nil, "an index only lists"},
 	{"scenarios", nil, nil, "the labs that ship are files; scenarios does not know who reads them"},
 	{"scenarios/language/source", []string{"topology", "reports/visible"}, []string{"github.com/hashicorp/hcl/v2/..."}, "text is read before it means anything"},

@@ -12,6 +12,12 @@ func TestDisagreementIsAStatusOfItsOwn(t *testing.T) {
 		Who: "a", To: "b", OK: true, Outcomes: []Outcomes{{Outcome: flow.Connected, Count: 1}},
 		Wanted: "connected", Observed: "connected", Predicted: "timeout", Disagrees: true,
 	}}}}}
+	agent := Report{Results: []Result{r.Results[0]}}
+	agent.Results[0].Rows = []Row{r.Results[0].Rows[0]}
+	agent.Results[0].Rows[0].Agents = "the proxy's agent, for iptables"
+	if text := Matrix(agent, false); !strings.Contains(text, "(the proxy's agent, for iptables)") || strings.Contains(text, "the kernel disagree") {
+		t.Errorf("the agent is not named:\n%s", text)
+	}
 	junit, err := JUnit(r)
 	if err != nil {
 		t.Fatal(err)

@@ -29,14 +29,22 @@ type (
 		Time     string `xml:"time,attr"` // seconds
 	}
 	junitCase struct {
-		Name      string        `xml:"name,attr"`
-		ClassName string        `xml:"classname,attr"`
-		File      string        `xml:"file,attr"`
-		Line      int           `xml:"line,attr,omitempty"`
-		Time      string        `xml:"time,attr"`
-		Skipped   *junitSkipped `xml:"skipped"`
-		Failure   *junitFailure `xml:"failure"`
-		Out       *junitOut     `xml:"system-out"`
+		Name      string           `xml:"name,attr"`
+		ClassName string           `xml:"classname,attr"`
+		File      string           `xml:"file,attr"`
+		Line      int              `xml:"line,attr,omitempty"`
+		Time      string           `xml:"time,attr"`
+		Proves    *junitProperties `xml:"properties"`
+		Skipped   *junitSkipped    `xml:"skipped"`
+		Failure   *junitFailure    `xml:"failure"`
+		Out       *junitOut        `xml:"system-out"`
+	}
+	junitProperties struct {
+		Property []junitProperty `xml:"property"`
+	}
+	junitProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
 	}
 	junitSkipped struct {
 		Message string `xml:"message,attr"`
@@ -80,6 +88,12 @@ func junitTime(s Seconds) string { return fmt.Sprintf("%.3f", time.Duration(s).S
 
 func caseOf(r Result) junitCase {
 	c := junitCase{Name: r.Name, ClassName: r.Title(), File: r.File, Line: r.Line, Time: junitTime(r.Duration)}
+	if len(r.Proves) > 0 {
+		c.Proves = &junitProperties{}
+		for _, what := range r.Proves {
+			c.Proves.Property = append(c.Proves.Property, junitProperty{"proves", what})
+		}
+	}
 	switch r.Status {
 	case Skipped:
 		c.Skipped = &junitSkipped{Message: r.Reason}

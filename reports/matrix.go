@@ -161,6 +161,8 @@ func details(r Row, indent string) string {
 		lines = append(lines, "observed:  "+r.Observed)
 	}
 	switch {
+	case r.Disagrees && r.Agents != "":
+		lines = append(lines, "predicted: "+r.Predicted, "predicted from the rules that an agent is measured by ("+r.Agents+"): it does something else, or nothing yet; see: netlab logs")
 	case r.Disagrees:
 		lines = append(lines, "predicted: "+r.Predicted, "the rules on paper and the kernel disagree: one of them, or the prediction, has a bug")
 	case r.Predicted != "":

@@ -63,15 +63,17 @@ type Result struct {
 	Scenario string `json:"scenario"` // its name
 	// Variation is the combination of a matrix that was tested (proxy=ipvs); empty: the
 	// scenario as written.
-	Variation string  `json:"variation,omitempty"`
-	File      string  `json:"file"`
-	Line      int     `json:"line,omitempty"`  // of the expect block
-	Name      string  `json:"name"`            // of the expectation
-	Claim     string  `json:"claim,omitempty"` // what it claims, in one line
-	Status    Status  `json:"status"`
-	Reason    string  `json:"reason,omitempty"` // why it was skipped, such as a feature that the kernel lacks
-	Duration  Seconds `json:"seconds"`          // wall time, retries included
-	Rows      []Row   `json:"rows"`
+	Variation string `json:"variation,omitempty"`
+	File      string `json:"file"`
+	Line      int    `json:"line,omitempty"`  // of the expect block
+	Name      string `json:"name"`            // of the expectation
+	Claim     string `json:"claim,omitempty"` // what it claims, in one line
+	// Proves are the sentences of other texts, such as requirements, that it is the proof of.
+	Proves   []string `json:"proves,omitempty"`
+	Status   Status   `json:"status"`
+	Reason   string   `json:"reason,omitempty"` // why it was skipped, such as a feature that the kernel lacks
+	Duration Seconds  `json:"seconds"`          // wall time, retries included
+	Rows     []Row    `json:"rows"`
 	// Table is a claim about all pairs of Rows at once, as in ReachJSON; nil: each row is
 	// shown.
 	Table    *Reachability `json:"table,omitempty"`
@@ -112,6 +114,7 @@ type Row struct {
 	Observed    string       `json:"observed"`            // in words; empty: no packets were sent
 	Predicted   string       `json:"predicted,omitempty"` // what the rules do on paper, in words; empty: not predicted
 	Disagrees   bool         `json:"disagrees,omitempty"` // the observation was not predicted
+	Agents      string       `json:"agents,omitempty"`    // that do the work of the rules predicted from, as in "the proxy's agent, for iptables"; empty: none
 	Policies    []string     `json:"policies,omitempty"`  // that decided about the packet, with their places
 	Explain     string       `json:"explain,omitempty"`   // the command that follows the packet through the rules
 	Rules       []string     `json:"rules,omitempty"`     // that the packet should have met, in the syntax of their tool

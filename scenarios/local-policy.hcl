@@ -58,6 +58,7 @@ service "web" {
 }
 
 expect "the pod sees the client's address" {
+  proves = ["articles.23", "articles.26", "articles.40"]
   from   = client.laptop
   to     = "${node.node1.ip}:31380"
   answer = pod.web
@@ -65,12 +66,14 @@ expect "the pod sees the client's address" {
 }
 
 expect "a node without an endpoint drops" {
+  proves  = ["articles.27", "articles.38", "articles.41"]
   from    = client.laptop
   to      = "${node.node2.ip}:31380"
   outcome = "timeout"
 }
 
 expect "the external policy does not affect the cluster IP" {
+  proves = ["articles.79"]
   from   = [pod.shell, pod.web]
   to     = service.web
   answer = pod.web

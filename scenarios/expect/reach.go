@@ -61,7 +61,9 @@ type Reach struct {
 	TTL        int // with which packets arrive; 0: any
 	Count      int // connections per pair, at least; 0: as many as Answers and Spread need
 	// State is claimed of hosts, and of what is seen of each connection beside its result.
-	State  []state.Claim
+	State []state.Claim
+	// Proves are the sentences of other texts, such as requirements, that this is the proof of.
+	Proves []string
 	Within time.Duration // deadline of one connection
 	Retry  time.Duration // how long to try again after a wrong result
 }

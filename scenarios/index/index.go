@@ -1,5 +1,5 @@
-// Package index writes the list of the scenarios that ship, with what each shows and
-// what it needs of the kernel.
+// Package index reads the scenarios that ship, and writes the list of them, with what each
+// shows and what it needs of the kernel.
 package index
 
 import (
@@ -56,9 +56,26 @@ column; where it is missing, ` + "`netlab vm test FILE`" + ` has it.
 	return b.String(), nil
 }
 
-// needsOf are the features that any variation of a lab needs. It is read from a file of
-// its own name, as it is written by netlab init: it may name itself.
-func needsOf(lab scenarios.Lab) (features []feature.Feature, err error) {
+// needsOf are the features that any variation of a lab needs.
+func needsOf(lab scenarios.Lab) ([]feature.Feature, error) {
+	variations, err := Load(lab)
+	if err != nil {
+		return nil, err
+	}
+	all := &plan.Plan{}
+	for _, s := range variations {
+		p, err := datapath.Compile(s.Lab)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", lab.Path, err)
+		}
+		all.Netns = append(all.Netns, p.Netns...)
+	}
+	return plan.Requires(all), nil
+}
+
+// Load reads a lab that ships, in all its variations. It is read from a file of its own name,
+// as it is written by netlab init: it may name itself.
+func Load(lab scenarios.Lab) (variations []*language.Scenario, err error) {
 	dir, err := os.MkdirTemp("", "netlab")
 	if err != nil {
 		return nil, err
@@ -81,16 +98,11 @@ func needsOf(lab scenarios.Lab) (features []feature.Feature, err error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &plan.Plan{}
 	for _, v := range language.Variations(s.Matrix) {
 		if s, err = load(v); err != nil {
 			return nil, err
 		}
-		p, err := datapath.Compile(s.Lab)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", lab.Path, err)
-		}
-		all.Netns = append(all.Netns, p.Netns...)
+		variations = append(variations, s)
 	}
-	return plan.Requires(all), nil
+	return variations, nil
 }

@@ -56,6 +56,7 @@ service "web" {
 }
 
 expect "connections follow the weights" {
+  proves = ["articles.14", "articles.247"]
   from   = pod.shell
   to     = service.web
   answer = [pod.web[0], pod.web[1]]

@@ -42,6 +42,7 @@ service "web" {
 }
 
 expect "invalid packets are dropped, not reset" {
+  proves  = ["articles.51"]
   from    = pod.shell
   to      = "${node.node1.ip}:30080"
   outcome = "timeout"

@@ -13,7 +13,7 @@ import (
 
 // dialing are the attributes of an expectation that say what it is and what is dialed, and claim
 // nothing; a model stands for several expectations (model.txtar in cmd/netlab).
-var dialing = []string{"name", "for_each", "from", "to", "port", "protocol", "count", "within", "retry", "upload", "model", "fails"}
+var dialing = []string{"name", "for_each", "from", "to", "port", "protocol", "count", "within", "retry", "upload", "model", "fails", "proves"}
 
 // An attribute that no check judges would hold whatever its value is.
 func TestEveryClaimOfAnExpectationIsJudged(t *testing.T) {

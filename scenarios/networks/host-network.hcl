@@ -42,6 +42,7 @@ service "proxy" {
 }
 
 expect "a pod of another node is masqueraded by the pod network" {
+  proves = ["articles.4"]
   from   = pod.far
   to     = service.proxy
   answer = pod.proxy

@@ -49,6 +49,7 @@ service "web" {
 }
 
 expect "a node port is two rewrites and a tunnel" {
+  proves = ["articles.34", "articles.35"]
   from   = client.laptop
   to     = "${node.node1.ip}:30080"
   answer = pod.web
@@ -92,6 +93,7 @@ expect "a node port is two rewrites and a tunnel" {
 }
 
 expect "what is tracked where" {
+  proves = ["articles.34"]
   from   = client.laptop
   to     = "${node.node1.ip}:30080"
   answer = pod.web

@@ -53,12 +53,14 @@ policy "allow-db-access" {
 }
 
 expect "the frontend is kept out" {
+  proves  = ["articles.94", "articles.95"]
   from    = pod.frontend
   to      = [service.db, pod.db]
   outcome = "timeout"
 }
 
 expect "the backend gets through" {
+  proves = ["articles.94"]
   from   = pod.backend
   to     = [service.db, pod.db]
   answer = pod.db
@@ -66,6 +68,7 @@ expect "the backend gets through" {
 }
 
 expect "pods that no policy selects stay open" {
+  proves = ["articles.93"]
   from   = [pod.frontend, pod.db]
   to     = service.backend
   answer = pod.backend

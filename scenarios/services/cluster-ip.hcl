@@ -60,6 +60,7 @@ expect "each of the pods answers" {
 }
 
 expect "a pod keeps its address" {
+  proves = ["articles.16"]
   from   = pod.shell
   to     = "web:80"
   source = pod.shell.ip
@@ -74,6 +75,7 @@ expect "udp works the same" {
 }
 
 expect "a process of a node is masqueraded" {
+  proves = ["articles.237", "articles.239"]
   from   = node.node3
   to     = service.web
   port   = "http"

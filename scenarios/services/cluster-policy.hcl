@@ -41,6 +41,7 @@ service "web" {
 }
 
 expect "every node answers, and every pod" {
+  proves = ["articles.22", "articles.33"]
   from   = client.laptop
   to     = "${node.node1.ip}:31380"
   answer = pod.web
@@ -48,12 +49,14 @@ expect "every node answers, and every pod" {
 }
 
 expect "a node without an endpoint answers too" {
+  proves = ["articles.30"]
   from   = client.laptop
   to     = "${node.node3.ip}:31380"
   answer = pod.web
 }
 
 expect "the pods see the node, not the client" {
+  proves = ["articles.29", "articles.274"]
   from   = client.laptop
   to     = "${node.node3.ip}:31380"
   answer = pod.web

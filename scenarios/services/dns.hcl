@@ -112,12 +112,14 @@ pod "agent" {
 }
 
 expect "service.namespace" {
+  proves = ["articles.11", "articles.16"]
   from   = [pod.shell, pod.agent]
   to     = "web.prod:80"
   answer = pod.web
 }
 
 expect "the full name" {
+  proves = ["articles.18"]
   from   = pod.shell
   to     = "${service.web.fqdn}:80"
   answer = pod.web
@@ -172,6 +174,7 @@ expect "an alias" {
 }
 
 expect "an alias of a host outside" {
+  proves = ["articles.90"]
   from   = pod.shell
   to     = "outside:5432"
   answer = client.database
@@ -202,8 +205,18 @@ expect "what nobody has does not exist, at once" {
 }
 
 expect "each name server answers" {
+  proves   = ["articles.17"]
   from     = pod.shell
   to       = "kube-dns.kube-system:53"
   protocol = "udp"
   answer   = ["kube-system/coredns-0", "kube-system/coredns-1"]
+}
+
+expect "who asks the name server" {
+  proves = ["articles.68"]
+  run {
+    on      = pod.shell
+    command = ["dig", "+search", "web.prod"]
+    matches = "web\\.prod\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+A\\s+${replace(service.web.cluster_ip, ".", "\\.")}\n(.*\n)*;; SERVER: 10\\.96\\.0\\.10#53"
+  }
 }

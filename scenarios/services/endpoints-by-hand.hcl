@@ -112,6 +112,7 @@ expect "and to no other" {
 }
 
 expect "a node port in a range of the file's own" {
+  proves = ["articles.21"]
   from   = client.laptop
   to     = "${node.node2.ip}:30180"
   answer = client.database

@@ -58,6 +58,7 @@ expect "an alias of a service" {
 }
 
 expect "an alias of a host outside" {
+  proves = ["articles.90"]
   from   = pod.shell
   to     = service.db
   answer = client.database

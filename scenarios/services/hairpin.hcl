@@ -39,6 +39,7 @@ service "web" {
 }
 
 expect "the pod reaches itself and sees its bridge" {
+  proves = ["articles.47", "articles.271"]
   from   = pod.web
   to     = service.web
   answer = pod.web

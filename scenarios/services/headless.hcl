@@ -57,6 +57,12 @@ service "empty" {
   port "sql" { port = 5432 }
 }
 
+service "by-hand" {
+  cluster_ip = "None"
+  port "sql" { port = 5432 }
+  endpoint { address = pod.broken.ip }
+}
+
 expect "without a ready pod the name has no address" {
   from    = pod.shell
   to      = service.empty
@@ -64,6 +70,7 @@ expect "without a ready pod the name has no address" {
 }
 
 expect "the name leads to every ready pod" {
+  proves = ["articles.88", "articles.89"]
   from   = [pod.shell, node.node2]
   to     = service.db
   answer = pod.db
@@ -77,7 +84,31 @@ expect "a pod keeps its address" {
 }
 
 expect "the port is not translated" {
+  proves  = ["articles.87"]
   from    = pod.shell
   to      = service.shifted
   outcome = "refused"
+}
+
+expect "nobody selects, and the endpoints are those of its name" {
+  proves = ["articles.91"]
+  from   = pod.shell
+  to     = service.by-hand
+  answer = pod.broken
+}
+
+expect "no rule knows it" {
+  proves = ["articles.87"]
+  rules {
+    on    = node.node1
+    tool  = "iptables"
+    table = "nat"
+    lacks = "-j DNAT"
+  }
+  rules {
+    on    = node.node1
+    chain = "KUBE-SERVICES"
+    has   = "-j KUBE-NODEPORTS"
+    count = 1
+  }
 }

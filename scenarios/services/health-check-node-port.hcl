@@ -88,6 +88,7 @@ expect "and drops traffic" {
 }
 
 expect "the load balancer sends to the healthy node" {
+  proves = ["articles.42"]
   from   = client.laptop
   to     = "${service.web.load_balancer_ip}:80"
   answer = pod.web

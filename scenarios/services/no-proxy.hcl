@@ -36,6 +36,19 @@ pod "shell" {
   node = node.node1
 }
 
+pod "locked" {
+  node   = node.node2
+  labels = { app = "locked" }
+  port "http" { port = 8080 }
+}
+
+policy "locked" {
+  pod_selector = { app = "locked" }
+  ingress {
+    from { pod_selector = { app = "web" } }
+  }
+}
+
 service "web" {
   type     = "NodePort"
   selector = { app = "web" }
@@ -59,8 +72,22 @@ expect "a node port is a port without a listener" {
 }
 
 expect "the pod itself answers" {
+  proves = ["articles.1"]
   from   = pod.shell
   to     = pod.web
   port   = "http"
   source = pod.shell
+}
+
+expect "policies are there all the same" {
+  proves  = ["articles.92"]
+  from    = pod.shell
+  to      = pod.locked
+  outcome = "timeout"
+}
+
+expect "and let in whom they name" {
+  proves = ["articles.92"]
+  from   = pod.web
+  to     = pod.locked
 }

@@ -73,6 +73,7 @@ service "nothing" {
 # What stays.
 
 expect "every endpoint answers" {
+  proves = ["articles.256"]
   from   = [pod.shell, node.node2]
   to     = service.web
   answer = pod.web

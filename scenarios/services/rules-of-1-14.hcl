@@ -40,6 +40,8 @@ pod "nginx" {
   port "http" { port = 80 }
 }
 
+pod "shell" {}
+
 service "nginx" {
   type       = "NodePort"
   cluster_ip = "10.105.178.199"
@@ -52,6 +54,7 @@ service "nginx" {
 }
 
 expect "the table nat" {
+  proves = ["articles.44", "articles.69", "articles.258", "articles.260", "articles.261", "articles.262", "articles.263", "articles.264"]
   rules {
     on    = node.node0
     tool  = "iptables"
@@ -79,6 +82,7 @@ expect "the table nat" {
 }
 
 expect "the table filter" {
+  proves = ["articles.44", "articles.258", "articles.265", "articles.266", "articles.267", "articles.268"]
   rules {
     on    = node.node0
     tool  = "iptables"
@@ -99,8 +103,67 @@ expect "the table filter" {
 }
 
 expect "the node port" {
+  proves = ["articles.259", "articles.275"]
   from   = client.laptop
   to     = "${node.node0.ip}:30180"
   answer = values(pod.nginx)
   source = node.node0
+}
+
+expect "the way to the cluster IP" {
+  proves = ["articles.269", "articles.270"]
+  from   = pod.shell
+  to     = service.nginx
+  answer = values(pod.nginx)
+  source = pod.shell.ip
+  spread { tolerance = 0.5 }
+  dynamic "rules" {
+    for_each = {
+      PREROUTING                = "-j KUBE-SERVICES"
+      KUBE-SERVICES             = "-j KUBE-SVC-4N57TFCL4MD7ZTDA"
+      KUBE-SVC-4N57TFCL4MD7ZTDA = "-A KUBE-SVC-4N57TFCL4MD7ZTDA"
+    }
+    content {
+      on      = node.node0
+      table   = "nat"
+      chain   = rules.key
+      has     = rules.value
+      counted = 1
+    }
+  }
+  rules {
+    on      = node.node0
+    table   = "nat"
+    has     = "-j DNAT"
+    counted = 1
+  }
+}
+
+expect "the way to the node port" {
+  proves = ["articles.272", "articles.273", "articles.274", "articles.275"]
+  from   = client.laptop
+  to     = "${node.node0.ip}:30180"
+  answer = values(pod.nginx)
+  dynamic "rules" {
+    for_each = {
+      KUBE-SERVICES    = "--dst-type LOCAL -j KUBE-NODEPORTS"
+      KUBE-MARK-MASQ   = "-j MARK"
+      KUBE-NODEPORTS   = "-j KUBE-SVC-4N57TFCL4MD7ZTDA"
+      KUBE-POSTROUTING = "--mark 0x4000/0x4000 -j MASQUERADE"
+    }
+    content {
+      on      = node.node0
+      table   = "nat"
+      chain   = rules.key
+      has     = rules.value
+      counted = 1
+    }
+  }
+  rules {
+    on      = node.node0
+    table   = "filter"
+    chain   = "KUBE-FORWARD"
+    has     = "--mark 0x4000/0x4000 -j ACCEPT"
+    counted = "some"
+  }
 }

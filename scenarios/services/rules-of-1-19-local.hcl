@@ -56,6 +56,7 @@ locals {
 }
 
 expect "a node with the pod" {
+  proves = ["articles.80", "articles.81", "articles.82", "articles.83", "articles.85", "articles.86"]
   from   = client.laptop
   to     = "${node.node120.ip}:30080"
   answer = pod.webapp
@@ -81,12 +82,14 @@ expect "a node with the pod" {
 }
 
 expect "a node without it" {
+  proves  = ["articles.84"]
   from    = client.laptop
   to      = "${node.node121.ip}:30080"
   outcome = "timeout"
 }
 
 expect "the rules drop" {
+  proves = ["articles.37", "articles.84"]
   rules {
     on     = node.node121
     chain  = "KUBE-XLB-2IRACUALRELARSND"
@@ -101,6 +104,7 @@ expect "the rules drop" {
 }
 
 expect "the shortcut" {
+  proves = ["articles.37", "articles.81"]
   from   = pod.shell
   to     = "${node.node121.ip}:30080"
   answer = pod.webapp

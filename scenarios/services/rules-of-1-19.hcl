@@ -72,6 +72,7 @@ locals {
 }
 
 expect "the chains" {
+  proves = ["articles.45", "articles.47", "articles.71", "articles.72", "articles.73", "articles.74", "articles.75", "articles.76", "articles.243"]
   dynamic "rules" {
     for_each = local.chains
     content {
@@ -84,6 +85,7 @@ expect "the chains" {
 }
 
 expect "every node answers" {
+  proves = ["articles.66"]
   from   = client.laptop
   to     = ["${node.node120.ip}:31380", "${node.node121.ip}:31380"]
   answer = values(pod.webapp)
@@ -91,8 +93,63 @@ expect "every node answers" {
 }
 
 expect "so does the cluster IP" {
+  proves = ["articles.25", "articles.66"]
   from   = pod.shell
   to     = service.webapp
   answer = values(pod.webapp)
   source = pod.shell.ip
+}
+
+# Of all packets of a connection, the table nat sees the first.
+expect "the way to the cluster IP" {
+  proves = ["articles.77"]
+  from   = pod.shell
+  to     = service.webapp
+  answer = values(pod.webapp)
+  dynamic "rules" {
+    for_each = {
+      KUBE-SERVICES             = "-j KUBE-SVC-2IRACUALRELARSND"
+      KUBE-SVC-2IRACUALRELARSND = "-A KUBE-SVC-2IRACUALRELARSND"
+    }
+    content {
+      on      = node.node121
+      table   = "nat"
+      chain   = rules.key
+      has     = rules.value
+      counted = 1
+    }
+  }
+  rules {
+    on      = node.node121
+    table   = "nat"
+    has     = "-j DNAT"
+    counted = 1
+  }
+}
+
+expect "the way to the node port" {
+  proves = ["articles.78"]
+  from   = client.laptop
+  to     = "${node.node121.ip}:31380"
+  answer = values(pod.webapp)
+  dynamic "rules" {
+    for_each = {
+      KUBE-SERVICES             = 0
+      KUBE-NODEPORTS            = 1
+      KUBE-SVC-2IRACUALRELARSND = 1
+    }
+    content {
+      on      = node.node121
+      table   = "nat"
+      chain   = rules.key
+      has     = startswith(rules.key, "KUBE-SVC") ? "-A ${rules.key}" : "-j KUBE-SVC-2IRACUALRELARSND"
+      counted = rules.value
+    }
+  }
+  rules {
+    on      = node.node121
+    table   = "nat"
+    has     = "-j DNAT"
+    counted = 1
+  }
 }

@@ -88,6 +88,7 @@ service "kubernetes" {
 }
 
 expect "line by line" {
+  proves = ["articles.69", "articles.70", "articles.227", "articles.228", "articles.229", "articles.230", "articles.232", "articles.234", "articles.235", "articles.236", "articles.238", "articles.240", "articles.244", "articles.245"]
   rules {
     on    = node.node0
     tool  = "iptables"
@@ -175,7 +176,18 @@ expect "nothing else in the chains of services" {
   }
 }
 
+expect "the kubelet's chain is empty" {
+  proves = ["articles.231"]
+  rules {
+    on    = node.node0
+    table = "nat"
+    chain = "KUBE-KUBELET-CANARY"
+    count = 0
+  }
+}
+
 expect "it works, too" {
+  proves = ["articles.226"]
   from   = pod.coredns["a"]
   to     = service.nginx-basic
   answer = values(pod.nginx)

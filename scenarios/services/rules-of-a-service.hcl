@@ -90,6 +90,7 @@ expect "a policy is a set of addresses" {
 }
 
 expect "the address is nowhere" {
+  proves = ["articles.59"]
   interface {
     on      = node.node1
     address = service.web.cluster_ip

@@ -30,5 +30,6 @@ func (l *Lab) result(e *expect.Reach) reports.Result {
 		Line:      e.Origin.Line,
 		Name:      e.Name,
 		Claim:     e.Describe(),
+		Proves:    e.Proves,
 	}
 }

@@ -30,6 +30,9 @@ func Mistakes(s *language.Scenario, p *plan.Plan) (all topology.Problems) {
 						Detail: fmt.Sprintf("%s has no interface %q.%s It has %s.", c.Name, c.Link, topology.DidYouMean(c.Link, links), strings.Join(append(links, "lo"), ", "))})
 				}
 			case *state.Rules:
+				if agentWrites(p, c) {
+					continue // what that writes is not in the plan
+				}
 				if why := c.Unknown(linesOf(n)); why != "" {
 					all = append(all, topology.Problem{Origin: c.Origin, Summary: "No such rules",
 						Detail: fmt.Sprintf("%s Those that there are: netlab rules -f FILE %s.", why, c.Name)})

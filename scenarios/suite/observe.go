@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,6 +121,9 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	flows := try.Flows()
 	dialed := time.Now()
 	observed, err := dial(ctx, lab, e, flows)
+	if err == nil {
+		err = x.readAgents(ctx, lab, e, &observed)
+	}
 	var verdict trial.Verdict
 	for rounds, pause := 0, between; err == nil; rounds, pause = rounds+1, pause*2 {
 		verdict = try.Judge(observed.observations)
@@ -172,7 +176,24 @@ func (r *Runner) prove(ctx context.Context, x *run, lab *engine.Client, e *expec
 	x.lab.explain(&result, try.Forecasts, x.paper[e.During].onPaper, e.During)
 	x.lab.explainState(state, e, try.Forecasts)
 	result.Rows = append(result.Rows, state...)
+	for i := range result.Rows {
+		if r := &result.Rows[i]; r.Disagrees {
+			r.Agents = agentsOf(x.lab.Scenario.Lab)
+		}
+	}
 	return result
+}
+
+// agentsOf names the agents of a lab, and what they are measured by; "": it has none.
+func agentsOf(lab *topology.Lab) string {
+	var list []string
+	if lab.Proxy.Agent != nil {
+		list = append(list, "the proxy's agent, for "+lab.Proxy.Mode.Name)
+	}
+	if lab.PolicyOptions.Agent != nil {
+		list = append(list, "the agent of policies, for "+lab.PolicyOptions.Style.Name)
+	}
+	return strings.Join(list, "; ")
 }
 
 // dialAgain replaces the observations at some indexes.

@@ -72,7 +72,7 @@ func (l *Lab) predict(w world, e *expect.Reach) reports.Result {
 			open = append(open, f.Unknown)
 		}
 	}
-	state := stateOnPaper(w.onPaper, forecasts, e)
+	state := stateOnPaper(w, forecasts, e)
 	for _, row := range state {
 		if why := strings.TrimPrefix(row.Predicted, "not predicted: "); row.Unknown && !slices.Contains(open, why) {
 			open = append(open, why)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/scenarios/expect/state"
@@ -14,9 +15,9 @@ import (
 
 // stateOnPaper judges what an expectation claims of hosts on a plan, and on the paths of its
 // connections there.
-func stateOnPaper(p *plan.Plan, forecasts []trial.Forecast, e *expect.Reach) (rows []reports.Row) {
+func stateOnPaper(w world, forecasts []trial.Forecast, e *expect.Reach) (rows []reports.Row) {
 	for _, c := range e.State {
-		v, paths := predictState(p, forecasts, c)
+		v, paths := predictState(w, forecasts, c)
 		rows = append(rows, trial.Found(c, v, nil, paths))
 	}
 	return rows
@@ -40,7 +41,8 @@ func (l *Lab) explainState(rows []reports.Row, e *expect.Reach, forecasts []tria
 }
 
 // predictState is what paper says of a claim about a host, and in how many paths.
-func predictState(p *plan.Plan, forecasts []trial.Forecast, c state.Claim) (state.Verdict, int) {
+func predictState(w world, forecasts []trial.Forecast, c state.Claim) (state.Verdict, int) {
+	p := w.onPaper
 	lines := func(netns string) []state.Line { return linesOf(netnsOf(p, netns)) }
 	views, unknown := []state.View{viewOf(netnsOf(p, c.On().Netns), c)}, ""
 	if c.PerConnection() {
@@ -52,7 +54,22 @@ func predictState(p *plan.Plan, forecasts []trial.Forecast, c state.Claim) (stat
 	if unknown != "" {
 		return state.Verdict{Unknown: unknown}, len(views)
 	}
-	return c.Judge(views), len(views)
+	v := c.Judge(views)
+	if r, ok := c.(*state.Rules); ok && agentWrites(w.plan, c) && (r.Absent || len(v.Wrong) > 0) {
+		return state.Verdict{Unknown: "what the agent on " + r.Name + " writes"}, len(views)
+	}
+	return v, len(views)
+}
+
+// agentWrites reports whether a claim is about the rules of a host where an agent writes some that
+// no plan has.
+func agentWrites(built *plan.Plan, c state.Claim) bool {
+	r, ok := c.(*state.Rules)
+	if !ok {
+		return false
+	}
+	n := netnsOf(built, r.Netns)
+	return n != nil && slices.ContainsFunc(n.Execs, func(x occupant.Exec) bool { return x.Agent })
 }
 
 // viewOf is what a claim that is not about connections sees of a namespace, planned or read.

@@ -37,20 +37,20 @@ func watch(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flo
 func (x *run) stateRows(ctx context.Context, lab *engine.Client, e *expect.Reach, try *trial.Trial, observed seen) ([]reports.Row, error) {
 	var have *plan.Plan
 	var rows []reports.Row
-	p := x.paper[e.During].onPaper
+	w := x.paper[e.During]
 	for _, c := range e.State {
-		paper, paths := predictState(p, try.Forecasts, c)
+		paper, paths := predictState(w, try.Forecasts, c)
 		var views []state.View
 		run, command := c.(*state.Run)
 		switch {
 		case command:
 			views = []state.View{{Output: runCommand(ctx, lab, run)}}
 		case c.PerConnection():
-			views = observed.views(p, c)
+			views = observed.views(w, c)
 		default:
 			if have == nil {
 				var err error
-				if have, _, err = lab.Read(ctx); err != nil {
+				if have, _, err = lab.ReadAll(ctx); err != nil {
 					return nil, err
 				}
 			}
@@ -66,11 +66,24 @@ func (x *run) stateRows(ctx context.Context, lab *engine.Client, e *expect.Reach
 type seen struct {
 	observations []flow.Observation
 	sights       []flow.Sight // nil: nothing but the result was looked at
+	there        *plan.Plan   // the rules that the kernel has, if claims count those of agents
 }
 
-func (s *seen) views(p *plan.Plan, c state.Claim) (views []state.View) {
+// readAgents reads the rules of the kernel if an expectation counts what agents wrote.
+func (x *run) readAgents(ctx context.Context, lab *engine.Client, e *expect.Reach, observed *seen) (err error) {
+	if slices.ContainsFunc(e.State, func(c state.Claim) bool { return c.PerConnection() && agentWrites(x.paper[e.During].plan, c) }) {
+		observed.there, _, err = lab.ReadAll(ctx)
+	}
+	return err
+}
+
+func (s *seen) views(w world, c state.Claim) (views []state.View) {
 	var lines []state.Line
 	if r, ok := c.(*state.Rules); ok {
+		p := w.onPaper
+		if agentWrites(w.plan, c) {
+			p = s.there
+		}
 		lines = linesOf(netnsOf(p, r.Netns))
 	}
 	for i := range s.sights {
@@ -82,13 +95,13 @@ func (s *seen) views(p *plan.Plan, c state.Claim) (views []state.View) {
 // otherwise are the indexes of connections of which claims see other than predicted: what a host or
 // a program sends by itself is seen, too.
 func (x *run) otherwise(e *expect.Reach, try *trial.Trial, observed seen) (again []int) {
-	p := x.paper[e.During].onPaper
+	w := x.paper[e.During]
 	for _, c := range e.State {
 		if !c.PerConnection() {
 			continue
 		}
-		paper, paths := predictState(p, try.Forecasts, c)
-		views := observed.views(p, c)
+		paper, paths := predictState(w, try.Forecasts, c)
+		views := observed.views(w, c)
 		all := c.Judge(views)
 		if !trial.Found(c, paper, &all, paths).Disagrees {
 			continue

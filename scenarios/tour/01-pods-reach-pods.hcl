@@ -32,12 +32,14 @@ pod "b" {
 }
 
 expect "pods see each other's own address" {
+  proves = ["articles.2"]
   from   = [pod.a, pod.b]
   to     = [pod.a, pod.b]
   source = each.from.ip
 }
 
 expect "nodes reach every pod" {
+  proves = ["articles.3"]
   from   = [node.node1, node.node2]
   to     = [pod.a, pod.b]
   source = each.from

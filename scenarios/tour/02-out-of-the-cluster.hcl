@@ -32,14 +32,16 @@ pod "b" {
 }
 
 expect "the server sees the node" {
+  proves = ["articles.7"]
   from   = pod.a
   to     = client.server
   source = node.node1.ip
 }
 
 expect "the pod does not notice" {
-  from = pod.a
-  to   = client.server
+  proves = ["articles.7", "articles.8"]
+  from   = pod.a
+  to     = client.server
   seen {
     on          = pod.a
     direction   = "out"

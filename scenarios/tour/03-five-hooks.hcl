@@ -58,6 +58,7 @@ locals {
 }
 
 expect "to the node" {
+  proves   = ["articles.55", "articles.252"]
   from     = client.laptop
   to       = "${node.node1.ip}:7008"
   protocol = "udp"
@@ -74,6 +75,7 @@ expect "to the node" {
 }
 
 expect "through the node" {
+  proves   = ["articles.56", "articles.252"]
   from     = client.laptop
   to       = "${pod.web.ip}:7007"
   protocol = "udp"
@@ -90,6 +92,7 @@ expect "through the node" {
 }
 
 expect "from the node" {
+  proves   = ["articles.57", "articles.252"]
   from     = node.node1
   to       = "${pod.elsewhere.ip}:7007"
   protocol = "udp"

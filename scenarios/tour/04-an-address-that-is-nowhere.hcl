@@ -55,6 +55,7 @@ service "hostnames" {
 }
 
 expect "it is nowhere" {
+  proves = ["articles.67"]
   dynamic "interface" {
     for_each = [node.node1, node.node2, node.node3]
     content {

@@ -42,6 +42,7 @@ service "web" {
 }
 
 expect "equal shares" {
+  proves = ["articles.10", "articles.46", "articles.241", "articles.242"]
   from   = pod.shell
   to     = service.web
   answer = pod.web
@@ -49,6 +50,7 @@ expect "equal shares" {
 }
 
 expect "by unequal rules" {
+  proves = ["articles.46"]
   rules {
     on    = node.node1
     chain = "KUBE-SVC-CDGGSHYLG3RE2FKL"
@@ -67,6 +69,7 @@ expect "by unequal rules" {
 }
 
 expect "once chosen, for the whole connection" {
+  proves = ["articles.12", "articles.13", "articles.52", "articles.53"]
   from   = pod.shell
   to     = service.web
   answer = pod.web
@@ -83,5 +86,16 @@ expect "once chosen, for the whole connection" {
     destination       = "10.96.0.80:80"
     reply_source      = pod.web
     reply_destination = pod.shell
+  }
+  seen { # the reply comes from the address that was dialed
+    on          = pod.shell
+    direction   = "in"
+    source      = "10.96.0.80:80"
+    destination = pod.shell
+  }
+  seen {
+    on     = pod.shell
+    source = pod.web
+    absent = true
   }
 }

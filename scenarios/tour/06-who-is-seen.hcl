@@ -52,6 +52,7 @@ service "local" {
 }
 
 expect "Cluster: every node, and the pod sees a node" {
+  proves = ["articles.32"]
   from   = client.laptop
   to     = ["${node.node1.ip}:31380", "${node.node2.ip}:31380"]
   answer = pod.web
@@ -59,6 +60,7 @@ expect "Cluster: every node, and the pod sees a node" {
 }
 
 expect "Cluster: the node asked is the one that is seen" {
+  proves = ["articles.29"]
   from   = client.laptop
   to     = "${node.node2.ip}:31380"
   source = node.node2.ip
@@ -92,6 +94,7 @@ expect "for the node's own processes, too" {
 }
 
 expect "the cluster IP does not care" {
+  proves = ["articles.257"]
   from   = pod.shell
   to     = service.local
   answer = pod.web

@@ -48,6 +48,7 @@ service "web" {
 }
 
 expect "half for one, half for three" {
+  proves = ["articles.28"]
   from   = client.laptop
   to     = "${service.web.load_balancer_ip}:80"
   answer = [pod.one, pod.three[0], pod.three[1], pod.three[2]]
@@ -58,6 +59,7 @@ expect "half for one, half for three" {
 }
 
 expect "the client is seen" {
+  proves = ["articles.43"]
   from   = client.laptop
   to     = "${service.web.load_balancer_ip}:80"
   source = client.laptop.ip
@@ -70,8 +72,9 @@ expect "nodes with pods are healthy" {
 }
 
 expect "node3 is unhealthy" {
-  from = client.laptop
-  to   = "${node.node3.ip}:32000"
+  proves = ["articles.42"]
+  from   = client.laptop
+  to     = "${node.node3.ip}:32000"
   http { status = 503 }
 }
 

@@ -133,6 +133,7 @@ fault "no ip_forward" {
   node = node.node1
 
   expect "bridged packets meet FORWARD without ip_forward" {
+    proves   = ["articles.58"]
     from     = pod.neighbour
     to       = pod.web
     port     = "echo"
@@ -147,6 +148,7 @@ fault "no ip_forward" {
   }
 
   expect "routed packets do not get that far" {
+    proves  = ["articles.58"]
     from    = pod.neighbour
     to      = client.laptop
     outcome = "timeout"

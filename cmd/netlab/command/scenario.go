@@ -297,8 +297,8 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.Real != "" && datapath.KubeProxyHas(s.Lab) {
-		s.Lab.Proxy.Agent = datapath.RealAgent(s.Lab, f.Real)
+	if f.Real != "" && datapath.KubeProxyLacks(s.Lab) == "" {
+		datapath.UseKubeProxy(s.Lab, f.Real)
 	}
 	var p *plan.Plan
 	err = u.Bounded(&source.Progress{}, func() error {
@@ -321,9 +321,6 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 
 // mistakes are what the expectations of a scenario say of hosts that is not in its plan.
 func mistakes(s *language.Scenario, p *plan.Plan) source.Diagnostics {
-	if paper, err := datapath.OnPaper(s.Lab, p); err == nil { // agents write what these rules do
-		p = paper
-	}
 	c := source.NewCollector(s.Dir, s.Sources)
 	c.Problems(suite.Mistakes(s, p))
 	return c.Sorted()

@@ -15,13 +15,14 @@ import (
 
 	"github.com/netlab/netlab/cmd/netlab/command"
 	"github.com/netlab/netlab/scenarios"
+	"github.com/netlab/netlab/scenarios/articles"
 	"github.com/netlab/netlab/topology"
 )
 
 // TourCommand is netlab tour: the scenarios of the guided tour, with their texts and their proof.
 func TourCommand(shared *command.UI) *cobra.Command {
 	u := ui{shared}
-	var paper bool
+	var paper, claims bool
 	c := &cobra.Command{
 		Use:   "tour [STEP]",
 		Short: "Walk through Kubernetes networking, a step at a time",
@@ -30,10 +31,21 @@ get wrong. Each step is a scenario that ships: its text is printed, then its lab
 its claims are proved with packets, and the lab is removed. Without a step, list them.`,
 		Example: `  netlab tour                           list the steps
   netlab tour 1                         the first one
-  netlab init 01-pods-reach-pods        its file, to change it and try again`,
+  netlab init 01-pods-reach-pods        its file, to change it and try again
+  netlab tour --articles                what four articles claim, and what proves or refutes it`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case claims && len(args) > 0:
+				return command.Usage(errors.New("--articles prints one table, of all articles"), "netlab tour --articles")
+			case claims:
+				text, err := articles.Markdown()
+				if err != nil {
+					return err
+				}
+				u.Print("%s", text)
+				return nil
+			case len(args) == 0:
 				u.listSteps()
 				return nil
 			}
@@ -46,6 +58,7 @@ its claims are proved with packets, and the lab is removed. Without a step, list
 			return stepNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	c.Flags().BoolVar(&claims, "articles", false, "print what articles claim, with the verdict of the packets, in the format of scenarios/ARTICLES.md")
 	c.Flags().BoolVar(&paper, "paper", false, "build nothing, and judge what the rules do on paper")
 	return c
 }

@@ -24,15 +24,15 @@ func TestBackendsInNamespaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	// The first two pod networks get all questions, the others a share of them, different
-	// ones each time. On a slow machine the first setup gets all questions, the others every
+	// The first two pod networks get all questions, the others and the layouts of rules a share
+	// of them, different ones each time. On a slow machine the first setup gets all questions, the others every
 	// sixth.
 	turn, modes := rand.IntN(1000), len(datapath.ClusterModes())
-	asked := func(setup, question int) bool {
+	asked := func(s servicetest.Setup, setup, question int) bool {
 		if *everyMode {
 			return true
 		}
-		if setup > 1 && setup < modes && (question+turn)%modes != setup {
+		if s.One && (question+turn+setup)%modes != 0 {
 			return false
 		}
 		return flow.TimeScale() == 1 || setup == 0 || (question+turn)%6 == setup%6

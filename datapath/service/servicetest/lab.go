@@ -23,6 +23,7 @@ type Setup struct {
 	Mode    string // network mode
 	Backend string // proxy mode
 	Layout  string // of the rules; "": the backend's own
+	One     bool   // of many that are alike, such as pod networks: a share of the questions shows most
 	IPv6    bool   // questions are about IPv6, in a lab of both families
 	// MasqueradeAll, NoDetector and KeepSource are options of proxy and network.
 	MasqueradeAll bool

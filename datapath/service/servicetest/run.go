@@ -33,11 +33,11 @@ type Result struct {
 type Prober func(t testing.TB, p *plan.Plan, cases []Case) []Result
 
 // Setups are the labs in which the conformance of a backend is tested: every question in
-// every pod network, and with various options.
+// every pod network, with various options, and in every layout of rules.
 func Setups(backend string) []Setup {
 	var list []Setup
-	for _, m := range datapath.ClusterModes() {
-		list = append(list, Setup{Name: m.Name, Mode: m.Name})
+	for i, m := range datapath.ClusterModes() {
+		list = append(list, Setup{Name: m.Name, Mode: m.Name, One: i > 1})
 	}
 	list = append(list, []Setup{
 		{Name: "IPv6", Mode: "host-gw", IPv6: true},
@@ -47,7 +47,9 @@ func Setups(backend string) []Setup {
 	}...)
 	mode := modeOf(backend)
 	if layouts := mode.LayoutNames(); len(layouts) > 1 {
-		list = append(list, Setup{Name: layouts[1] + " layout", Mode: "host-gw", Layout: layouts[1]})
+		for _, name := range layouts[1:] {
+			list = append(list, Setup{Name: name + " layout", Mode: "host-gw", Layout: name, One: true})
+		}
 	}
 	for i := range list {
 		list[i].Backend = backend
@@ -66,13 +68,13 @@ func (r *testLab) cases() []Case {
 
 // Run tests the conformance of a backend. asked selects questions of a setup by index; nil:
 // all.
-func Run(t *testing.T, backend string, probe Prober, asked func(setup, question int) bool) {
+func Run(t *testing.T, backend string, probe Prober, asked func(s Setup, setup, question int) bool) {
 	for k, s := range Setups(backend) {
 		t.Run(s.Name, func(t *testing.T) {
 			r := open(t, &s)
 			var cases []Case
 			for i, c := range r.cases() {
-				if asked == nil || asked(k, i) {
+				if asked == nil || asked(s, k, i) {
 					cases = append(cases, c)
 				}
 			}

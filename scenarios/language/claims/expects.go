@@ -66,6 +66,15 @@ func (l *reader) addClaim(e *expect.Reach, at hcl.Range, seen map[string]topolog
 
 // claims are what one expect block claims: several things if it is about a model.
 func (l *reader) claims(b *blocks.Block, c *expectBody) []*expect.Reach {
+	claims := l.claimed(b, c)
+	proves := l.Strings(c.proves, b.Scope)
+	for _, e := range claims {
+		e.Proves = proves
+	}
+	return claims
+}
+
+func (l *reader) claimed(b *blocks.Block, c *expectBody) []*expect.Reach {
 	if c.model != nil && !l.IsNull(c.model, b.Scope) {
 		return l.model(b, c)
 	}

@@ -20,7 +20,7 @@ func ExpectTable() blocks.Schema { return new(expectBody).table() }
 // expectBody is a claim about the lab.
 type expectBody struct {
 	*blocks.Content
-	name, from, to, port, protocol, outcome, sometimes, answer, source, forwarded, within, retry, count, sticky, ttl, mtu, upload, allow, denied, model, fails *hcl.Attribute
+	name, from, to, port, protocol, outcome, sometimes, answer, source, forwarded, within, retry, count, sticky, ttl, mtu, upload, allow, denied, model, fails, proves *hcl.Attribute
 }
 
 func (b *expectBody) table() blocks.Schema {
@@ -54,6 +54,7 @@ func (b *expectBody) table() blocks.Schema {
 		{At: blocks.AsWritten(&b.denied, "string"), Name: "denied", Means: "How pairs that are not in allow end: timeout or refused; by default as policies deny."},
 		{At: blocks.AsWritten(&b.model, "string"), Name: "model", Means: "Instead of from and to: \"kubernetes\" claims the three rules of the Kubernetes network model and the goals that they serve, each by name."},
 		{At: blocks.AsWritten(&b.fails, "list of rules"), Name: "fails", Means: "The rules of the model that no connection follows: " + strings.Join(modelRules, ", ") + "."},
+		{At: blocks.AsWritten(&b.proves, "list of strings"), Name: "proves", Means: "What this proves of another text, such as the numbers of requirements or of an article's sentences: reports name them."},
 		{Name: "path"},
 		{Name: "not_through"},
 		{Name: "keep"},

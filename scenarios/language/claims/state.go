@@ -55,7 +55,7 @@ func (l *reader) onlyState(c *expectBody, claims []state.Claim) bool {
 		if a.At == nil {
 			continue // planned
 		}
-		if at := c.Attr(a.Name); at != nil && a.Name != "name" && a.Name != "for_each" {
+		if at := c.Attr(a.Name); at != nil && !slices.Contains([]string{"name", "for_each", "proves"}, a.Name) {
 			l.Errorf(at.NameRange, "No connection", "%s is about connections, and the expectation has none. Remove it, or add from = … and to = …", a.Name)
 		}
 	}

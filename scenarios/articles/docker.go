@@ -1,0 +1,3 @@
+package articles
+
+var docker = Article{}

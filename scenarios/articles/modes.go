@@ -1,0 +1,31 @@
+package articles
+
+var modes = Article{
+	Title: "kube-proxy by iptables and IPVS",
+	Where: "In Chinese: a dump of the table nat on a node of Kubernetes 1.26 with Calico, flannel and Docker, and how to read it.",
+	Claims: []Claim{
+		{Number: 226, Section: "The dump", Says: "Three pods of nginx are behind the cluster IP 10.105.250.129", Verdict: Holds},
+		{Number: 227, Section: "The dump", Says: "kube-proxy hooks into PREROUTING, OUTPUT and POSTROUTING", Verdict: Holds},
+		{Number: 228, Section: "The dump", Says: "The lines of KUBE-SERVICES, KUBE-SVC-, KUBE-SEP- and KUBE-MARK-MASQ", Verdict: Holds, Why: "each hash included"},
+		{Number: 229, Section: "The dump", Says: "KUBE-POSTROUTING returns what has no mark, takes the mark off, and masquerades with random ports", Verdict: Holds},
+		{Number: 230, Section: "The dump", Says: "KUBE-MARK-DROP sets 0x8000", Verdict: Depends, Why: "the kubelet of that time wrote it, newer ones do not"},
+		{Number: 231, Section: "The dump", Says: "KUBE-KUBELET-CANARY is there", Verdict: Holds, Why: "a chain without rules, by which the kubelet notices that somebody flushed the tables"},
+		{Number: 232, Section: "The dump", Says: "flannel has four rules in POSTROUTING itself", Verdict: Depends, Why: "until flannel 0.19; then they are in FLANNEL-POSTRTG"},
+		{Number: 233, Section: "The dump", Says: "Docker has a chain, and masquerades what leaves docker0's network", Verdict: Holds},
+		{Number: 234, Section: "The dump", Says: "Calico has its chains in the table nat, with those for floating addresses", Verdict: Holds},
+		{Number: 235, Section: "The dump", Says: "Calico masquerades what leaves its pools, by two sets", Verdict: Holds},
+		{Number: 236, Section: "The dump", Says: "The order of KUBE-SERVICES", Verdict: Holds, Why: "no order matters there but that of the last rule; kube-proxy writes the services in that of a Go map"},
+		{Number: 237, Section: "How it is read", Says: "Both hooks, for what comes in and for what the node sends, lead to KUBE-SERVICES", Verdict: Holds},
+		{Number: 238, Section: "How it is read", Says: "A packet to the service's address and port goes to KUBE-SVC-WWRFY3PZ7W3FGMQW", Verdict: Holds},
+		{Number: 239, Section: "How it is read", Says: "There it is marked if it does not come from a pod", Verdict: Holds},
+		{Number: 240, Section: "How it is read", Says: "The first rule takes 33 % to 192.168.0.7", Verdict: Holds},
+		{Number: 241, Section: "How it is read", Says: "The second rule takes 50 % to 192.168.1.3", Verdict: Errs, Why: "it takes half of what the first left, a third of all"},
+		{Number: 242, Section: "How it is read", Says: "The third rule takes 100 % to 192.168.1.4", Verdict: Errs, Why: "it takes what the others left, a third of all"},
+		{Number: 243, Section: "How it is read", Says: "A node port ends in the same chain", Verdict: Holds},
+		{Number: 244, Section: "How it is read", Says: "kube-dns has three ports and two endpoints, over UDP and TCP", Verdict: Holds},
+		{Number: 245, Section: "How it is read", Says: "The API server is an endpoint with its node's address, 172.30.1.2:6443", Verdict: Holds},
+		{Number: 246, Section: "IPVS", Says: "It is in the kernel, and takes changes of rules faster", Verdict: Open, Why: "speed is measured, not claimed: netlab bench. With 10,000 services, a third of the time"},
+		{Number: 247, Section: "IPVS", Says: "It has many algorithms", Verdict: Holds},
+		{Number: 248, Section: "IPVS", Says: "A ConfigMap switches it on", Verdict: Open, Why: "a lab has no kube-proxy to configure: proxy { mode = \"ipvs\" } does, as the option of kube-proxy"},
+	},
+}
