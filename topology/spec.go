@@ -335,6 +335,8 @@ type ServiceSpec struct {
 	LoadBalancerIPs          Opt[[]netip.Addr] // load_balancer_ip, or ips of load_balancer
 	LoadBalancerMode         Opt[string]       // VIP (default) or Proxy
 	LoadBalancerVia          Opt[[]string]     // nodes
+	LoadBalancerOn           Opt[string]       // the client that is the load balancer
+	LoadBalancerCheck        *CheckSpec        // nil: none
 	SourceRanges             Opt[[]string]     // as written: Kubernetes trims and ignores some
 	HealthCheckNodePort      Opt[int]
 	SessionAffinity          Opt[string] // None or ClientIP
@@ -346,6 +348,13 @@ type ServiceSpec struct {
 
 	Ports  []ServicePortSpec
 	Origin Origin
+}
+
+// CheckSpec is how a load balancer checks the node ports of nodes.
+type CheckSpec struct {
+	Interval, Timeout  Opt[time.Duration]
+	Healthy, Unhealthy Opt[int] // thresholds
+	Origin             Origin
 }
 
 // EndpointSpec is an endpoint block: an address, or a pod's.
