@@ -21,6 +21,7 @@ PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllow
 REALSRC = datapath/service/servicetest/real
 REAL    = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/netlab/kubernetes-$(shell sed -n 's,^\tk8s.io/kubernetes ,,p' $(REALSRC)/go.mod)
 LABS    = 200
+IPVSLABS = ^../ipvs/
 VMTEST  = go run ./cmd/vmtest
 
 STATICCHECK = v0.8.2
@@ -29,7 +30,7 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-vm test-real test-real-ipvs machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
+.PHONY: help demo build test test-vm real test-real test-real-ipvs machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,7 +71,9 @@ machine:
 guest:
 	$(VMTEST) vm $(RECORD)
 
-test-real: $(REAL)/kubectl $(REAL)/kube-proxy ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones; builds them from the Go module proxy, which takes minutes once
+real: $(REAL)/kubectl $(REAL)/kube-proxy ## build kube-proxy and kubectl from the Go module proxy, which takes minutes once
+
+test-real: real ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones
 	NLAB_TEST_REAL=$(REAL) go test ./cmd/netlab -count=1 -run '^TestReal$$'
 	NLAB_TEST_REAL=$(REAL) go test ./scenarios/suite -count=1 -timeout 60m -run '^TestReal' -real-labs $(LABS)
 
@@ -79,7 +82,10 @@ $(REAL)/kubectl $(REAL)/kube-proxy:
 	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $@ ./$(@F)
 
 test-real-ipvs: build $(REAL)/kube-proxy ## the same for proxy mode ipvs, in a virtual machine
-	./netlab vm exec --memory 2048 --file $(REAL)/kube-proxy --file scenarios -- netlab test --parallel 1 --allow-host-programs --real kube-proxy=$(REAL)/kube-proxy scenarios/ipvs
+	@mkdir -p .test
+	CGO_ENABLED=0 go test -c -ldflags '-s -w' -o .test/suite.test ./scenarios/suite
+	./netlab vm exec --memory 3072 --file $(REAL)/kube-proxy --file scenarios --file .test/suite.test -- \
+		sh -ec 'cd scenarios/suite && NLAB_TEST_REAL=$(REAL) ../../.test/suite.test -test.run "^TestRealKubeProxyInScenarios$$" -real-modes ipvs -real-only "$(IPVSLABS)" -real-parallel 1'
 
 modes: ## every scenario and every question about services on every pod network, and every case of policies in every style, of which the tests take a sample
 	go test ./scenarios -count=1 -timeout 60m -run '^TestScenarios$$' -modes-sample 0

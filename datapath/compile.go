@@ -32,6 +32,7 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	if err := addServices(lab, netns); err != nil {
 		return nil, err
 	}
+	addNodeLocalDNS(lab, netns)
 	if err := addPolicies(lab, netns); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package datapath
 
 import (
+	"fmt"
 	"net/netip"
 	"path"
 	"slices"
@@ -136,13 +137,30 @@ func agentsNeed(lab *topology.Lab, p *plan.Plan) error {
 	return nil
 }
 
-// KubeProxyHas reports whether kube-proxy has the proxy mode of a lab.
-func KubeProxyHas(lab *topology.Lab) bool {
-	return lab.Proxy.Mode.Translates && !lab.Proxy.Mode.UserSpace
+// KubeProxyLacks says why kube-proxy cannot do the work of the proxy in a lab; empty: it can.
+func KubeProxyLacks(lab *topology.Lab) string {
+	if !lab.Proxy.Mode.Translates || lab.Proxy.Mode.UserSpace {
+		return kubeProxy + " has no proxy mode " + lab.Proxy.Mode.Name
+	}
+	for _, p := range lab.Pods {
+		if p.HostNetwork && slices.ContainsFunc(p.Ports, func(x topology.Port) bool { return x.Protocol == topology.TCP && x.Number == occupant.APIAddress.Port() }) {
+			return fmt.Sprintf("pod %s has port %d of its node, where %s would find the Kubernetes API", p.Name, occupant.APIAddress.Port(), kubeProxy)
+		}
+	}
+	return ""
 }
 
-// RealAgent is an agent of the machine's own, for a lab that is otherwise as it is.
-func RealAgent(lab *topology.Lab, binary string) *topology.Agent {
+// UseKubeProxy gives a lab the kube-proxy of this machine. Its rules are laid out as they are today,
+// whatever the lab says, and so are those that it is measured by.
+func UseKubeProxy(lab *topology.Lab, binary string) {
+	if list := lab.Proxy.Mode.LayoutNames(); len(list) > 0 {
+		lab.Proxy.Layout = list[0]
+	}
+	lab.Proxy.Agent = realAgent(lab, binary)
+}
+
+// realAgent is an agent of the machine's own.
+func realAgent(lab *topology.Lab, binary string) *topology.Agent {
 	a := &topology.Agent{Mode: Exec, Commands: map[string][]string{}, Binary: binary, Program: topology.Program{Ready: topology.Ready{Within: realWithin}}, Origin: lab.Proxy.Origin}
 	for _, n := range lab.Nodes {
 		a.Commands[n.Name] = []string{"/" + kubeProxy}

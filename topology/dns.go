@@ -8,6 +8,7 @@ type DNSSpec struct {
 	ClusterDomain Opt[string]
 	ClusterIP     Opt[netip.Addr]
 	Replicas      Opt[int]
+	NodeLocal     Opt[netip.Addr]
 	Origin        Origin
 }
 
@@ -26,8 +27,12 @@ const ClusterDomain = "cluster.local"
 type DNS struct {
 	ClusterDomain string
 	Servers       []netip.Addr // cluster IPs of the service, one per family
+	NodeLocal     netip.Addr   // where every node has a name server of its own, which pods ask; not valid: none
 	Origin        Origin
 }
+
+// OnNode is the name of a node's own name server, which answers at NodeLocal.
+func (d *DNS) OnNode(n *Node) string { return "node-local-dns-" + n.Name }
 
 // Domain is the DNS domain of the lab's services, with a name service or without.
 func (l *Lab) Domain() string {

@@ -205,6 +205,8 @@ func requiresRule(set needed, r *iptables.Rule) {
 		set.add(feature.TargetMark)
 	case iptables.NFLog:
 		set.add(feature.TargetNFLog)
+	case iptables.NoTrack:
+		set.add(feature.TargetCT)
 	case iptables.DNAT:
 		set.add(feature.TargetDNAT)
 	case iptables.Redirect:

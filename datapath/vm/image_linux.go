@@ -67,6 +67,7 @@ func skeleton(t *tree) {
 	t.text("/etc/passwd", 0o644, []byte(accounts))
 	t.text("/etc/group", 0o644, []byte(groups))
 	t.text("/etc/hosts", 0o644, []byte("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 netlab-vm\n"))
+	t.text("/etc/resolv.conf", 0o644, nil) // so that labs can put their own over it
 	t.text("/etc/hostname", 0o644, []byte("netlab-vm\n"))
 	t.text("/etc/nsswitch.conf", 0o644, []byte("passwd: files\ngroup: files\nhosts: files\nprotocols: files\nservices: files\n"))
 	t.dir("/home/tester", 0o777)

@@ -44,6 +44,8 @@ func (v *visit) matches(m iptables.Match) (bool, error) {
 		return v.proto(m), nil
 	case iptables.DPort:
 		return v.p.quoted == nil && v.p.dst.Port() == m.Port, nil
+	case iptables.SPort:
+		return v.p.quoted == nil && v.p.src.Port() == m.Port, nil
 	case iptables.DPorts:
 		return v.p.quoted == nil && m.First <= v.p.dst.Port() && v.p.dst.Port() <= m.Last, nil
 	case iptables.MultiPort:
@@ -176,13 +178,12 @@ func (v *visit) ctState(m iptables.CTState) (bool, error) {
 	hit := false
 	for _, s := range m.States {
 		switch s {
-		case "NEW", "ESTABLISHED", "RELATED", "INVALID":
+		case "NEW", "ESTABLISHED", "RELATED", "INVALID", "UNTRACKED":
 			hit = hit || v.p.state == s
 		case "DNAT":
 			hit = hit || v.p.conn != nil && v.p.conn.dnat
 		case "SNAT":
 			hit = hit || v.p.conn != nil && v.p.conn.snat
-		case "UNTRACKED":
 		default:
 			return false, fmt.Errorf("unknown connection state %q", s)
 		}

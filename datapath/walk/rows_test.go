@@ -128,6 +128,22 @@ func rows() []row {
 			r.Routes = append(r.Routes, plan.Route{To: netip.MustParsePrefix("10.7.0.0/16"), Via: netip.MustParseAddr("10.0.2.2"), Dev: "b"})
 			setSysctl(b, "net.ipv4.ip_forward", "1")
 		}, to: "10.7.0.1:80", want: "unreachable"},
+		{name: "untracked by its destination port", change: func(_, r, _ *plan.Netns) {
+			rules(r, "raw", "PREROUTING", rule(iptables.NoTrack{}, isTCP, iptables.DPort{Port: 80}))
+			rules(r, "filter", "FORWARD", rule(iptables.Drop{}, iptables.CTState{States: []string{"UNTRACKED"}}))
+		}, want: "timeout"},
+		{name: "the reply untracked by its source port", change: func(_, r, _ *plan.Netns) {
+			rules(r, "raw", "PREROUTING", rule(iptables.NoTrack{}, isTCP, iptables.SPort{Port: 80}))
+			rules(r, "filter", "FORWARD", rule(iptables.Drop{}, answers))
+		}, want: "b from a"},
+		{name: "another port is tracked", change: func(_, r, _ *plan.Netns) {
+			rules(r, "raw", "PREROUTING", rule(iptables.NoTrack{}, isTCP, iptables.DPort{Port: 81}))
+			rules(r, "filter", "FORWARD", rule(iptables.Drop{}, iptables.CTState{States: []string{"UNTRACKED"}}))
+		}, want: "b from a"},
+		{name: "untracked, DNAT does not happen", to: "10.9.9.9:80", change: func(_, r, _ *plan.Netns) {
+			dnat(r)
+			rules(r, "raw", "PREROUTING", rule(iptables.NoTrack{}))
+		}, want: "unreachable"},
 		{name: "REJECT", change: forward(iptables.Reject{}), want: "refused"},
 		{name: "REJECT of datagrams", change: forward(iptables.Reject{}, isUDP), proto: flow.UDP, want: "refused"},
 		{name: "REJECT as host unreachable", change: forward(iptables.Reject{With: "icmp-host-unreachable"}), want: "unreachable"},

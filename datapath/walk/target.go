@@ -61,6 +61,14 @@ func (v *visit) hit(t iptables.Target) verdict {
 		return v.redirect(t).as("REDIRECT")
 	case iptables.Masquerade:
 		return v.masquerade().as("MASQUERADE")
+	case iptables.NoTrack:
+		if v.table != "raw" {
+			return verdict{action: fail, word: "CT", why: "CT outside the raw table"}
+		}
+		if v.p.state == "" { // a packet that came over lo knows what it is
+			v.p.conn, v.p.back, v.p.state = nil, false, "UNTRACKED"
+		}
+		return verdict{word: "CT"}
 	case iptables.OrMark:
 		v.p.mark |= t.Bits
 		return verdict{word: "MARK"}

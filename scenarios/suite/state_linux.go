@@ -50,7 +50,7 @@ func (x *run) stateRows(ctx context.Context, lab *engine.Client, e *expect.Reach
 		default:
 			if have == nil {
 				var err error
-				if have, _, err = lab.Read(ctx); err != nil {
+				if have, _, err = lab.ReadAll(ctx); err != nil {
 					return nil, err
 				}
 			}
@@ -72,7 +72,7 @@ type seen struct {
 // readAgents reads the rules of the kernel if an expectation counts what agents wrote.
 func (x *run) readAgents(ctx context.Context, lab *engine.Client, e *expect.Reach, observed *seen) (err error) {
 	if slices.ContainsFunc(e.State, func(c state.Claim) bool { return c.PerConnection() && agentWrites(x.paper[e.During].plan, c) }) {
-		observed.there, _, err = lab.Read(ctx)
+		observed.there, _, err = lab.ReadAll(ctx)
 	}
 	return err
 }

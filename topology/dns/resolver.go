@@ -2,6 +2,7 @@ package dns
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -28,6 +29,9 @@ func Of(lab *topology.Lab, p *topology.Pod) (r zone.Resolver, ok bool) {
 	case topology.ClusterFirst, topology.ClusterFirstWithHostNet:
 		domain := lab.DNS.ClusterDomain
 		r.Servers = slices.Clone(lab.DNS.Servers[:min(1, len(lab.DNS.Servers))])
+		if a := lab.DNS.NodeLocal; a.IsValid() {
+			r.Servers = []netip.Addr{a}
+		}
 		r.Search = []string{p.Namespace + ".svc." + domain, "svc." + domain, domain}
 		r.Options = []zone.Option{{Name: "ndots", Value: ndots}}
 	case topology.DNSDefault:

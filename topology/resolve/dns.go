@@ -37,6 +37,7 @@ func (r *resolver) addDNS() {
 			"Pods reach the name servers by the address of a service, and there are no services in network mode %q. Remove the dns block, or use another mode.", mode.Name)
 		return
 	}
+	r.Lab.DNS.NodeLocal = r.nodeLocal()
 	r.reserveDNS()
 	spec := *r.Spec // what the caller has stays as it is
 	r.Spec = &spec
@@ -141,6 +142,28 @@ func (r *resolver) dnsAddresses() topology.Opt[[]string] {
 		r.Errorf(draft.At(a.Origin), "Address of other family", "No service CIDR of this lab has addresses like %s. Use one of %s.", a.Value, r.Lab.Network.ServiceCIDRs[0])
 	}
 	return out
+}
+
+// nodeLocal is the address of the name servers on nodes; not valid: there are none.
+func (r *resolver) nodeLocal() (none netip.Addr) {
+	o := r.Spec.DNS.NodeLocal
+	if !o.Set {
+		return none
+	}
+	a, n := o.Value.Unmap(), &r.Lab.Network
+	gateway := netip.AddrFrom4([4]byte{169, 254, 1, 1}) // of pods whose links are routed
+	inUse := func(p netip.Prefix) bool { return p.Contains(a) }
+	switch {
+	case a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.Is6() && a.IsLinkLocalUnicast() || a == gateway:
+		r.Errorf(draft.At(o.Origin), "Not an address for names", "Pods cannot reach a name server of their node at %s. Use 169.254.20.10, or for IPv6 one such as fd00:20::10.", a)
+	case slices.ContainsFunc(slices.Concat(n.NodeCIDRs, n.PodCIDRs, n.ServiceCIDRs, n.LoadBalancerCIDRs), inUse):
+		r.Errorf(draft.At(o.Origin), "Address of others", "%s may be that of a node, a pod or a service. Use one that is in no network of the lab, such as 169.254.20.10.", a)
+	case !slices.ContainsFunc(n.PodCIDRs, func(p netip.Prefix) bool { return p.Addr().Is6() == a.Is6() }):
+		r.Errorf(draft.At(o.Origin), "Address of other family", "No pod of this lab has an address of the family of %s. Use one such as %s.", a, map[bool]string{true: "169.254.20.10", false: "fd00:20::10"}[a.Is6()])
+	default:
+		return a
+	}
+	return none
 }
 
 // nth is an address of a prefix, counted from that of the network; not valid: it has no such

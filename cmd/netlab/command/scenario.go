@@ -297,8 +297,8 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.Real != "" && datapath.KubeProxyHas(s.Lab) {
-		s.Lab.Proxy.Agent = datapath.RealAgent(s.Lab, f.Real)
+	if f.Real != "" && datapath.KubeProxyLacks(s.Lab) == "" {
+		datapath.UseKubeProxy(s.Lab, f.Real)
 	}
 	var p *plan.Plan
 	err = u.Bounded(&source.Progress{}, func() error {

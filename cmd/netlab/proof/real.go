@@ -47,12 +47,12 @@ func (o *Options) useReal() error {
 	return nil
 }
 
-// unreal are the results of labs whose proxy mode kube-proxy does not have, and the others.
+// unreal are the results of labs in which kube-proxy cannot run, and the others.
 func unreal(list []*suite.Lab) (labs []*suite.Lab, skipped []reports.Result) {
 	for _, lab := range list {
-		if s := lab.Scenario; !datapath.KubeProxyHas(s.Lab) {
+		if s, why := lab.Scenario, datapath.KubeProxyLacks(lab.Scenario.Lab); why != "" {
 			skipped = append(skipped, reports.Result{Scenario: s.Name, Variation: s.Variation.String(), File: lab.Path, Line: 1, Name: "through " + kubeProxy, Status: reports.Skipped,
-				Reason: kubeProxy + " has no proxy mode " + s.Lab.Proxy.Mode.Name})
+				Reason: why})
 			continue
 		}
 		labs = append(labs, lab)

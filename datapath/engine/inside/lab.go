@@ -143,7 +143,7 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 		begin := in.server.Listen
 		if a.DNS {
 			begin = in.server.Watch
-			if err := o.names.begin(add.IPv6, a.Listen); err != nil {
+			if err := o.names.begin(add.IPv6, a); err != nil {
 				return fmt.Errorf("name server %s: %w", a.Name, err)
 			}
 		}

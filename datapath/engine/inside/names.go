@@ -3,12 +3,16 @@
 package inside
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -23,23 +27,42 @@ type names struct {
 	records []zone.Record
 }
 
-// begin starts the server in the namespace of the thread, on its sockets.
-func (n *names) begin(ipv6 bool, listen []occupant.Listen) error {
+// begin starts the server in the namespace of the thread, on its sockets: at one address, or at
+// all.
+func (n *names) begin(ipv6 bool, a occupant.Agent) error {
 	n.end()
 	family := "4"
 	if ipv6 {
 		family = "" // one socket for both
 	}
-	i := slices.IndexFunc(listen, func(l occupant.Listen) bool { return l.Protocol == "udp" })
+	i := slices.IndexFunc(a.Listen, func(l occupant.Listen) bool { return l.Protocol == "udp" })
 	if i < 0 {
 		return fmt.Errorf("no udp port")
 	}
-	port := int(listen[i].Port)
-	udp, err := net.ListenUDP("udp"+family, &net.UDPAddr{Port: port})
+	port := int(a.Listen[i].Port)
+	var at net.IP
+	switch len(a.At) {
+	case 0:
+	case 1:
+		family, at = "", a.At[0].AsSlice()
+	default:
+		return fmt.Errorf("more than one address")
+	}
+	// An address that is local by a route alone is none that IPv6 lets a socket have otherwise.
+	free := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		if at == nil || at.To4() != nil {
+			return nil
+		}
+		var refused error
+		err := c.Control(func(fd uintptr) { refused = unix.SetsockoptInt(int(fd), unix.SOL_IPV6, unix.IPV6_FREEBIND, 1) })
+		return errors.Join(err, refused)
+	}}
+	where := net.JoinHostPort(host(at), strconv.Itoa(port))
+	udp, err := free.ListenPacket(context.Background(), "udp"+family, where)
 	if err != nil {
 		return err
 	}
-	tcp, err := net.ListenTCP("tcp"+family, &net.TCPAddr{Port: port})
+	tcp, err := free.Listen(context.Background(), "tcp"+family, where)
 	if err != nil {
 		udp.Close()
 		return err
@@ -47,6 +70,14 @@ func (n *names) begin(ipv6 bool, listen []occupant.Listen) error {
 	n.server = nameserver.Serve(udp, tcp)
 	n.server.Change(n.records, nil)
 	return nil
+}
+
+// host is an address as text; "": all.
+func host(at net.IP) string {
+	if at == nil {
+		return ""
+	}
+	return at.String()
 }
 
 func (n *names) change(add, remove []zone.Record) {

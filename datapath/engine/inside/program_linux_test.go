@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/occupant"
@@ -114,6 +115,39 @@ func TestMissingProgramsAreFound(t *testing.T) {
 			t.Errorf("%v: %v", row.x.Argv, err)
 		case row.missing != "" && (err == nil || !strings.HasPrefix(err.Error(), "web.hcl:7: the program of pod web cannot run: "+row.missing)):
 			t.Errorf("%v: %v", row.x.Argv, err)
+		}
+	}
+}
+
+// kube-proxy is ready when it has written all that it has heard of.
+func TestRulesAreWritten(t *testing.T) {
+	now := time.Unix(1_700_000_100, 0)
+	stamp := func(what, label string, ago float64) string {
+		return fmt.Sprintf("kubeproxy_sync_proxy_rules_%s_timestamp_seconds%s %v\n", what, label, 1_700_000_100-ago)
+	}
+	const four, six = `{ip_family="IPv4"}`, `{ip_family="IPv6"}`
+	none := "# TYPE kubeproxy_sync_proxy_rules_last_timestamp_seconds gauge\nkubeproxy_sync_proxy_rules_last_timestamp_seconds" + four + " 0\n"
+	for _, c := range []struct {
+		name, metrics string
+		families      []string
+		want          string
+	}{
+		{"no metrics", "", []string{"IPv4"}, "it has not written the rules for IPv4"},
+		{"nothing written", none + stamp("last_queued", four, 1), []string{"IPv4"}, "it has not written the rules for IPv4"},
+		{"written", stamp("last_queued", four, 2) + stamp("last", four, 1), []string{"IPv4"}, ""},
+		{"of another family", stamp("last", four, 1), []string{"IPv4", "IPv6"}, "it has not written the rules for IPv6"},
+		{"more is queued", stamp("last_queued", four, 1) + stamp("last", four, 1.25), []string{"IPv4"}, "it is about to write the rules for IPv4 again"},
+		{"more is queued in one family", stamp("last", four, 1) + stamp("last", six, 2) + stamp("last_queued", six, 1.5), []string{"IPv4", "IPv6"}, "it is about to write the rules for IPv6 again"},
+		{"queued as it began", stamp("last_queued", four, 6) + stamp("last", four, 6.5), []string{"IPv4"}, ""},
+		{"before 1.34", stamp("last_queued", "", 2) + stamp("last", "", 1), []string{"IPv4", "IPv6"}, ""},
+		{"before 1.34, more is queued", stamp("last_queued", "", 1) + stamp("last", "", 2), []string{"IPv4"}, "it is about to write the rules for IPv4 again"},
+	} {
+		got := ""
+		if err := rulesWritten(strings.NewReader(c.metrics), c.families, now); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -195,13 +195,8 @@ func ask(conn net.Conn, path string) (*http.Response, error) {
 const kubeProxyMetrics = 10249
 
 // written finds out whether kube-proxy has written its rules, for some families. It is healthy
-// before it has written any (SyncLoop in pkg/proxy/iptables/proxier.go); its metrics say when it
-// last did, per family since Kubernetes 1.34.
+// before it has written any (SyncLoop in pkg/proxy/iptables/proxier.go); its metrics say when.
 func (p *program) written(families []string) error {
-	const (
-		most   = 4 << 20
-		metric = "kubeproxy_sync_proxy_rules_last_timestamp_seconds"
-	)
 	if len(families) == 0 {
 		return nil
 	}
@@ -210,17 +205,37 @@ func (p *program) written(families []string) error {
 		return err
 	}
 	defer answer.Close()
-	lines := bufio.NewScanner(io.LimitReader(answer, most))
-	found := map[string]bool{}
-	for lines.Scan() {
+	return rulesWritten(answer, families, time.Now())
+}
+
+// rulesWritten reads from kube-proxy's metrics whether it has written the rules of some families,
+// and everything that it has heard of since. It writes first when it knows services and endpoints;
+// what it hears of later, such as the zone of its node, it queues, and writes within its minimum
+// sync period. The metrics are per family since Kubernetes 1.34.
+func rulesWritten(metrics io.Reader, families []string, now time.Time) error {
+	const (
+		most = 4 << 20
+		did  = "kubeproxy_sync_proxy_rules_last_timestamp_seconds"
+		asks = "kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds"
+		// It also notes that something is queued when it begins, which may be after it has written
+		// its first rules; then nothing comes. Its minimum sync period is a second.
+		idle = 5 * time.Second
+	)
+	at := map[string]float64{}
+	for lines := bufio.NewScanner(io.LimitReader(metrics, most)); lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), " ")
-		if of, ok := strings.CutPrefix(name, metric); ok && value != "0" {
-			found[of] = true
+		if strings.HasPrefix(name, did) || strings.HasPrefix(name, asks) {
+			at[name], _ = strconv.ParseFloat(value, 64)
 		}
 	}
 	for _, f := range families {
-		if !found[""] && !found[fmt.Sprintf("{ip_family=%q}", f)] {
+		of := fmt.Sprintf("{ip_family=%q}", f)
+		last, queued := max(at[did], at[did+of]), max(at[asks], at[asks+of])
+		switch {
+		case last == 0:
 			return errors.New("it has not written the rules for " + f)
+		case queued > last && now.Sub(time.UnixMilli(int64(queued*1000))) < idle:
+			return errors.New("it is about to write the rules for " + f + " again")
 		}
 	}
 	return nil

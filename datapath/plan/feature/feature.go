@@ -64,6 +64,7 @@ const (
 	TargetMasquerade Feature = "iptables target MASQUERADE"
 	TargetReject     Feature = "iptables target REJECT"
 	TargetNFLog      Feature = "iptables target NFLOG"
+	TargetCT         Feature = "iptables target CT"
 )
 
 // About describes what a feature is for and how to get it.
@@ -149,6 +150,7 @@ func table() []About {
 		{TargetRedirect, "proxy mode userspace", "xt_REDIRECT", "CONFIG_NETFILTER_XT_TARGET_REDIRECT", "", "nat -A PREROUTING -p tcp -m tcp -j REDIRECT --to-ports 80"},
 		{TargetMasquerade, "masquerade of traffic that leaves the cluster", "xt_MASQUERADE", "CONFIG_NETFILTER_XT_TARGET_MASQUERADE", "", "nat -A POSTROUTING -j MASQUERADE --random-fully"},
 		{TargetReject, "services without endpoints time out instead of refusing", "ipt_REJECT", "CONFIG_IP_NF_TARGET_REJECT", "", "filter -A INPUT -j REJECT"},
+		{TargetCT, "name servers on nodes, without connection tracking", "xt_CT", "CONFIG_NETFILTER_XT_TARGET_CT", "", "raw -A PREROUTING -p udp -m udp --dport 53 -j CT --notrack"},
 		{TargetNFLog, "logging of what network policies refuse", "xt_NFLOG", "CONFIG_NETFILTER_XT_TARGET_NFLOG", "", "filter -A INPUT -j NFLOG --nflog-group 100"},
 		{IPSet, "network policies that use sets, and proxy mode ipvs", "ip_set", "CONFIG_IP_SET", "", ""},
 		{MatchSet, "network policies that use sets, and proxy mode ipvs", "xt_set", "CONFIG_NETFILTER_XT_SET", "", ""},

@@ -26,8 +26,8 @@ func codeRule(c *coder.Coder, r *Rule) {
 // Matches and Targets hold one of each type, the most frequent first.
 var (
 	Matches = coder.KindsOf[Match](Comment{}, Proto{}, Dst{}, DPort{}, Src{}, Random{}, Mark{}, AddrType{}, CTState{}, MatchSet{}, InIf{},
-		OutIf{}, DPorts{}, Recent{}, MultiPort{}, Physdev{}, PhysdevIsIn{}, IPVS{}, Limit{}, ICMPType{}, State{}, NFAcct{})
-	Targets = coder.KindsOf[Target](Jump{}, DNAT{}, Return{}, Accept{}, Drop{}, Masquerade{}, OrMark{}, XorMark{}, SetMark{}, Reject{}, Goto{}, NFLog{}, Redirect{})
+		OutIf{}, DPorts{}, Recent{}, MultiPort{}, Physdev{}, PhysdevIsIn{}, IPVS{}, Limit{}, ICMPType{}, State{}, NFAcct{}, SPort{})
+	Targets = coder.KindsOf[Target](Jump{}, DNAT{}, Return{}, Accept{}, Drop{}, Masquerade{}, OrMark{}, XorMark{}, SetMark{}, Reject{}, Goto{}, NFLog{}, Redirect{}, NoTrack{})
 )
 
 func codeMatch(c *coder.Coder, m *Match) {
@@ -51,8 +51,12 @@ func codeMatch(c *coder.Coder, m *Match) {
 		keepMatch(c, m, x)
 	case Proto:
 		coder.String(c, &x.Name)
+		c.Bool(&x.Plain)
 		keepMatch(c, m, x)
 	case DPort:
+		coder.Int(c, &x.Port)
+		keepMatch(c, m, x)
+	case SPort:
 		coder.Int(c, &x.Port)
 		keepMatch(c, m, x)
 	case AddrType:

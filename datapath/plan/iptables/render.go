@@ -47,7 +47,7 @@ func (r *Rule) appendSave(b []byte) []byte {
 	b = r.appendSaveHeader(b)
 	for _, m := range r.Matches {
 		switch m := m.(type) {
-		case Src, Dst, InIf, OutIf, DPort, DPorts:
+		case Src, Dst, InIf, OutIf, DPort, SPort, DPorts:
 		case Proto:
 			b = r.appendSaveProto(b, m)
 		default:
@@ -105,7 +105,7 @@ func (r *Rule) appendSaveProto(b []byte, p Proto) []byte {
 	b = append(append(b, " -m "...), p.Name...)
 	for _, m := range r.Matches {
 		switch m.(type) {
-		case DPort, DPorts:
+		case DPort, SPort, DPorts:
 			b = m.appendMatch(b, true)
 		}
 	}
@@ -153,7 +153,7 @@ func (m OutIf) appendMatch(b []byte, _ bool) []byte {
 }
 
 func (m Proto) hasExtension() bool {
-	return m.Name == "tcp" || m.Name == "udp" || m.Name == "sctp"
+	return !m.Plain && (m.Name == "tcp" || m.Name == "udp" || m.Name == "sctp")
 }
 
 // saveName is the protocol's name in /etc/protocols, which iptables-save uses.
@@ -173,6 +173,10 @@ func (m Proto) appendMatch(b []byte, _ bool) []byte {
 
 func (m DPort) appendMatch(b []byte, _ bool) []byte {
 	return strconv.AppendUint(append(b, " --dport "...), uint64(m.Port), 10)
+}
+
+func (m SPort) appendMatch(b []byte, _ bool) []byte {
+	return strconv.AppendUint(append(b, " --sport "...), uint64(m.Port), 10)
 }
 
 func (m AddrType) appendMatch(b []byte, _ bool) []byte {
@@ -447,6 +451,8 @@ func (t Masquerade) appendTarget(b []byte, _ bool) []byte {
 	}
 	return b
 }
+
+func (t NoTrack) appendTarget(b []byte, _ bool) []byte { return append(b, " -j CT --notrack"...) }
 
 func (t OrMark) appendTarget(b []byte, save bool) []byte {
 	if !save {

@@ -24,14 +24,14 @@ var ruleRows = []ruleRow{{
 	save:    `-m physdev ! --physdev-is-in -m addrtype ! --src-type LOCAL -j ACCEPT`,
 }, {
 	name: "a kube-proxy service rule",
-	rule: Rule{Matches: []Match{Comment{"default/web:http cluster IP"}, Proto{"tcp"},
+	rule: Rule{Matches: []Match{Comment{"default/web:http cluster IP"}, Proto{Name: "tcp"},
 		Dst{Prefix: block("10.96.1.1/32")}, DPort{80}, Src{block("10.244.0.0/16"), true}},
 		Target: Jump{"KUBE-MARK-MASQ"}},
 	restore: `-m comment --comment "default/web:http cluster IP" -m tcp -p tcp -d 10.96.1.1 --dport 80 ! -s 10.244.0.0/16 -j KUBE-MARK-MASQ`,
 	save:    `! -s 10.244.0.0/16 -d 10.96.1.1/32 -p tcp -m comment --comment "default/web:http cluster IP" -m tcp --dport 80 -j KUBE-MARK-MASQ`,
 }, {
 	name:    "a port of the namespace itself",
-	rule:    Rule{Matches: []Match{Comment{"default/web:http"}, Proto{"tcp"}, DPort{80}, Dst{Prefix: block("10.96.1.1/32")}}, Target: Redirect{20001}},
+	rule:    Rule{Matches: []Match{Comment{"default/web:http"}, Proto{Name: "tcp"}, DPort{80}, Dst{Prefix: block("10.96.1.1/32")}}, Target: Redirect{20001}},
 	restore: `-m comment --comment default/web:http -m tcp -p tcp --dport 80 -d 10.96.1.1 -j REDIRECT --to-ports 20001`,
 	save:    `-d 10.96.1.1/32 -p tcp -m comment --comment "default/web:http" -m tcp --dport 80 -j REDIRECT --to-ports 20001`,
 }, {
@@ -41,7 +41,7 @@ var ruleRows = []ruleRow{{
 	save:    `-m state --state NEW -j ACCEPT`,
 }, {
 	name:    "a comment of one word is written bare",
-	rule:    Rule{Matches: []Match{Comment{"default/web:http"}, Proto{"udp"}, DPort{30000}}, Target: Jump{"KUBE-MARK-MASQ"}},
+	rule:    Rule{Matches: []Match{Comment{"default/web:http"}, Proto{Name: "udp"}, DPort{30000}}, Target: Jump{"KUBE-MARK-MASQ"}},
 	restore: `-m comment --comment default/web:http -m udp -p udp --dport 30000 -j KUBE-MARK-MASQ`,
 	save:    `-p udp -m comment --comment "default/web:http" -m udp --dport 30000 -j KUBE-MARK-MASQ`,
 }, {
@@ -71,7 +71,7 @@ var ruleRows = []ruleRow{{
 	save:    `-m statistic --mode random --probability 0.02040816331 -j RETURN`,
 }, {
 	name:    "recording a source address",
-	rule:    Rule{Matches: []Match{Comment{"x"}, Recent{List: "KUBE-SEP-A", Set: true}, Proto{"sctp"}}, Target: DNAT{netip.MustParseAddrPort("10.244.1.2:8080")}},
+	rule:    Rule{Matches: []Match{Comment{"x"}, Recent{List: "KUBE-SEP-A", Set: true}, Proto{Name: "sctp"}}, Target: DNAT{netip.MustParseAddrPort("10.244.1.2:8080")}},
 	restore: `-m comment --comment x -m recent --name KUBE-SEP-A --set -m sctp -p sctp -j DNAT --to-destination 10.244.1.2:8080`,
 	save:    `-p sctp -m comment --comment x -m recent --set --name KUBE-SEP-A --mask 255.255.255.255 --rsource -m sctp -j DNAT --to-destination 10.244.1.2:8080`,
 }, {
@@ -121,12 +121,12 @@ var ruleRows = []ruleRow{{
 	save:    `-i veth+ ! -o eth0 -j ACCEPT`,
 }, {
 	name:    "an unmasked network",
-	rule:    Rule{Matches: []Match{Proto{"icmp"}, Dst{block("10.1.2.3/8"), true}}, Target: Drop{}},
+	rule:    Rule{Matches: []Match{Proto{Name: "icmp"}, Dst{block("10.1.2.3/8"), true}}, Target: Drop{}},
 	restore: `-p icmp ! -d 10.1.2.3/8 -j DROP`,
 	save:    `! -d 10.0.0.0/8 -p icmp -j DROP`,
 }, {
 	name:    "a rule without target",
-	rule:    Rule{Matches: []Match{Comment{"only counts"}, Proto{"sctp"}, DPort{9}}},
+	rule:    Rule{Matches: []Match{Comment{"only counts"}, Proto{Name: "sctp"}, DPort{9}}},
 	restore: `-m comment --comment "only counts" -m sctp -p sctp --dport 9`,
 	save:    `-p sctp -m comment --comment "only counts" -m sctp --dport 9`,
 }, {
@@ -136,7 +136,7 @@ var ruleRows = []ruleRow{{
 	save:    ``,
 }, {
 	name:    "destination NAT",
-	rule:    Rule{Matches: []Match{Proto{"tcp"}}, Target: DNAT{netip.MustParseAddrPort("10.244.1.2:8080")}},
+	rule:    Rule{Matches: []Match{Proto{Name: "tcp"}}, Target: DNAT{netip.MustParseAddrPort("10.244.1.2:8080")}},
 	restore: `-m tcp -p tcp -j DNAT --to-destination 10.244.1.2:8080`,
 	save:    `-p tcp -m tcp -j DNAT --to-destination 10.244.1.2:8080`,
 }, {
@@ -156,7 +156,7 @@ var ruleRows = []ruleRow{{
 	save:    `-j REJECT --reject-with icmp-port-unreachable`,
 }, {
 	name:    "reject with a reset",
-	rule:    Rule{Matches: []Match{Proto{"tcp"}}, Target: Reject{"tcp-reset"}},
+	rule:    Rule{Matches: []Match{Proto{Name: "tcp"}}, Target: Reject{"tcp-reset"}},
 	restore: `-m tcp -p tcp -j REJECT --reject-with tcp-reset`,
 	save:    `-p tcp -m tcp -j REJECT --reject-with tcp-reset`,
 }, {
@@ -166,22 +166,22 @@ var ruleRows = []ruleRow{{
 	save:    `-m comment --comment x -m set --match-set KUBE-CLUSTER-IP dst,dst -j ACCEPT`,
 }, {
 	name:    "not in a set",
-	rule:    Rule{Matches: []Match{MatchSet{"KUBE-CLUSTER-IP", "src,dst", true}, Proto{"tcp"}}, Target: Goto{"KUBE-MARK-MASQ"}},
+	rule:    Rule{Matches: []Match{MatchSet{"KUBE-CLUSTER-IP", "src,dst", true}, Proto{Name: "tcp"}}, Target: Goto{"KUBE-MARK-MASQ"}},
 	restore: `-m set ! --match-set KUBE-CLUSTER-IP src,dst -m tcp -p tcp -g KUBE-MARK-MASQ`,
 	save:    `-p tcp -m set ! --match-set KUBE-CLUSTER-IP src,dst -m tcp -g KUBE-MARK-MASQ`,
 }, {
 	name:    "a range of ports",
-	rule:    Rule{Matches: []Match{Proto{"tcp"}, DPorts{1000, 2000}}, Target: Return{}},
+	rule:    Rule{Matches: []Match{Proto{Name: "tcp"}, DPorts{1000, 2000}}, Target: Return{}},
 	restore: `-m tcp -p tcp --dport 1000:2000 -j RETURN`,
 	save:    `-p tcp -m tcp --dport 1000:2000 -j RETURN`,
 }, {
 	name:    "a range of one port",
-	rule:    Rule{Matches: []Match{Proto{"udp"}, DPorts{53, 53}}, Target: Return{}},
+	rule:    Rule{Matches: []Match{Proto{Name: "udp"}, DPorts{53, 53}}, Target: Return{}},
 	restore: `-m udp -p udp --dport 53 -j RETURN`,
 	save:    `-p udp -m udp --dport 53 -j RETURN`,
 }, {
 	name:    "a list of ports",
-	rule:    Rule{Matches: []Match{Proto{"tcp"}, MultiPort{"80,443,1000:2000"}}, Target: Return{}},
+	rule:    Rule{Matches: []Match{Proto{Name: "tcp"}, MultiPort{"80,443,1000:2000"}}, Target: Return{}},
 	restore: `-m tcp -p tcp -m multiport --dports 80,443,1000:2000 -j RETURN`,
 	save:    `-p tcp -m tcp -m multiport --dports 80,443,1000:2000 -j RETURN`,
 }, {
@@ -201,7 +201,7 @@ var ruleRows = []ruleRow{{
 	save:    `-m limit --limit 2/sec -m limit --limit 7/min -m limit --limit 100/sec -m limit --limit 2/hour -m limit --limit 3/sec -j NFLOG --nflog-prefix x`,
 }, {
 	name:    "ICMP types",
-	rule:    Rule{Matches: []Match{Proto{"icmp"}, ICMPType{Type: 8, AnyCode: true}, ICMPType{Type: 3, Code: 4}}, Target: Return{}},
+	rule:    Rule{Matches: []Match{Proto{Name: "icmp"}, ICMPType{Type: 8, AnyCode: true}, ICMPType{Type: 3, Code: 4}}, Target: Return{}},
 	restore: `-p icmp -m icmp --icmp-type 8 -m icmp --icmp-type 3/4 -j RETURN`,
 	save:    `-p icmp -m icmp --icmp-type 8 -m icmp --icmp-type 3/4 -j RETURN`,
 }, {

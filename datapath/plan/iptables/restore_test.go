@@ -96,12 +96,12 @@ func TestRulesReadBackAsSaved(t *testing.T) {
 
 func TestIPv6RulesReadBackAsSaved(t *testing.T) {
 	rules := []Rule{
-		{Matches: []Match{Src{block("fd00::/64"), true}, Dst{block("fd00::1/128"), false}, Proto{"tcp"}, DPort{80}}, Target: Return{}},
-		{Matches: []Match{Proto{"icmpv6"}}, Target: Return{}},
+		{Matches: []Match{Src{block("fd00::/64"), true}, Dst{block("fd00::1/128"), false}, Proto{Name: "tcp"}, DPort{80}}, Target: Return{}},
+		{Matches: []Match{Proto{Name: "icmpv6"}}, Target: Return{}},
 		{Matches: []Match{Recent{List: "X", Seconds: 5, Reap: true, IPv6: true}}, Target: Return{}},
 		{Matches: []Match{Recent{List: "X", Set: true, IPv6: true}}, Target: Return{}},
 		{Target: Reject{With: "icmp6-port-unreachable"}},
-		{Matches: []Match{Proto{"icmpv6"}, ICMPType{Type: 135, AnyCode: true, IPv6: true}, ICMPType{Type: 1, Code: 4, IPv6: true}}, Target: Return{}},
+		{Matches: []Match{Proto{Name: "icmpv6"}, ICMPType{Type: 135, AnyCode: true, IPv6: true}, ICMPType{Type: 1, Code: 4, IPv6: true}}, Target: Return{}},
 	}
 	edits := []Edit{{IPv6: true, Name: "filter", Set: []Chain{{Name: "X", Rules: rules}}}}
 	for _, variant := range []string{"ip6tables-nft", "ip6tables-legacy"} {

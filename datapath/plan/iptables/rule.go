@@ -66,9 +66,14 @@ type (
 	}
 	// Proto matches the transport protocol, and for tcp, udp and sctp loads its
 	// extension (-m tcp -p tcp).
-	Proto struct{ Name string }
+	Proto struct {
+		Name  string
+		Plain bool // without its extension, which rules about ports need
+	}
 	// DPort matches the destination port; a Proto must come before it.
 	DPort struct{ Port uint16 }
+	// SPort matches the source port; a Proto must come before it.
+	SPort struct{ Port uint16 }
 	// AddrType matches the type of an address (LOCAL) in this namespace's routing
 	// table; empty fields match anything.
 	AddrType struct {
@@ -192,6 +197,8 @@ type (
 		Group  uint16
 		Prefix string
 	}
+	// NoTrack takes the packet out of connection tracking; only in the table raw.
+	NoTrack struct{}
 	// XorMark flips bits of the packet's mark.
 	XorMark struct{ Bits uint32 }
 )

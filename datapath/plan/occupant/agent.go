@@ -3,18 +3,21 @@ package occupant
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
 
-// Agent is a set of sockets in a namespace that answer on all its addresses, with their
-// own name and the client address that they saw.
+// Agent is a set of sockets in a namespace that answer on all its addresses, or on some, with
+// their own name and the client address that they saw.
 type Agent struct {
 	Name   string   `json:"name"`           // web-0, laptop; outside the namespace default: db/web-0
 	Node   string   `json:"node,omitempty"` // the node that it runs on; empty for clients
 	Listen []Listen `json:"listen"`
+	// At are the only addresses that it answers at; none: all of the namespace.
+	At []netip.Addr `json:"at,omitempty"`
 	// Health makes the agent answer as a health check node port does, over HTTP on
 	// its only socket.
 	Health Health `json:"health,omitzero"`
@@ -61,6 +64,9 @@ func listenWords(list []Listen) string {
 // Words describes the agent, for plans and findings.
 func (a Agent) Words() string {
 	s := a.Name + " (" + listenWords(a.Listen) + ")"
+	for _, at := range a.At {
+		s += " at " + at.String()
+	}
 	if a.Node != "" {
 		s += " on " + a.Node
 	}
@@ -81,7 +87,7 @@ func (a Agent) Words() string {
 
 // Equal reports whether two agents differ in nothing but their origin.
 func (a Agent) Equal(b Agent) bool {
-	return a.Node == b.Node && a.Health == b.Health && a.DNS == b.DNS && a.Ingress == b.Ingress && slices.Equal(a.Listen, b.Listen)
+	return a.Node == b.Node && a.Health == b.Health && a.DNS == b.DNS && a.Ingress == b.Ingress && slices.Equal(a.Listen, b.Listen) && slices.Equal(a.At, b.At)
 }
 
 // MarshalText returns the socket as tcp/80.

@@ -147,7 +147,7 @@ func (c *compiler) setRules() {
 		}
 		matches := c.commented(r.set, r.parts)
 		if r.proto != "" {
-			matches = append([]iptables.Match{iptables.Proto{Name: r.proto}}, matches...)
+			matches = append([]iptables.Match{iptables.Proto{Name: r.proto, Plain: true}}, matches...)
 		}
 		c.nat.Add(r.chain, c.proxy, r.target, matches...)
 	}

@@ -46,6 +46,11 @@ func New(lab *topology.Lab) *Places {
 			p.Agents = append(p.Agents, pod.AgentName())
 		}
 	}
+	if lab.DNS != nil && lab.DNS.NodeLocal.IsValid() {
+		for _, n := range lab.Nodes {
+			p.Agents = append(p.Agents, lab.DNS.OnNode(n))
+		}
+	}
 	for _, s := range lab.Services {
 		p.add("service", s.Namespace, s.Name, s, s.Written.Block, s.Written.Key)
 	}
