@@ -49,13 +49,15 @@ type Network struct {
 	KeepSourceToNodes bool
 	// FlannelLayout is FlannelCurrent or FlannelOld.
 	FlannelLayout string
-	MTU           int // of the default subnet, in bytes
-	PathMTU       int // of the narrowest path between nodes
-	VXLAN         VXLAN
-	IPIP          IPIP
-	BGP           *BGP   // nil: the routes to pods are written, not learned
-	Secret        string // of a mode that encrypts: what its keys are derived from
-	Origin        Origin
+	// Docker says that every node has Docker beside its pod network, without containers.
+	Docker  bool
+	MTU     int // of the default subnet, in bytes
+	PathMTU int // of the narrowest path between nodes
+	VXLAN   VXLAN
+	IPIP    IPIP
+	BGP     *BGP   // nil: the routes to pods are written, not learned
+	Secret  string // of a mode that encrypts: what its keys are derived from
+	Origin  Origin
 }
 
 // TunnelPort is the UDP port on which nodes receive what their tunnels carry; 0: none.

@@ -88,6 +88,8 @@ type NetworkSpec struct {
 	MasqueradeNodeTraffic Opt[bool]
 	// FlannelLayout is the layout of flannel's rules: FlannelCurrent (default) or FlannelOld.
 	FlannelLayout Opt[string]
+	// Docker says whether every node has Docker, too, whose bridge no pod is on.
+	Docker Opt[bool]
 
 	NodePrefix  Opt[int] // length of a node's share of the IPv4 pod CIDR
 	NodePrefix6 Opt[int]
