@@ -85,7 +85,7 @@ test-real-ipvs: build $(REAL)/kube-proxy ## the same for proxy mode ipvs, in a v
 	@mkdir -p .test
 	CGO_ENABLED=0 go test -c -ldflags '-s -w' -o .test/suite.test ./scenarios/suite
 	./netlab vm exec --memory 3072 --file $(REAL)/kube-proxy --file scenarios --file .test/suite.test -- \
-		sh -ec 'cd scenarios/suite && NLAB_TEST_REAL=$(REAL) ../../.test/suite.test -test.run "^TestRealKubeProxyInScenarios$$" -real-modes ipvs -real-only "$(IPVSLABS)" -real-parallel 1'
+		sh -ec 'cd scenarios/suite && NLAB_TEST_REAL=$(REAL) ../../.test/suite.test -test.v -test.run "^TestRealKubeProxyInScenarios$$" -real-modes ipvs -real-only "$(IPVSLABS)" -real-parallel 1'
 
 modes: ## every scenario and every question about services on every pod network, and every case of policies in every style, of which the tests take a sample
 	go test ./scenarios -count=1 -timeout 60m -run '^TestScenarios$$' -modes-sample 0
