@@ -45,22 +45,23 @@ func addNodeLocalDNS(lab *topology.Lab, netns map[string]*plan.Netns) {
 func nodeLocalRules(at netip.Addr, o plan.Origin) []iptables.Table {
 	raw, filter := iptables.NewBuilder("raw", at.Is6(), 2), iptables.NewBuilder("filter", at.Is6(), 2)
 	single := topology.Single(at)
-	to := func(b *iptables.Builder, chain, proto, why string, target iptables.Target) {
+	both := []topology.Protocol{topology.UDP, topology.TCP}
+	to := func(b *iptables.Builder, chain string, proto topology.Protocol, why string, target iptables.Target) {
 		b.Ensure(chain, "ACCEPT")
-		b.Add(chain, o, target, iptables.Dst{Prefix: single}, iptables.Proto{Name: proto}, iptables.DPort{Port: topology.DNSPort}, iptables.Comment{Text: why})
+		b.Add(chain, o, target, iptables.Dst{Prefix: single}, iptables.Proto{Name: string(proto)}, iptables.DPort{Port: topology.DNSPort}, iptables.Comment{Text: why})
 	}
-	from := func(b *iptables.Builder, chain, proto, why string, target iptables.Target) {
+	from := func(b *iptables.Builder, chain string, proto topology.Protocol, why string, target iptables.Target) {
 		b.Ensure(chain, "ACCEPT")
-		b.Add(chain, o, target, iptables.Src{Prefix: single}, iptables.Proto{Name: proto}, iptables.SPort{Port: topology.DNSPort}, iptables.Comment{Text: why})
+		b.Add(chain, o, target, iptables.Src{Prefix: single}, iptables.Proto{Name: string(proto)}, iptables.SPort{Port: topology.DNSPort}, iptables.Comment{Text: why})
 	}
-	for _, proto := range []string{"udp", "tcp"} {
+	for _, proto := range both {
 		to(&raw, "PREROUTING", proto, untracked, iptables.NoTrack{})
 		to(&filter, "INPUT", proto, allowed, iptables.Accept{})
 	}
-	for _, proto := range []string{"udp", "tcp"} {
+	for _, proto := range both {
 		to(&raw, "OUTPUT", proto, untracked, iptables.NoTrack{})
 	}
-	for _, proto := range []string{"udp", "tcp"} {
+	for _, proto := range both {
 		from(&raw, "OUTPUT", proto, untracked, iptables.NoTrack{})
 		from(&filter, "OUTPUT", proto, allowed, iptables.Accept{})
 	}
