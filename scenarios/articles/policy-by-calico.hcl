@@ -77,7 +77,7 @@ expect "the front end" {
 }
 
 expect "a link for each pod, and an address" {
-  proves = ["articles.97", "articles.98"]
+  proves = ["articles.97", "articles.98", "articles.145", "articles.158"]
   dynamic "route" {
     for_each = {
       "10.88.0.24/32" = "cali505cfbeac50"
