@@ -96,6 +96,33 @@ expect "a link for each pod, and an address" {
   }
 }
 
+expect "what enters one end of a link leaves by the other" {
+  proves = ["articles.116"]
+  from   = local.another
+  to     = local.db
+  answer = local.db
+  seen {
+    on          = node.node0
+    interface   = local.link
+    direction   = "out"
+    source      = local.another
+    destination = "${local.db.ip}:80"
+  }
+  seen {
+    on          = local.db
+    direction   = "in"
+    source      = local.another
+    destination = "${local.db.ip}:80"
+  }
+  seen {
+    on          = node.node0
+    interface   = local.link
+    direction   = "in"
+    source      = "${local.db.ip}:80"
+    destination = local.another
+  }
+}
+
 expect "the chain of the database" {
   proves = ["articles.99", "articles.100", "articles.101", "articles.102", "articles.103", "articles.107"]
   dynamic "rules" {
