@@ -57,6 +57,13 @@ policies {
       RULES
       iptables -A INPUT -m comment --comment "no table was named" || exit
       iptables -A INPUT -m comment --comment "rules for 7007: $(iptables -S | grep -c 'dport 7007') of $(iptables-save | grep -c 'dport 7007')" || exit
+      for target in SNAT DNAT; do
+        chains=
+        for chain in PREROUTING INPUT FORWARD OUTPUT POSTROUTING; do
+          iptables -t nat -A $chain -d 192.0.2.1 -j $target --to 192.0.2.2 && chains="$chains $chain"
+        done
+        iptables -A INPUT -m comment --comment "$target:$chains" || exit
+      done
       touch /run/ready
       exec sleep inf
     EOT
@@ -113,7 +120,7 @@ locals {
 }
 
 expect "to the node" {
-  proves   = ["articles.55", "articles.249", "articles.252"]
+  proves   = ["articles.55", "articles.124", "articles.249", "articles.252"]
   from     = client.laptop
   to       = "${node.node1.ip}:7009"
   protocol = "udp"
@@ -131,7 +138,7 @@ expect "to the node" {
 }
 
 expect "through it" {
-  proves   = ["articles.56", "articles.252"]
+  proves   = ["articles.56", "articles.124", "articles.176", "articles.177", "articles.252"]
   from     = client.laptop
   to       = "${pod.web.ip}:7007"
   protocol = "udp"
@@ -149,7 +156,7 @@ expect "through it" {
 }
 
 expect "from it" {
-  proves   = ["articles.57", "articles.252"]
+  proves   = ["articles.57", "articles.124", "articles.177", "articles.252"]
   from     = node.node1
   to       = "${pod.elsewhere.ip}:7007"
   protocol = "udp"
@@ -166,8 +173,46 @@ expect "from it" {
   }
 }
 
+expect "to itself, by lo" {
+  proves   = ["articles.122"]
+  from     = node.node1
+  to       = "${node.node1.ip}:7009"
+  protocol = "udp"
+  answer   = pod.of-the-node
+  seen {
+    on          = node.node1
+    interface   = "lo"
+    source      = node.node1.ip
+    destination = "${node.node1.ip}:7009"
+  }
+  seen {
+    on       = node.node1 # at eth0
+    protocol = "udp"
+    absent   = true
+  }
+}
+
+expect "the table local is asked before main" {
+  proves = ["articles.121"]
+  run {
+    on      = node.node1
+    command = ["ip", "rule"]
+    matches = "^0:\\s+from all lookup local\\s*\n(.*\n)*32766:\\s+from all lookup main"
+  }
+  run { # main knows a way to the node's own address, by eth0
+    on      = node.node1
+    command = ["ip", "route", "show", "table", "main", "match", node.node1.ip]
+    matches = "192.168.0.0/24 dev eth0"
+  }
+  run { # and local says that it is here
+    on      = node.node1
+    command = ["ip", "route", "get", node.node1.ip]
+    matches = "^local ${node.node1.ip} dev lo "
+  }
+}
+
 expect "the order in OUTPUT" {
-  proves   = ["articles.63", "articles.253"]
+  proves   = ["articles.63", "articles.179", "articles.253"]
   from     = node.node1
   to       = "${pod.elsewhere.ip}:7007"
   protocol = "udp"
@@ -257,7 +302,7 @@ expect "raw" {
 }
 
 expect "five tables" {
-  proves = ["articles.61", "articles.254", "articles.255"]
+  proves = ["articles.61", "articles.125", "articles.254", "articles.255"]
   dynamic "rules" {
     for_each = ["raw", "mangle", "nat", "filter", "security"]
     content {
@@ -294,5 +339,19 @@ expect "filter, if no table is named" {
     chain = "INPUT"
     has   = "--comment \"rules for 7007: 1 of 5\""
     count = 1
+  }
+}
+
+expect "where addresses may be rewritten" {
+  proves = ["articles.126", "articles.127"]
+  dynamic "rules" { # where the kernel took a rule
+    for_each = { SNAT = "INPUT POSTROUTING", DNAT = "PREROUTING OUTPUT" }
+    content {
+      on    = node.node1
+      table = "filter"
+      chain = "INPUT"
+      has   = "--comment \"${rules.key}: ${rules.value}\""
+      count = 1
+    }
   }
 }

@@ -53,14 +53,14 @@ locals {
 }
 
 expect "the cluster IP is nowhere outside" {
-  proves  = ["articles.9", "articles.19"]
+  proves  = ["articles.9", "articles.19", "articles.212"]
   from    = client.office
   to      = service.web
   outcome = "timeout"
 }
 
 expect "unless one has a route" {
-  proves = ["articles.9"]
+  proves = ["articles.9", "articles.212"]
   from   = client.lab
   to     = service.web
   answer = [pod.one, pod.three[0], pod.three[1], pod.three[2]]

@@ -62,15 +62,17 @@ service "web" {
 locals { pods = [pod.a, pod.b, pod.far] }
 
 expect "every pod reaches every pod, unchanged" {
+  proves = ["articles.146"]
   from   = local.pods
   to     = local.pods
   source = each.from.ip
 }
 
 expect "a router is on the way to node4" {
-  from = pod.a
-  to   = pod.far
-  ttl  = 61
+  proves = ["articles.147"]
+  from   = pod.a
+  to     = pod.far
+  ttl    = 61
 }
 
 expect "the office reaches pods by their addresses" {
@@ -96,6 +98,7 @@ fault "the speaker of node2 is gone" {
   node = node.node2
 
   expect "all others have withdrawn the routes to its pods" {
+    proves  = ["articles.146", "articles.159"]
     from    = [pod.a, pod.far, client.desk]
     to      = pod.b
     outcome = "timeout"

@@ -74,7 +74,63 @@ expect "containers of one node keep their addresses" {
   source = each.from.ip
 }
 
+expect "the same bridge on each node" {
+  proves = ["articles.112", "articles.162"]
+  dynamic "interface" {
+    for_each = [node.node1, node.node2]
+    content {
+      on      = interface.value
+      name    = "docker0"
+      type    = "bridge"
+      address = "172.17.0.1/16"
+    }
+  }
+  dynamic "interface" {
+    for_each = [pod.web, pod.db]
+    content {
+      on      = interface.value
+      address = "172.17.0.2/16"
+    }
+  }
+}
+
+expect "a container has devices and routes of its own" {
+  proves = ["articles.118"]
+  interface {
+    on     = pod.web
+    name   = "docker0"
+    absent = true
+  }
+  route {
+    on  = pod.web
+    to  = "default"
+    via = "172.17.0.1"
+    dev = "eth0"
+  }
+  route {
+    on     = node.node1
+    to     = "default"
+    via    = "172.17.0.1"
+    absent = true
+  }
+}
+
+expect "and sockets" {
+  proves = ["articles.118", "articles.139"]
+  from   = pod.web
+  to     = ["127.0.0.1:80", "127.0.0.1:9100"]
+  answer = pod.web
+}
+
+expect "which are nowhere else" {
+  proves  = ["articles.118"]
+  from    = [pod.shell, node.node1]
+  to      = "127.0.0.1:9100"
+  outcome = "refused"
+}
+
 expect "what db's address means on node1" {
+  proves = ["articles.112", "articles.136"]
   from   = pod.shell
   to     = "${pod.db.ip}:80"
   answer = pod.web
@@ -93,6 +149,7 @@ expect "queue's address is nobody's on node1" {
 }
 
 expect "by the port of db's node" {
+  proves = ["articles.114", "articles.136"]
   from   = [pod.web, pod.shell, node.node1]
   to     = "${node.node2.ip}:5432"
   answer = pod.db
@@ -108,6 +165,7 @@ expect "and by udp" {
 }
 
 expect "from outside a published port shows the client" {
+  proves = ["articles.114"]
   from   = client.laptop
   to     = ["${node.node1.ip}:8080", "${node.node2.ip}:5432"]
   source = client.laptop
@@ -127,10 +185,38 @@ expect "answers on its node" {
 }
 
 expect "containers leave with their node's address" {
+  proves = ["articles.113"]
   from   = [pod.web, pod.db]
   to     = client.laptop
   port   = "http"
   source = node[each.from.node].ip
+}
+
+expect "nobody can tell them from their node" {
+  proves = ["articles.115"]
+  from   = [pod.web, pod.shell, node.node1]
+  to     = client.laptop
+  port   = "http"
+  source = node.node1.ip
+}
+
+expect "a rule for the way out, and one for each published port" {
+  proves = ["articles.113", "articles.114", "articles.131", "articles.233"]
+  rules {
+    on    = node.node1
+    table = "nat"
+    chain = "POSTROUTING"
+    has   = "-s 172.17.0.0/16 ! -o docker0 -j MASQUERADE"
+    count = 1
+  }
+  rules {
+    on     = node.node1
+    table  = "nat"
+    chain  = "DOCKER"
+    equals = <<-EOT
+      -A DOCKER -p tcp -m tcp --dport 8080 -j DNAT --to-destination 172.17.0.2:80
+    EOT
+  }
 }
 
 expect "from the node itself, by every address of it" {

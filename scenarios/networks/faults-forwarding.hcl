@@ -53,17 +53,20 @@ fault "no forwarding" {
   node = node.node1
 
   expect "the bridge still forwards" {
-    from = pod.shell
-    to   = pod.web
+    proves = ["articles.119"]
+    from   = pod.shell
+    to     = pod.web
   }
 
   expect "out is silent" {
+    proves  = ["articles.119", "articles.123"]
     from    = pod.shell
     to      = client.laptop
     outcome = "timeout"
   }
 
   expect "and in" {
+    proves  = ["articles.123"]
     from    = [client.laptop, node.node2]
     to      = "${node.node1.ip}:8080"
     outcome = "timeout"

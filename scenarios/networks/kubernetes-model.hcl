@@ -45,5 +45,6 @@ service "web" {
 }
 
 expect "the Kubernetes network model" {
-  model = "kubernetes"
+  proves = ["articles.137", "articles.139", "articles.140", "articles.141"]
+  model  = "kubernetes"
 }

@@ -120,10 +120,11 @@ expect "two nodes forward what goes from one to the other" {
 }
 
 expect "between pods of one node there is a router" {
-  from = pod.a
-  to   = pod.neighbour
-  port = "http"
-  ttl  = 63
+  proves = ["articles.158"]
+  from   = pod.a
+  to     = pod.neighbour
+  port   = "http"
+  ttl    = 63
 }
 
 expect "pods leave with their node's address" {

@@ -73,12 +73,14 @@ expect "and in the other subnet" {
 }
 
 expect "no route across the router" {
+  proves  = ["articles.156"]
   from    = [pod.local, node.n2]
   to      = [pod.far, pod.known]
   outcome = "timeout"
 }
 
 expect "the router knows no pods" {
+  proves  = ["articles.156"]
   from    = pod.web
   to      = pod.far
   outcome = "timeout"

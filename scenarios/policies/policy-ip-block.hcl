@@ -54,6 +54,7 @@ expect "inside the block" {
 }
 
 expect "excluded" {
+  proves  = ["articles.168"]
   from    = pod.left-out
   to      = pod.web
   outcome = "timeout"

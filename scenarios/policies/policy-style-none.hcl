@@ -47,6 +47,7 @@ expect "what it allows" {
 }
 
 expect "the policy counts where there is an agent" {
+  proves  = ["articles.165"]
   from    = pod.any
   to      = pod.db
   outcome = policies.style == "none" ? "connected" : "timeout"

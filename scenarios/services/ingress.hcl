@@ -127,6 +127,7 @@ expect "each endpoint of the service answers" {
 }
 
 expect "the longest path wins" {
+  proves = ["articles.223"]
   from   = client.laptop
   to     = "shop.example:80"
   answer = pod.cart

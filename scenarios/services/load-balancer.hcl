@@ -77,12 +77,14 @@ expect "a node, too" {
 }
 
 expect "every node serves its node port" {
+  proves = ["articles.214"]
   from   = client.laptop
   to     = [for n in node : "${n.ip}:${service.web.node_port["http"]}"]
   answer = pod.web
 }
 
 expect "pods keep their address at the cluster IP" {
+  proves = ["articles.214"]
   from   = pod.shell
   to     = service.web
   answer = pod.web

@@ -72,7 +72,7 @@ locals {
 }
 
 expect "the chains" {
-  proves = ["articles.45", "articles.47", "articles.71", "articles.72", "articles.73", "articles.74", "articles.75", "articles.76", "articles.243"]
+  proves = ["articles.45", "articles.47", "articles.71", "articles.72", "articles.73", "articles.74", "articles.75", "articles.76", "articles.196", "articles.243"]
   dynamic "rules" {
     for_each = local.chains
     content {

@@ -42,7 +42,7 @@ service "web" {
 }
 
 expect "equal shares" {
-  proves = ["articles.10", "articles.46", "articles.241", "articles.242"]
+  proves = ["articles.10", "articles.46", "articles.193", "articles.241", "articles.242"]
   from   = pod.shell
   to     = service.web
   answer = pod.web

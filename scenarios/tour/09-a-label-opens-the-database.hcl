@@ -58,6 +58,7 @@ expect "the backend gets in" {
 }
 
 expect "the frontend does not" {
+  proves  = ["articles.143"]
   from    = pod.frontend
   to      = [pod.db, service.db]
   outcome = "timeout"
@@ -70,6 +71,7 @@ expect "the database answers nobody else" {
 }
 
 expect "the frontend is only kept from the database" {
+  proves = ["articles.143"]
   from   = pod.frontend
   to     = pod.backend
   answer = pod.backend
