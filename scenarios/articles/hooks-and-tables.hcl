@@ -113,7 +113,7 @@ locals {
 }
 
 expect "to the node" {
-  proves   = ["articles.55", "articles.249", "articles.252"]
+  proves   = ["articles.55", "articles.120", "articles.124", "articles.249", "articles.252"]
   from     = client.laptop
   to       = "${node.node1.ip}:7009"
   protocol = "udp"
@@ -131,7 +131,7 @@ expect "to the node" {
 }
 
 expect "through it" {
-  proves   = ["articles.56", "articles.252"]
+  proves   = ["articles.56", "articles.120", "articles.124", "articles.176", "articles.177", "articles.252"]
   from     = client.laptop
   to       = "${pod.web.ip}:7007"
   protocol = "udp"
@@ -149,7 +149,7 @@ expect "through it" {
 }
 
 expect "from it" {
-  proves   = ["articles.57", "articles.252"]
+  proves   = ["articles.57", "articles.124", "articles.177", "articles.252"]
   from     = node.node1
   to       = "${pod.elsewhere.ip}:7007"
   protocol = "udp"
@@ -167,7 +167,7 @@ expect "from it" {
 }
 
 expect "the order in OUTPUT" {
-  proves   = ["articles.63", "articles.253"]
+  proves   = ["articles.63", "articles.179", "articles.253"]
   from     = node.node1
   to       = "${pod.elsewhere.ip}:7007"
   protocol = "udp"
@@ -257,7 +257,7 @@ expect "raw" {
 }
 
 expect "five tables" {
-  proves = ["articles.61", "articles.254", "articles.255"]
+  proves = ["articles.61", "articles.125", "articles.254", "articles.255"]
   dynamic "rules" {
     for_each = ["raw", "mangle", "nat", "filter", "security"]
     content {

@@ -53,7 +53,7 @@ locals {
 }
 
 expect "the cluster IP is nowhere outside" {
-  proves  = ["articles.9", "articles.19"]
+  proves  = ["articles.9", "articles.19", "articles.212"]
   from    = client.office
   to      = service.web
   outcome = "timeout"

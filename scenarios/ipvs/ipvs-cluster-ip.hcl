@@ -49,7 +49,7 @@ service "hostnames" {
 }
 
 expect "the pods take turns" {
-  proves = ["articles.12"]
+  proves = ["articles.12", "articles.202", "articles.206"]
   from   = pod.shell
   to     = "10.0.1.175:80"
   answer = values(pod.hostnames)

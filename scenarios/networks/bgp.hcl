@@ -68,9 +68,10 @@ expect "every pod reaches every pod, unchanged" {
 }
 
 expect "a router is on the way to node4" {
-  from = pod.a
-  to   = pod.far
-  ttl  = 61
+  proves = ["articles.147"]
+  from   = pod.a
+  to     = pod.far
+  ttl    = 61
 }
 
 expect "the office reaches pods by their addresses" {
@@ -96,6 +97,7 @@ fault "the speaker of node2 is gone" {
   node = node.node2
 
   expect "all others have withdrawn the routes to its pods" {
+    proves  = ["articles.146", "articles.159"]
     from    = [pod.a, pod.far, client.desk]
     to      = pod.b
     outcome = "timeout"

@@ -75,6 +75,7 @@ expect "containers of one node keep their addresses" {
 }
 
 expect "what db's address means on node1" {
+  proves = ["articles.136"]
   from   = pod.shell
   to     = "${pod.db.ip}:80"
   answer = pod.web
@@ -93,6 +94,7 @@ expect "queue's address is nobody's on node1" {
 }
 
 expect "by the port of db's node" {
+  proves = ["articles.136"]
   from   = [pod.web, pod.shell, node.node1]
   to     = "${node.node2.ip}:5432"
   answer = pod.db
@@ -108,6 +110,7 @@ expect "and by udp" {
 }
 
 expect "from outside a published port shows the client" {
+  proves = ["articles.114"]
   from   = client.laptop
   to     = ["${node.node1.ip}:8080", "${node.node2.ip}:5432"]
   source = client.laptop
@@ -127,6 +130,7 @@ expect "answers on its node" {
 }
 
 expect "containers leave with their node's address" {
+  proves = ["articles.113"]
   from   = [pod.web, pod.db]
   to     = client.laptop
   port   = "http"

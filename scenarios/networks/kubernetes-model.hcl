@@ -45,5 +45,6 @@ service "web" {
 }
 
 expect "the Kubernetes network model" {
-  model = "kubernetes"
+  proves = ["articles.139"]
+  model  = "kubernetes"
 }

@@ -84,10 +84,11 @@ expect "udp is forwarded the same way" {
 }
 
 expect "between pods of one node there is only a bridge" {
-  from = pod.a
-  to   = pod.neighbour
-  port = "http"
-  ttl  = 64
+  proves = ["articles.117"]
+  from   = pod.a
+  to     = pod.neighbour
+  port   = "http"
+  ttl    = 64
 }
 
 expect "a port without a listener is refused" {

@@ -120,10 +120,11 @@ expect "two nodes forward what goes from one to the other" {
 }
 
 expect "between pods of one node there is a router" {
-  from = pod.a
-  to   = pod.neighbour
-  port = "http"
-  ttl  = 63
+  proves = ["articles.158"]
+  from   = pod.a
+  to     = pod.neighbour
+  port   = "http"
+  ttl    = 63
 }
 
 expect "pods leave with their node's address" {
@@ -136,6 +137,7 @@ expect "pods leave with their node's address" {
 # Datagrams: the rest of a stream that returns by another way is INVALID, which
 # kube-proxy drops.
 expect "an outside host keeps its address, also by way of the wrong node" {
+  proves = ["articles.215"]
   from   = client.laptop
   to     = [pod.a, pod.b]
   port   = "echo"

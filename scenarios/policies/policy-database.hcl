@@ -68,7 +68,7 @@ expect "the backend gets through" {
 }
 
 expect "pods that no policy selects stay open" {
-  proves = ["articles.93"]
+  proves = ["articles.93", "articles.164"]
   from   = [pod.frontend, pod.db]
   to     = service.backend
   answer = pod.backend

@@ -48,12 +48,14 @@ policy "blocks" {
 }
 
 expect "inside the block" {
+  proves = ["articles.168"]
   from   = pod.near
   to     = pod.web
   answer = pod.web
 }
 
 expect "excluded" {
+  proves  = ["articles.168"]
   from    = pod.left-out
   to      = pod.web
   outcome = "timeout"

@@ -40,6 +40,7 @@ policy "db" {
 }
 
 expect "what it allows" {
+  proves  = ["articles.165"]
   from    = pod.web
   to      = pod.db
   outcome = "connected"
@@ -47,6 +48,7 @@ expect "what it allows" {
 }
 
 expect "the policy counts where there is an agent" {
+  proves  = ["articles.165"]
   from    = pod.any
   to      = pod.db
   outcome = policies.style == "none" ? "connected" : "timeout"

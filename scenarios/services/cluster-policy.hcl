@@ -41,7 +41,7 @@ service "web" {
 }
 
 expect "every node answers, and every pod" {
-  proves = ["articles.22", "articles.33"]
+  proves = ["articles.22", "articles.33", "articles.213"]
   from   = client.laptop
   to     = "${node.node1.ip}:31380"
   answer = pod.web
@@ -49,7 +49,7 @@ expect "every node answers, and every pod" {
 }
 
 expect "a node without an endpoint answers too" {
-  proves = ["articles.30"]
+  proves = ["articles.30", "articles.213"]
   from   = client.laptop
   to     = "${node.node3.ip}:31380"
   answer = pod.web

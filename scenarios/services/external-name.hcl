@@ -58,7 +58,7 @@ expect "an alias of a service" {
 }
 
 expect "an alias of a host outside" {
-  proves = ["articles.90"]
+  proves = ["articles.90", "articles.216"]
   from   = pod.shell
   to     = service.db
   answer = client.database

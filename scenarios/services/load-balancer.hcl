@@ -49,6 +49,7 @@ service "web" {
 }
 
 expect "outside clients come through node3" {
+  proves = ["articles.214"]
   from   = client.laptop
   to     = "${service.web.load_balancer_ip}:80"
   answer = pod.web
@@ -77,12 +78,14 @@ expect "a node, too" {
 }
 
 expect "every node serves its node port" {
+  proves = ["articles.214"]
   from   = client.laptop
   to     = [for n in node : "${n.ip}:${service.web.node_port["http"]}"]
   answer = pod.web
 }
 
 expect "pods keep their address at the cluster IP" {
+  proves = ["articles.214"]
   from   = pod.shell
   to     = service.web
   answer = pod.web

@@ -60,6 +60,7 @@ service "healthy" {
 }
 
 expect "the cluster IP is refused" {
+  proves  = ["articles.187", "articles.188"]
   from    = [pod.shell, pod.broken, node.node1]
   to      = service.broken
   outcome = "refused"
@@ -79,6 +80,7 @@ expect "the node port is refused" {
 }
 
 expect "the pod itself answers" {
+  proves = ["articles.187", "articles.188"]
   from   = pod.shell
   to     = pod.broken
   answer = pod.broken

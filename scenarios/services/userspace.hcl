@@ -111,6 +111,7 @@ expect "endpoints take turns" {
 }
 
 expect "the server sees the node" {
+  proves = ["articles.222"]
   from   = [pod.shell, node.node1]
   to     = [service.web, "${node.node1.ip}:30080"]
   port   = "http"
@@ -126,6 +127,7 @@ expect "outside clients are not seen either" {
 }
 
 expect "without a service the pod is seen" {
+  proves = ["articles.222"]
   from   = pod.shell
   to     = pod.web
   port   = "http"

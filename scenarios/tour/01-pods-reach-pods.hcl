@@ -32,14 +32,14 @@ pod "b" {
 }
 
 expect "pods see each other's own address" {
-  proves = ["articles.2"]
+  proves = ["articles.2", "articles.137", "articles.144"]
   from   = [pod.a, pod.b]
   to     = [pod.a, pod.b]
   source = each.from.ip
 }
 
 expect "nodes reach every pod" {
-  proves = ["articles.3"]
+  proves = ["articles.3", "articles.141"]
   from   = [node.node1, node.node2]
   to     = [pod.a, pod.b]
   source = each.from
@@ -52,8 +52,9 @@ expect "two nodes forward it, whatever is around it" {
 }
 
 expect "what is on the wire" {
-  from = pod.a
-  to   = pod.b
+  proves = ["articles.152", "articles.154"]
+  from   = pod.a
+  to     = pod.b
   seen {
     on            = node.node2
     direction     = "in"
@@ -75,6 +76,7 @@ expect "50 bytes" {
 }
 
 expect "a route, or a route and a tunnel" {
+  proves = ["articles.145", "articles.154"]
   route {
     on  = node.node1
     to  = node.node2.pod_cidr

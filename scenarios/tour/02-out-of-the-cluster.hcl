@@ -32,14 +32,14 @@ pod "b" {
 }
 
 expect "the server sees the node" {
-  proves = ["articles.7"]
+  proves = ["articles.7", "articles.113"]
   from   = pod.a
   to     = client.server
   source = node.node1.ip
 }
 
 expect "the pod does not notice" {
-  proves = ["articles.7", "articles.8"]
+  proves = ["articles.7", "articles.8", "articles.132"]
   from   = pod.a
   to     = client.server
   seen {

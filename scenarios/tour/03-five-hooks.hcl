@@ -109,6 +109,7 @@ expect "from the node" {
 }
 
 expect "across a bridge" {
+  proves   = ["articles.178"]
   from     = pod.neighbour
   to       = "${pod.web.ip}:7007"
   protocol = "udp"

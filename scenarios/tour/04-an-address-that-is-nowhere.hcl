@@ -55,7 +55,7 @@ service "hostnames" {
 }
 
 expect "it is nowhere" {
-  proves = ["articles.67"]
+  proves = ["articles.67", "articles.191", "articles.220"]
   dynamic "interface" {
     for_each = [node.node1, node.node2, node.node3]
     content {
@@ -67,6 +67,7 @@ expect "it is nowhere" {
 }
 
 expect "it answers no ping" {
+  proves = ["articles.191"]
   run {
     on      = pod.shell
     command = ["ping", "-c", "1", "-W", "1", service.hostnames.cluster_ip]
@@ -81,6 +82,7 @@ expect "it answers no ping" {
 }
 
 expect "it serves" {
+  proves = ["articles.185", "articles.221"]
   from   = pod.shell
   to     = service.hostnames
   answer = values(pod.hostnames)
@@ -88,6 +90,7 @@ expect "it serves" {
 }
 
 expect "these rules" {
+  proves = ["articles.186", "articles.190", "articles.192", "articles.195", "articles.196", "articles.220"]
   rules {
     on    = node.node1
     table = "nat"

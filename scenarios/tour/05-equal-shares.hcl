@@ -42,7 +42,7 @@ service "web" {
 }
 
 expect "equal shares" {
-  proves = ["articles.10", "articles.46", "articles.241", "articles.242"]
+  proves = ["articles.10", "articles.46", "articles.193", "articles.241", "articles.242"]
   from   = pod.shell
   to     = service.web
   answer = pod.web
@@ -50,7 +50,7 @@ expect "equal shares" {
 }
 
 expect "by unequal rules" {
-  proves = ["articles.46"]
+  proves = ["articles.46", "articles.192", "articles.193"]
   rules {
     on    = node.node1
     chain = "KUBE-SVC-CDGGSHYLG3RE2FKL"

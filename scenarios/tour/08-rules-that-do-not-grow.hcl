@@ -46,6 +46,7 @@ service "web" {
 }
 
 expect "rules per pod, or none" {
+  proves = ["articles.203"]
   rules {
     on    = node.node1
     tool  = "iptables"

@@ -51,6 +51,7 @@ policy "allow-db-access" {
 }
 
 expect "the backend gets in" {
+  proves = ["articles.143"]
   from   = pod.backend
   to     = [pod.db, service.db]
   answer = pod.db
@@ -58,6 +59,7 @@ expect "the backend gets in" {
 }
 
 expect "the frontend does not" {
+  proves  = ["articles.143"]
   from    = pod.frontend
   to      = [pod.db, service.db]
   outcome = "timeout"

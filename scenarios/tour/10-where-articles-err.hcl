@@ -70,6 +70,7 @@ policy "only-pods" {
 }
 
 expect "a capture stands before PREROUTING" {
+  proves = ["articles.135"]
   from   = client.laptop
   to     = "${node.node1.ip}:31380"
   answer = pod.web
@@ -111,6 +112,7 @@ expect "the rest is there" {
 }
 
 expect "lots, not turns" {
+  proves = ["articles.189"]
   from   = pod.neighbour
   to     = service.one
   answer = [pod.web, pod.more[0], pod.more[1]]
