@@ -74,6 +74,41 @@ expect "containers of one node keep their addresses" {
   source = each.from.ip
 }
 
+expect "a bridge, and private addresses on it" {
+  proves = ["articles.112"]
+  interface {
+    on      = node.node1
+    name    = "docker0"
+    type    = "bridge"
+    address = "172.17.0.1/16"
+  }
+  interface {
+    on     = node.node1
+    type   = "veth"
+    master = "docker0"
+  }
+  interface {
+    on      = pod.web
+    name    = "eth0"
+    type    = "veth"
+    address = "172.17.0.2/16"
+  }
+}
+
+expect "each container has a localhost of its own" {
+  proves = ["articles.118"]
+  from   = pod.web
+  to     = "127.0.0.1:9100"
+  answer = pod.web
+}
+
+expect "which is not that of its neighbour or its node" {
+  proves  = ["articles.118"]
+  from    = [pod.shell, node.node1]
+  to      = "127.0.0.1:9100"
+  outcome = "refused"
+}
+
 expect "what db's address means on node1" {
   proves = ["articles.136"]
   from   = pod.shell
@@ -135,6 +170,40 @@ expect "containers leave with their node's address" {
   to     = client.laptop
   port   = "http"
   source = node[each.from.node].ip
+}
+
+expect "by one rule for all that does not stay on the bridge" {
+  proves = ["articles.116", "articles.131", "articles.132"]
+  from   = pod.web
+  to     = client.laptop
+  port   = "http"
+  source = node.node1.ip
+  rules {
+    on      = node.node1
+    table   = "nat"
+    chain   = "POSTROUTING"
+    has     = "-s 172.17.0.0/16 ! -o docker0 -j MASQUERADE"
+    counted = 1
+  }
+  seen { # into the container's end of its veth, and out of the bridge's
+    on          = pod.web
+    direction   = "out"
+    source      = pod.web
+    destination = "${client.laptop.ip}:80"
+  }
+  seen {
+    on          = node.node1
+    interface   = "docker0"
+    direction   = "in"
+    source      = pod.web
+    destination = "${client.laptop.ip}:80"
+  }
+  seen {
+    on          = node.node1
+    direction   = "out"
+    source      = node.node1.ip
+    destination = "${client.laptop.ip}:80"
+  }
 }
 
 expect "from the node itself, by every address of it" {
