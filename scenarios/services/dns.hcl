@@ -112,7 +112,7 @@ pod "agent" {
 }
 
 expect "service.namespace" {
-  proves = ["articles.11", "articles.16"]
+  proves = ["articles.11", "articles.16", "articles.225"]
   from   = [pod.shell, pod.agent]
   to     = "web.prod:80"
   answer = pod.web
@@ -178,6 +178,15 @@ expect "an alias of a host outside" {
   from   = pod.shell
   to     = "outside:5432"
   answer = client.database
+}
+
+expect "which is a CNAME, and no address of the cluster" {
+  proves = ["articles.224"]
+  run {
+    on      = pod.shell
+    command = ["dig", "+search", "outside"]
+    matches = "outside\\.default\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+CNAME\\s+database\\."
+  }
 }
 
 expect "the name of a pod" {
