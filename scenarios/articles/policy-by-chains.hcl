@@ -215,14 +215,14 @@ expect "replies get in by the rule for connections" {
 }
 
 expect "bridged or routed" {
-  proves = ["articles.171", "articles.172", "articles.180"]
   for_each = {
     front   = { pod = pod.front, bridged = "some", routed = 0 }
     partner = { pod = pod.partner, bridged = 0, routed = "some" }
   }
-  from = each.value.pod
-  to   = pod.db
-  port = "redis"
+  proves = ["articles.171", "articles.172", "articles.180"]
+  from   = each.value.pod
+  to     = pod.db
+  port   = "redis"
   rules {
     on      = node.node1
     table   = "filter"
