@@ -238,3 +238,19 @@ expect "bridged or routed" {
     counted = each.value.routed
   }
 }
+
+expect "no service, no rules for one" {
+  proves = ["articles.211"]
+  rules {
+    on    = node.node1
+    table = "nat"
+    chain = "KUBE-SERVICES"
+    count = 1 # for node ports
+  }
+  rules {
+    on    = node.node1
+    tool  = "iptables"
+    table = "nat"
+    lacks = "-j DNAT"
+  }
+}
