@@ -127,6 +127,29 @@ expect "between pods of one node there is a router" {
   ttl    = 63
 }
 
+expect "no bridge, and nothing around a packet" {
+  proves = ["articles.158"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  interface {
+    on     = node.node1
+    type   = "bridge"
+    absent = true
+  }
+  route {
+    on = node.node1
+    to = "${pod.a.ip}/32"
+  }
+  seen {
+    on            = node.node1
+    direction     = "out"
+    source        = pod.a
+    destination   = "${pod.b.ip}:8080"
+    encapsulation = "none"
+  }
+}
+
 expect "pods leave with their node's address" {
   from   = [pod.a, pod.b]
   to     = client.laptop
@@ -137,6 +160,7 @@ expect "pods leave with their node's address" {
 # Datagrams: the rest of a stream that returns by another way is INVALID, which
 # kube-proxy drops.
 expect "an outside host keeps its address, also by way of the wrong node" {
+  proves = ["articles.215"]
   from   = client.laptop
   to     = [pod.a, pod.b]
   port   = "echo"
