@@ -57,6 +57,13 @@ policies {
       RULES
       iptables -A INPUT -m comment --comment "no table was named" || exit
       iptables -A INPUT -m comment --comment "rules for 7007: $(iptables -S | grep -c 'dport 7007') of $(iptables-save | grep -c 'dport 7007')" || exit
+      for target in SNAT DNAT; do
+        chains=
+        for chain in PREROUTING INPUT FORWARD OUTPUT POSTROUTING; do
+          iptables -t nat -A $chain -d 192.0.2.1 -j $target --to 192.0.2.2 && chains="$chains $chain"
+        done
+        iptables -A INPUT -m comment --comment "$target:$chains" || exit
+      done
       touch /run/ready
       exec sleep inf
     EOT
@@ -163,6 +170,44 @@ expect "from it" {
       has     = "--comment udp"
       counted = rules.value
     }
+  }
+}
+
+expect "to itself, by lo" {
+  proves   = ["articles.122"]
+  from     = node.node1
+  to       = "${node.node1.ip}:7009"
+  protocol = "udp"
+  answer   = pod.of-the-node
+  seen {
+    on          = node.node1
+    interface   = "lo"
+    source      = node.node1.ip
+    destination = "${node.node1.ip}:7009"
+  }
+  seen {
+    on       = node.node1 # at eth0
+    protocol = "udp"
+    absent   = true
+  }
+}
+
+expect "the table local is asked before main" {
+  proves = ["articles.121"]
+  run {
+    on      = node.node1
+    command = ["ip", "rule"]
+    matches = "^0:\\s+from all lookup local\\s*\n(.*\n)*32766:\\s+from all lookup main"
+  }
+  run { # main knows a way to the node's own address, by eth0
+    on      = node.node1
+    command = ["ip", "route", "show", "table", "main", "match", node.node1.ip]
+    matches = "192.168.0.0/24 dev eth0"
+  }
+  run { # and local says that it is here
+    on      = node.node1
+    command = ["ip", "route", "get", node.node1.ip]
+    matches = "^local ${node.node1.ip} dev lo "
   }
 }
 
@@ -294,5 +339,19 @@ expect "filter, if no table is named" {
     chain = "INPUT"
     has   = "--comment \"rules for 7007: 1 of 5\""
     count = 1
+  }
+}
+
+expect "where addresses may be rewritten" {
+  proves = ["articles.126", "articles.127"]
+  dynamic "rules" { # where the kernel took a rule
+    for_each = { SNAT = "INPUT POSTROUTING", DNAT = "PREROUTING OUTPUT" }
+    content {
+      on    = node.node1
+      table = "filter"
+      chain = "INPUT"
+      has   = "--comment \"${rules.key}: ${rules.value}\""
+      count = 1
+    }
   }
 }

@@ -77,7 +77,7 @@ expect "the front end" {
 }
 
 expect "a link for each pod, and an address" {
-  proves = ["articles.97", "articles.98"]
+  proves = ["articles.97", "articles.98", "articles.145", "articles.158"]
   dynamic "route" {
     for_each = {
       "10.88.0.24/32" = "cali505cfbeac50"
@@ -93,6 +93,33 @@ expect "a link for each pod, and an address" {
   interface {
     on      = local.db
     address = "10.88.0.26/32"
+  }
+}
+
+expect "what enters one end of a link leaves by the other" {
+  proves = ["articles.116"]
+  from   = local.another
+  to     = local.db
+  answer = local.db
+  seen {
+    on          = node.node0
+    interface   = local.link
+    direction   = "out"
+    source      = local.another
+    destination = "${local.db.ip}:80"
+  }
+  seen {
+    on          = local.db
+    direction   = "in"
+    source      = local.another
+    destination = "${local.db.ip}:80"
+  }
+  seen {
+    on          = node.node0
+    interface   = local.link
+    direction   = "in"
+    source      = "${local.db.ip}:80"
+    destination = local.another
   }
 }
 

@@ -60,7 +60,7 @@ expect "the cluster IP is nowhere outside" {
 }
 
 expect "unless one has a route" {
-  proves = ["articles.9"]
+  proves = ["articles.9", "articles.212"]
   from   = client.lab
   to     = service.web
   answer = [pod.one, pod.three[0], pod.three[1], pod.three[2]]

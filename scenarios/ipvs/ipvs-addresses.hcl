@@ -37,6 +37,7 @@ service "web" {
 }
 
 expect "the service answers" {
+  proves = ["articles.207"]
   from   = [pod.shell, node.node2]
   to     = service.web
   answer = pod.web

@@ -46,6 +46,7 @@ service "web" {
 }
 
 expect "new connections go to the selected color" {
+  proves = ["articles.183", "articles.184"]
   from   = client.laptop
   to     = [for n in node : "${n.ip}:30080"]
   answer = pod.web[var.color]

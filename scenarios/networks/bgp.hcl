@@ -62,6 +62,7 @@ service "web" {
 locals { pods = [pod.a, pod.b, pod.far] }
 
 expect "every pod reaches every pod, unchanged" {
+  proves = ["articles.146"]
   from   = local.pods
   to     = local.pods
   source = each.from.ip

@@ -74,35 +74,55 @@ expect "containers of one node keep their addresses" {
   source = each.from.ip
 }
 
-expect "a bridge, and private addresses on it" {
-  proves = ["articles.112"]
-  interface {
-    on      = node.node1
-    name    = "docker0"
-    type    = "bridge"
-    address = "172.17.0.1/16"
+expect "the same bridge on each node" {
+  proves = ["articles.112", "articles.162"]
+  dynamic "interface" {
+    for_each = [node.node1, node.node2]
+    content {
+      on      = interface.value
+      name    = "docker0"
+      type    = "bridge"
+      address = "172.17.0.1/16"
+    }
   }
-  interface {
-    on     = node.node1
-    type   = "veth"
-    master = "docker0"
-  }
-  interface {
-    on      = pod.web
-    name    = "eth0"
-    type    = "veth"
-    address = "172.17.0.2/16"
+  dynamic "interface" {
+    for_each = [pod.web, pod.db]
+    content {
+      on      = interface.value
+      address = "172.17.0.2/16"
+    }
   }
 }
 
-expect "each container has a localhost of its own" {
+expect "a container has devices and routes of its own" {
   proves = ["articles.118"]
+  interface {
+    on     = pod.web
+    name   = "docker0"
+    absent = true
+  }
+  route {
+    on  = pod.web
+    to  = "default"
+    via = "172.17.0.1"
+    dev = "eth0"
+  }
+  route {
+    on     = node.node1
+    to     = "default"
+    via    = "172.17.0.1"
+    absent = true
+  }
+}
+
+expect "and sockets" {
+  proves = ["articles.118", "articles.139"]
   from   = pod.web
-  to     = "127.0.0.1:9100"
+  to     = ["127.0.0.1:80", "127.0.0.1:9100"]
   answer = pod.web
 }
 
-expect "which is not that of its neighbour or its node" {
+expect "which are nowhere else" {
   proves  = ["articles.118"]
   from    = [pod.shell, node.node1]
   to      = "127.0.0.1:9100"
@@ -110,7 +130,7 @@ expect "which is not that of its neighbour or its node" {
 }
 
 expect "what db's address means on node1" {
-  proves = ["articles.136"]
+  proves = ["articles.112", "articles.136"]
   from   = pod.shell
   to     = "${pod.db.ip}:80"
   answer = pod.web
@@ -129,7 +149,7 @@ expect "queue's address is nobody's on node1" {
 }
 
 expect "by the port of db's node" {
-  proves = ["articles.136"]
+  proves = ["articles.114", "articles.136"]
   from   = [pod.web, pod.shell, node.node1]
   to     = "${node.node2.ip}:5432"
   answer = pod.db
@@ -170,6 +190,33 @@ expect "containers leave with their node's address" {
   to     = client.laptop
   port   = "http"
   source = node[each.from.node].ip
+}
+
+expect "nobody can tell them from their node" {
+  proves = ["articles.115"]
+  from   = [pod.web, pod.shell, node.node1]
+  to     = client.laptop
+  port   = "http"
+  source = node.node1.ip
+}
+
+expect "a rule for the way out, and one for each published port" {
+  proves = ["articles.113", "articles.114", "articles.131", "articles.233"]
+  rules {
+    on    = node.node1
+    table = "nat"
+    chain = "POSTROUTING"
+    has   = "-s 172.17.0.0/16 ! -o docker0 -j MASQUERADE"
+    count = 1
+  }
+  rules {
+    on     = node.node1
+    table  = "nat"
+    chain  = "DOCKER"
+    equals = <<-EOT
+      -A DOCKER -p tcp -m tcp --dport 8080 -j DNAT --to-destination 172.17.0.2:80
+    EOT
+  }
 }
 
 expect "by one rule for all that does not stay on the bridge" {

@@ -53,12 +53,13 @@ fault "no forwarding" {
   node = node.node1
 
   expect "the bridge still forwards" {
-    from = pod.shell
-    to   = pod.web
+    proves = ["articles.119"]
+    from   = pod.shell
+    to     = pod.web
   }
 
   expect "out is silent" {
-    proves  = ["articles.130"]
+    proves  = ["articles.119", "articles.123", "articles.130"]
     from    = pod.shell
     to      = client.laptop
     outcome = "timeout"

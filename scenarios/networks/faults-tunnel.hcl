@@ -79,6 +79,7 @@ fault "tunnel blocked" {
   port     = 8472
 
   expect "node2 is an island" {
+    proves  = ["articles.153"]
     from    = [pod.a, pod.c]
     to      = pod.b
     outcome = "timeout"

@@ -45,7 +45,7 @@ service "web" {
 }
 
 expect "the Kubernetes network model" {
-  proves = ["articles.139"]
+  proves = ["articles.137", "articles.139", "articles.140", "articles.141"]
   model  = "kubernetes"
 }
 

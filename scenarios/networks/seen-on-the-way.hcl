@@ -49,7 +49,7 @@ service "web" {
 }
 
 expect "a node port is two rewrites and a tunnel" {
-  proves = ["articles.34", "articles.35"]
+  proves = ["articles.34", "articles.35", "articles.152"]
   from   = client.laptop
   to     = "${node.node1.ip}:30080"
   answer = pod.web
@@ -127,6 +127,7 @@ expect "datagrams can be counted" {
 }
 
 expect "the tunnel is a device and a route" {
+  proves = ["articles.150", "articles.151", "articles.162"]
   interface {
     on      = node.node1
     name    = "flannel.1"

@@ -81,6 +81,7 @@ expect "no route across the router" {
 }
 
 expect "the router knows no pods" {
+  proves  = ["articles.156"]
   from    = pod.web
   to      = pod.far
   outcome = "timeout"

@@ -112,7 +112,7 @@ pod "agent" {
 }
 
 expect "service.namespace" {
-  proves = ["articles.11", "articles.16", "articles.225"]
+  proves = ["articles.11", "articles.16"]
   from   = [pod.shell, pod.agent]
   to     = "web.prod:80"
   answer = pod.web

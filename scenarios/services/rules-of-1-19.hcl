@@ -16,7 +16,11 @@ proxy {
   iptables { layout = "1.19" }
 }
 
-network { service_cidr = "10.96.0.0/12" }
+network {
+  mode         = "routed" # Calico's
+  service_cidr = "10.96.0.0/12"
+  docker       = true
+}
 
 node "node120" {}
 node "node121" {}
@@ -72,7 +76,7 @@ locals {
 }
 
 expect "the chains" {
-  proves = ["articles.45", "articles.47", "articles.71", "articles.72", "articles.73", "articles.74", "articles.75", "articles.76", "articles.243"]
+  proves = ["articles.45", "articles.47", "articles.71", "articles.72", "articles.73", "articles.74", "articles.75", "articles.76", "articles.196", "articles.243"]
   dynamic "rules" {
     for_each = local.chains
     content {
@@ -81,6 +85,27 @@ expect "the chains" {
       chain  = rules.key
       equals = rules.value
     }
+  }
+}
+
+# Calico's chain, kube-proxy's, and that of Docker, which runs the containers.
+expect "the first hook" {
+  rules {
+    on    = node.node120
+    table = "nat"
+    chain = "PREROUTING"
+    has = [
+      "-A PREROUTING -m comment --comment \"cali:6gwbT8clXdHdC1b1\" -j cali-PREROUTING",
+      "-A PREROUTING -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES",
+      "-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER",
+    ]
+  }
+  rules {
+    on    = node.node120
+    table = "nat"
+    chain = "PREROUTING"
+    has   = "-A PREROUTING"
+    count = 3
   }
 }
 

@@ -58,7 +58,7 @@ locals {
 }
 
 expect "to the node" {
-  proves   = ["articles.55", "articles.252"]
+  proves   = ["articles.55", "articles.120", "articles.252"]
   from     = client.laptop
   to       = "${node.node1.ip}:7008"
   protocol = "udp"
@@ -75,7 +75,7 @@ expect "to the node" {
 }
 
 expect "through the node" {
-  proves   = ["articles.56", "articles.252"]
+  proves   = ["articles.56", "articles.120", "articles.215", "articles.252"]
   from     = client.laptop
   to       = "${pod.web.ip}:7007"
   protocol = "udp"

@@ -90,7 +90,7 @@ expect "it serves" {
 }
 
 expect "these rules" {
-  proves = ["articles.186", "articles.190", "articles.192", "articles.195", "articles.196", "articles.220"]
+  proves = ["articles.185", "articles.186", "articles.190", "articles.192", "articles.195", "articles.196", "articles.220"]
   rules {
     on    = node.node1
     table = "nat"

@@ -46,7 +46,7 @@ service "web" {
 }
 
 expect "rules per pod, or none" {
-  proves = ["articles.203"]
+  proves = ["articles.203", "articles.206"]
   rules {
     on    = node.node1
     tool  = "iptables"

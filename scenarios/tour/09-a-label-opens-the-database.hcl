@@ -72,6 +72,7 @@ expect "the database answers nobody else" {
 }
 
 expect "the frontend is only kept from the database" {
+  proves = ["articles.143"]
   from   = pod.frontend
   to     = pod.backend
   answer = pod.backend

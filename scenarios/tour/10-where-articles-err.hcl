@@ -70,7 +70,7 @@ policy "only-pods" {
 }
 
 expect "a capture stands before PREROUTING" {
-  proves = ["articles.135"]
+  proves = ["articles.135", "articles.197"]
   from   = client.laptop
   to     = "${node.node1.ip}:31380"
   answer = pod.web
@@ -112,7 +112,7 @@ expect "the rest is there" {
 }
 
 expect "lots, not turns" {
-  proves = ["articles.189"]
+  proves = ["articles.189", "articles.220"]
   from   = pod.neighbour
   to     = service.one
   answer = [pod.web, pod.more[0], pod.more[1]]

@@ -35,7 +35,7 @@ func inspectCommand(u ui) *cobra.Command {
 			if err != nil {
 				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
-			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining, Programs: info.Programs, Sessions: info.Sessions}
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining, Programs: info.Programs, Sessions: info.Sessions, Checks: info.Checks}
 			if u.AsJSON {
 				return u.JSON(v)
 			}
@@ -43,6 +43,7 @@ func inspectCommand(u ui) *cobra.Command {
 			u.inspectSessions(v.Sessions)
 			u.printPrograms(v.Programs, func(inside.Program) bool { return true })
 			u.printDraining(v.Draining)
+			u.printChecks(v.Checks)
 			return err
 		},
 	}
@@ -60,6 +61,7 @@ type view struct {
 	Programs   []inside.Program             `json:"programs,omitempty"`
 	Sessions   []inside.Session             `json:"sessions,omitempty"` // BGP
 	Draining   []engine.Draining            `json:"draining,omitempty"` // real servers that still have connections
+	Checks     []inside.Checked             `json:"checks,omitempty"`   // of load balancers
 }
 
 // interfaceRecord is one interface as the kernel has it now.
