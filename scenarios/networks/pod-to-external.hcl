@@ -26,15 +26,6 @@ pod "b" {
   port "http" { port = 8080 }
 }
 
-pod "no-route" {
-  node      = node.node1
-  net_admin = true
-  command   = ["sh", "-c", "ip route del default && exec sleep inf"]
-  ready {
-    exec = ["sh", "-c", "! ip route | grep default"]
-  }
-}
-
 expect "the server outside sees the node" {
   proves = ["articles.113", "articles.115"]
   from   = pod.a
@@ -60,32 +51,4 @@ expect "inside the cluster nothing is rewritten" {
   from   = [pod.a, pod.b]
   to     = [pod.a, pod.b]
   source = each.from.ip
-}
-
-expect "without a default route, the bridge is all there is" {
-  proves = ["articles.119", "articles.128"]
-  run {
-    on      = pod.no-route
-    command = ["ping", "-c", "1", "-W", "1", pod.a.ip]
-  }
-  run {
-    on      = pod.no-route
-    command = ["ping", "-c", "1", "-W", "1", client.internet.ip]
-    status  = 2
-    matches = "Network is unreachable"
-  }
-  run {
-    on      = pod.a
-    command = ["ping", "-c", "1", "-W", "1", client.internet.ip]
-  }
-}
-
-expect "which one does not add like this" {
-  proves = ["articles.129"]
-  run {
-    on      = pod.no-route
-    command = ["ip", "route", "add", "default", "gw", cidrhost(node.node1.pod_cidr, 1)]
-    status  = 255
-    matches = "\"gw\" is a garbage"
-  }
 }
