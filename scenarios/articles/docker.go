@@ -32,7 +32,7 @@ var docker = Article{
 		{Number: 137, Section: "The network model", Says: "A pod has an address of its own, and others see that one", Verdict: Holds},
 		{Number: 138, Section: "The network model", Says: "No two pods of a cluster have the same address", Verdict: Holds, Refusal: &Refusal{
 			Wrong: "10.244.1.20", Right: "10.244.1.21", Because: "Address taken twice",
-			Lab: `node "n" {}
+			Lab: `node "node1" {}
 pod "a" { address = "10.244.1.20" }
 pod "b" { address = "%s" }
 `,
@@ -103,12 +103,12 @@ pod "b" {
 		{Number: 191, Section: "Services", Says: "The virtual address answers no ping", Verdict: Holds, Why: "so with iptables; IPVS, whose nodes have the address, refuses it by a rule"},
 		{Number: 192, Section: "Services", Says: "Three rules lead to the endpoints, with 0.33332999982, 0.5 and no condition", Verdict: Holds, Why: "to the letter"},
 		{Number: 193, Section: "Services", Says: "So each pod gets a third", Verdict: Holds},
-		{Number: 194, Section: "Services", Says: "With a third in each of the rules, shares would differ", Verdict: Holds, Why: "and 8 of 27 would get nothing: the text asks, and leaves it to its readers"},
+		{Number: 194, Section: "Services", Says: "With a third in each of the rules, shares would differ", Verdict: Open, Why: "arithmetic about rules that no kube-proxy writes: a third, 2 of 9, 4 of 27, and 8 of 27 connections that match none"},
 		{Number: 195, Section: "Services", Says: "A chain for each endpoint has its DNAT, to port 9376", Verdict: Holds, Why: "to the letter"},
 		{Number: 196, Section: "Services", Says: "It sets the mark 0x4000 in place, for what the pod sends to itself", Verdict: Depends, Why: "the first versions did; later ones jump to KUBE-MARK-MASQ"},
 		{Number: 197, Section: "Services", Says: "DNAT happens before PREROUTING", Verdict: Errs, Why: "it happens in PREROUTING, in the table nat, after raw and mangle; a capture, which stands before it, still shows the virtual address"},
 		{Number: 198, Section: "IPVS", Says: "The device kube-ipvs0 has the virtual address, as a /32", Verdict: Holds},
-		{Number: 199, Section: "IPVS", Says: "That device is DOWN", Verdict: Holds},
+		{Number: 199, Section: "IPVS", Says: "That device is DOWN", Verdict: Open, Why: "kube-proxy never sets it up, a lab does; its addresses are local either way"},
 		{Number: 200, Section: "IPVS", Says: "ipvsadm lists the three pods: rr, Masq, weight 1", Verdict: Holds},
 		{Number: 201, Section: "IPVS", Says: "In that list, the service is 10.102.128.4", Verdict: Errs, Why: "a slip of the pen: it is 10.0.1.175, as on the device"},
 		{Number: 202, Section: "IPVS", Says: "Connections go to the pods in turn", Verdict: Holds},

@@ -43,6 +43,29 @@ expect "the service answers" {
   answer = pod.web
 }
 
+<<<<<<< HEAD
+expect "by a local route, and no device" {
+  proves = ["articles.207"]
+  interface {
+    on      = node.node1
+    address = service.web.cluster_ip
+    absent  = true
+=======
+expect "a local route, and no device" {
+  proves = ["articles.207"]
+  interface {
+    on     = node.node1
+    name   = "kube-ipvs0"
+    absent = true
+>>>>>>> wt-e
+  }
+  run {
+    on      = node.node1
+    command = ["ip", "route", "show", "table", "local", service.web.cluster_ip]
+    matches = "^local 10.96.0.80 dev lo"
+  }
+}
+
 expect "the address has no other port" {
   from    = pod.shell
   to      = "10.96.0.80:81"

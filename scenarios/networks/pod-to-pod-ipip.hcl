@@ -95,6 +95,27 @@ expect "two nodes forward what goes from one to the other" {
   ttl  = 62
 }
 
+expect "the tunnel is a device, around each packet" {
+  proves = ["articles.160"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  interface {
+    on   = node.node1
+    name = "tunl0"
+    type = "ipip"
+  }
+  seen {
+    on                = node.node2
+    direction         = "in"
+    source            = pod.a
+    destination       = "${pod.b.ip}:8080"
+    encapsulation     = var.mode == "Always" ? "ipip" : "none"
+    outer_source      = var.mode == "Always" ? node.node1.ip : null
+    outer_destination = var.mode == "Always" ? node.node2.ip : null
+  }
+}
+
 expect "between pods of one node there is a router and no tunnel" {
   from = pod.a
   to   = pod.neighbour
@@ -121,4 +142,31 @@ expect "and a service" {
   to     = service.web
   answer = pod.b
   source = each.from.ip
+}
+
+expect "a packet in a packet, or not" {
+  proves = ["articles.160"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  interface {
+    on   = node.node1
+    name = "tunl0"
+    type = "ipip"
+  }
+  seen {
+    on            = node.node1
+    direction     = "out"
+    source        = pod.a
+    destination   = "${pod.b.ip}:8080"
+    encapsulation = var.mode == "Always" ? "ipip" : "none"
+  }
+}
+
+expect "20 bytes" {
+  proves = ["articles.160"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  mtu    = 1480
 }

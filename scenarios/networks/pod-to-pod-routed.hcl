@@ -98,6 +98,14 @@ expect "nodes reach every pod with their own address" {
   source = each.from.ip
 }
 
+expect "and so do pods on the network of their node" {
+  proves = ["articles.142"]
+  from   = [pod.agent, pod.local-agent]
+  to     = local.pods
+  port   = "http"
+  source = each.from.ip
+}
+
 expect "a pod reaches its own node as itself" {
   from   = pod.a
   to     = pod.local-agent
@@ -125,6 +133,32 @@ expect "between pods of one node there is a router" {
   to     = pod.neighbour
   port   = "http"
   ttl    = 63
+}
+
+expect "no bridge and no tunnel: a route to each pod's device" {
+  proves = ["articles.158"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  dynamic "interface" {
+    for_each = ["bridge", "vxlan", "ipip"]
+    content {
+      on     = node.node1
+      type   = interface.value
+      absent = true
+    }
+  }
+  route {
+    on = node.node1
+    to = "${pod.a.ip}/32"
+  }
+  seen {
+    on            = node.node2
+    direction     = "in"
+    source        = pod.a
+    destination   = "${pod.b.ip}:8080"
+    encapsulation = "none"
+  }
 }
 
 expect "pods leave with their node's address" {

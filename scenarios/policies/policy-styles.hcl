@@ -86,3 +86,28 @@ expect "open to the rest" {
   from = [pod.xa, pod.xb]
   to   = [pod.ya, pod.yb]
 }
+
+expect "by rules of iptables, or by none of its own" {
+  proves = ["articles.166"]
+  dynamic "rules" {
+    for_each = { kube-router = "KUBE-ROUTER-FORWARD", calico = "cali-FORWARD" }
+    content {
+      on    = node.node1
+      tool  = "iptables"
+      table = "filter"
+      chain = "FORWARD"
+      has   = "-j ${rules.value}"
+      count = policies.style == rules.key ? 1 : 0
+    }
+  }
+  dynamic "rules" {
+    for_each = policies.style == "nftables" ? ["network-policies"] : []
+    content {
+      on    = node.node1
+      tool  = "nft"
+      table = rules.value
+      chain = "forward"
+      has   = "jump pods"
+    }
+  }
+}

@@ -180,6 +180,15 @@ expect "an alias of a host outside" {
   answer = client.database
 }
 
+expect "which is a CNAME, and no address of the cluster" {
+  proves = ["articles.224"]
+  run {
+    on      = pod.shell
+    command = ["dig", "+search", "outside"]
+    matches = "outside\\.default\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+CNAME\\s+database\\."
+  }
+}
+
 expect "the name of a pod" {
   from   = pod.shell
   to     = "${replace(pod.db[0].ip, ".", "-")}.default.pod:5432"
@@ -218,5 +227,14 @@ expect "who asks the name server" {
     on      = pod.shell
     command = ["dig", "+search", "web.prod"]
     matches = "web\\.prod\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+A\\s+${replace(service.web.cluster_ip, ".", "\\.")}\n(.*\n)*;; SERVER: 10\\.96\\.0\\.10#53"
+  }
+}
+
+expect "an alias is a CNAME" {
+  proves = ["articles.216", "articles.224"]
+  run {
+    on      = pod.shell
+    command = ["dig", "+search", "outside"]
+    matches = "outside\\.default\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+CNAME\\s+database\\."
   }
 }

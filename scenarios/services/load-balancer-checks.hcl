@@ -118,6 +118,7 @@ expect "a node without a pod drops what comes to its node port" {
 }
 
 expect "under Local the balancer leaves out the node without a pod" {
+  proves = ["articles.219"]
   from   = client.laptop
   to     = "${service.local.load_balancer_ip}:80"
   answer = pod.web
@@ -126,6 +127,7 @@ expect "under Local the balancer leaves out the node without a pod" {
 }
 
 expect "under Cluster every node answers, and masquerades" {
+  proves = ["articles.219"]
   from   = client.laptop
   to     = "${service.cluster.load_balancer_ip}:81"
   answer = pod.web
@@ -139,6 +141,7 @@ expect "a pod reaches the balancer as any client does" {
 }
 
 expect "without checks a third of the connections is lost" {
+  proves  = ["articles.219"]
   from    = client.laptop
   to      = "${service.unchecked.load_balancer_ip}:80"
   outcome = { connected = 2, timeout = 1 }
