@@ -35,12 +35,8 @@ pod "hostnames" {
   port "http" { port = 9376 }
 }
 
-<<<<<<< HEAD
-pod "not-yet" { # as no real server, until it is ready
-=======
 # Not ready, and so no endpoint.
 pod "late" {
->>>>>>> wt-e
   node   = node.node2
   labels = { app = "hostnames" }
   ready  = false
@@ -86,7 +82,7 @@ expect "a virtual server, and a real one per pod" {
 }
 
 expect "the address on a device of its own" {
-  proves = ["articles.198", "articles.199", "articles.208"]
+  proves = ["articles.198", "articles.208"]
   interface {
     on      = node.node1
     name    = "kube-ipvs0"
@@ -134,43 +130,4 @@ expect "the address has no other port" {
   from    = [pod.shell, node.node1]
   to      = "10.0.1.175:81"
   outcome = "refused"
-}
-
-expect "the node has the address, on a device of its own" {
-  proves = ["articles.198", "articles.208"]
-  interface {
-    on      = node.node1
-    name    = "kube-ipvs0"
-    type    = "dummy"
-    address = "10.0.1.175/32"
-  }
-}
-
-expect "a real server for each pod that is ready" {
-  proves = ["articles.200", "articles.201", "articles.209", "articles.210"]
-  rules {
-    on     = node.node1
-    tool   = "ipvsadm"
-    equals = <<-EOT
-      -A -t 10.0.1.175:80 -s rr
-      -a -t 10.0.1.175:80 -r 10.244.1.7:9376 -m -w 1
-      -a -t 10.0.1.175:80 -r 10.244.2.3:9376 -m -w 1
-      -a -t 10.0.1.175:80 -r 10.244.3.6:9376 -m -w 1
-    EOT
-  }
-}
-
-expect "iptables masquerades what IPVS passes on" {
-  proves = ["articles.205"]
-  from   = node.node2
-  to     = service.hostnames
-  answer = values(pod.hostnames)
-  source = node.node2
-  rules {
-    on      = node.node2
-    table   = "nat"
-    chain   = "KUBE-POSTROUTING"
-    has     = "-j MASQUERADE"
-    counted = 1
-  }
 }
