@@ -179,8 +179,8 @@ expect "first where it comes from, then where it goes" {
     on     = node.node0
     chain  = "cali-FORWARD"
     equals = <<-EOT
-      -A cali-FORWARD -m comment --comment "cali:e_0jafL2WYJDNVIw" -j cali-from-wl-dispatch
-      -A cali-FORWARD -m comment --comment "cali:ceJiPA94Wmnm1UaF" -j cali-to-wl-dispatch
+      -A cali-FORWARD -i cali+ -m comment --comment "cali:X3vB2lGcBrfkYquC" -j cali-from-wl-dispatch
+      -A cali-FORWARD -o cali+ -m comment --comment "cali:UtJ9FnhBnFbyQMvU" -j cali-to-wl-dispatch
     EOT
   }
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/cell"
+	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/netns"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 )
@@ -37,7 +38,7 @@ func (in *Lab) Start(ns *netns.NS, c Command, files []*os.File) (cmd *exec.Cmd, 
 		in.visit(c.Netns)
 		cmd, leave, err = in.confine(ns, c, files)
 		if err != nil {
-			return nil, nil, &CommandError{Program: c.Argv[0], Why: err.Error()}
+			return nil, nil, &CommandError{Program: c.Argv[0], Why: strings.TrimPrefix(err.Error(), c.Argv[0]+": ")}
 		}
 		return cmd, leave, nil
 	}
@@ -91,8 +92,19 @@ func (in *Lab) confine(ns *netns.NS, c Command, files []*os.File) (cmd *exec.Cmd
 	})
 	if err != nil {
 		leave()
+		if _, missing := lookPath(c.Argv[0], c.Env); missing != nil && x.Image.Digest == "" {
+			err = errors.New(err.Error() + onDebian(c.Argv[0]))
+		}
 	}
 	return cmd, leave, err
+}
+
+// onDebian is how to get a program that the machine lacks, where that is known.
+func onDebian(program string) string {
+	if pkg := debian.Package(program); pkg != "" {
+		return "; on Debian: apt-get install " + pkg
+	}
+	return ""
 }
 
 // furnish gives the calling thread the files that a user's command sees: those of the
@@ -136,7 +148,7 @@ func lookPath(name string, env []string) (string, error) {
 	if file := cell.OnPath(name, path); file != "" {
 		return file, nil
 	}
-	return "", &CommandError{Program: name, NotFound: true, Why: "command not found"}
+	return "", &CommandError{Program: name, NotFound: true, Why: "command not found" + onDebian(name)}
 }
 
 // searchPath adds the folders of the network's tools to a PATH: on Debian, ordinary

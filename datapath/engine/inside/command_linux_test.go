@@ -25,3 +25,12 @@ func TestProgramsAreFoundWithoutAPath(t *testing.T) {
 		}
 	}
 }
+
+func TestAMissingProgramIsNamedWithItsPackage(t *testing.T) {
+	if _, err := lookPath("dig", []string{"PATH=/nonexistent"}); err == nil || err.Error() != "dig: command not found; on Debian: apt-get install bind9-dnsutils" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := lookPath("no-such-program", nil); err == nil || err.Error() != "no-such-program: command not found" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -61,8 +61,8 @@ type compiler struct{ policy.Filter }
 func (c *compiler) hooks() {
 	o := c.View.Origin()
 	c.Hook("FORWARD", forward, o)
-	c.Add(forward, o, iptables.Jump{Chain: from})
-	c.Add(forward, o, iptables.Jump{Chain: to})
+	c.Add(forward, o, iptables.Jump{Chain: from}, c.workloads(from)...)
+	c.Add(forward, o, iptables.Jump{Chain: to}, c.workloads(to)...)
 	if c.View.Lab.Proxy.Mode.VirtualServers {
 		c.Hook("OUTPUT", output, o)
 		own := iptables.AddrType{Src: "LOCAL", NotSrc: true}
@@ -79,7 +79,7 @@ func (c *compiler) hooks() {
 			family = "6"
 		}
 		c.SkipServed(input, "cali"+family+"0s:services", "cali"+family+"0n:services", "Services: their endpoints are asked about")
-		c.Add(input, o, iptables.Jump{Chain: from})
+		c.Add(input, o, iptables.Jump{Chain: from}, c.workloads(from)...)
 	}
 }
 

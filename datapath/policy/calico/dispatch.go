@@ -3,6 +3,7 @@ package calico
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
@@ -10,9 +11,10 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// leaf is an address and the chain of its pod.
+// leaf is the address and the link of a pod, and its chain.
 type leaf struct {
 	addr  netip.Addr
+	link  string
 	chain string
 	o     plan.Origin
 }
@@ -31,8 +33,12 @@ func (c *compiler) dispatch(root string) {
 		p := &c.View.Pods[i]
 		if a, ok := c.Address(p.Pod); ok {
 			chain := endpointChain(root, p.Pod)
-			leaves = append(leaves, leaf{a.Addr(), chain, policy.PodOrigin(p.Pod)})
+			leaves = append(leaves, leaf{a.Addr(), p.HostLink, chain, policy.PodOrigin(p.Pod)})
 		}
+	}
+	if c.byLinks() {
+		c.divide(root, leaves)
+		return
 	}
 	slices.SortFunc(leaves, func(a, b leaf) int { return a.addr.Compare(b.addr) })
 	c.split(root, root, leaves)
@@ -66,12 +72,71 @@ func (c *compiler) split(root, chain string, leaves []leaf) {
 	}
 }
 
+// byLinks reports whether the link of a packet on the node tells the pod: behind a bridge all have
+// the bridge's, and what IPVS sends leaves by OUTPUT, where nothing says by which link it came.
+func (c *compiler) byLinks() bool {
+	mode := &c.View.Lab.Network.Mode
+	return mode.PodRoutes && mode.PodLinks != "" && !c.View.Lab.Proxy.Mode.VirtualServers
+}
+
+// links is the condition that a packet comes from, or goes to, a link, or with a + at the end of
+// the name, one of those that begin so.
+func links(root, name string) iptables.Match {
+	if root == from {
+		return iptables.InIf{Name: name}
+	}
+	return iptables.OutIf{Name: name}
+}
+
+// workloads is the condition that a packet comes from, or goes to, a pod; none where addresses
+// tell.
+func (c *compiler) workloads(root string) []iptables.Match {
+	if !c.byLinks() {
+		return nil
+	}
+	return []iptables.Match{links(root, c.View.Lab.Network.Mode.PodLinks+"+")}
+}
+
+// divide adds what leads to the leaves by the names of their links, as Felix does (rules/dispatch.go):
+// names that have the letter after the common beginning in common share a chain.
+func (c *compiler) divide(root string, leaves []leaf) {
+	slices.SortFunc(leaves, func(a, b leaf) int { return strings.Compare(a.link, b.link) })
+	if len(leaves) == 0 {
+		return
+	}
+	first, last := leaves[0].link, leaves[len(leaves)-1].link
+	n := 0
+	for n < min(len(first), len(last)) && first[n] == last[n] {
+		n++
+	}
+	for len(leaves) > 0 {
+		begin := leaves[0].link[:min(n+1, len(leaves[0].link))]
+		k := slices.IndexFunc(leaves, func(l leaf) bool { return !strings.HasPrefix(l.link, begin) })
+		if k < 0 {
+			k = len(leaves)
+		}
+		chain := root
+		if k > 1 {
+			chain = root + "-" + begin[n:]
+			c.Add(root, c.View.Origin(), iptables.Goto{Chain: chain}, links(root, begin+"+"))
+		}
+		for _, l := range leaves[:k] {
+			c.leaf(root, chain, l)
+		}
+		leaves = leaves[k:]
+	}
+}
+
 // leaf adds to a chain what leads to a pod's own. What the pod sends to itself, by a service,
 // goes back instead: no policy applies to it.
 func (c *compiler) leaf(root, chain string, l leaf) {
 	own := topology.Single(l.addr)
 	c.Add(chain, l.o, iptables.Return{}, iptables.Src{Prefix: own}, iptables.Dst{Prefix: own})
-	c.Add(chain, l.o, iptables.Goto{Chain: l.chain}, match(root, own))
+	is := match(root, own)
+	if c.byLinks() {
+		is = links(root, l.link)
+	}
+	c.Add(chain, l.o, iptables.Goto{Chain: l.chain}, is)
 }
 
 // match is the condition of one of the trees.

@@ -3,6 +3,8 @@ package calico
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/netlab/netlab/datapath/plan/iptables"
@@ -110,5 +112,52 @@ func TestNamesFitTheKernel(t *testing.T) {
 		if len(s.Name) > 31 {
 			t.Errorf("set %q is too long", s.Name)
 		}
+	}
+}
+
+// Where each pod has a link of its own, the trees are those of Felix.
+func TestLinksLeadToTheirPods(t *testing.T) {
+	lab := database()
+	lab.Network.Mode = topology.NetworkMode{PodRoutes: true, PodLinks: "cali"}
+	node := lab.Nodes[0]
+	for i, link := range []string{"cali95bb00000000", "cali2c0000000000"} {
+		p := &topology.Pod{Name: fmt.Sprint("more-", i), Namespace: "default", Node: node, HostLink: link, Addrs: []netip.Addr{netip.AddrFrom4([4]byte{10, 88, 0, byte(30 + i)})}}
+		node.Pods, lab.Pods = append(node.Pods, p), append(lab.Pods, p)
+		lab.Policies[0].Pods = append(lab.Policies[0].Pods, p)
+	}
+	rendered := func() (out []string) {
+		n, err := compile(policy.Views(lab)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range n.Tables[0].Chains {
+			if c.Name != forward && !strings.HasPrefix(c.Name, to) {
+				continue
+			}
+			for i := range c.Rules {
+				words := strings.Fields(c.Rules[i].Save())
+				at := slices.Index(words, "-m")
+				out = append(out, c.Name+" "+strings.Join(append(words[:at:at], words[at+4:]...), " "))
+			}
+		}
+		return out
+	}
+	want := []string{
+		"cali-FORWARD -i cali+ -j cali-from-wl-dispatch",
+		"cali-FORWARD -o cali+ -j cali-to-wl-dispatch",
+		"cali-to-wl-dispatch -s 10.88.0.31/32 -d 10.88.0.31/32 -j RETURN",
+		"cali-to-wl-dispatch -o cali2c0000000000 -g cali-tw-cali2c0000000000",
+		"cali-to-wl-dispatch -o cali9+ -g cali-to-wl-dispatch-9",
+		"cali-to-wl-dispatch-9 -s 10.88.0.26/32 -d 10.88.0.26/32 -j RETURN",
+		"cali-to-wl-dispatch-9 -o cali95aa86cbb2a -g cali-tw-cali95aa86cbb2a",
+		"cali-to-wl-dispatch-9 -s 10.88.0.30/32 -d 10.88.0.30/32 -j RETURN",
+		"cali-to-wl-dispatch-9 -o cali95bb00000000 -g cali-tw-cali95bb00000000",
+	}
+	if got := rendered(); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	lab.Proxy.Mode.VirtualServers = true
+	if got := rendered(); slices.ContainsFunc(got, func(r string) bool { return strings.Contains(r, "-o cali") }) {
+		t.Errorf("with virtual servers, links do not tell:\n%s", strings.Join(got, "\n"))
 	}
 }

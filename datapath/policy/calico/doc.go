@@ -4,10 +4,11 @@
 // # The path of a packet
 //
 //  1. FORWARD begins with cali-FORWARD, which looks up the pods that policies apply to
-//     in two trees: cali-from-wl-dispatch by the source, cali-to-wl-dispatch by the
-//     destination. A tree splits addresses four bits at a time, so that a packet meets a
-//     handful of rules however many pods there are, and each leaf goes to the pod's own
-//     chain: cali-fw-<link> for what comes from it, cali-tw-<link> for what goes to it,
+//     in two trees: cali-from-wl-dispatch by where it comes from, cali-to-wl-dispatch by
+//     where it goes. In modes in which each pod has a link of its own, that is the name of the
+//     link (cali…), and links with the same next letter share a chain; behind a bridge it is
+//     the address, split four bits at a time, so that a packet meets a handful of rules
+//     however many pods there are. Each leaf goes to the pod's own chain: cali-fw-<link> for what comes from it, cali-tw-<link> for what goes to it,
 //     by the name of the pod's link on the node. A packet between two pods of one node
 //     goes through both. What a pod sends to itself through a service returns before.
 //  2. The pod's chain accepts known connections, drops INVALID packets and clears the mark
@@ -42,9 +43,10 @@
 //
 // # Unlike Calico
 //
-// Calico's pods are not bridge ports: each has a link of its own that the node routes
-// to, and the trees split the names of links (cali+). Here FORWARD sees the
-// bridge, whichever pod it leads to, so that the trees split addresses. Accepted packets
+// Calico's pods are not bridge ports. Here they are in most modes: FORWARD then sees the bridge,
+// whichever pod it leads to, so that the trees split addresses, as they do with IPVS. The trees
+// have only the pods that policies apply to, and let others pass, where Calico's have all pods and
+// drop what is of an unknown link. Accepted packets
 // do not get a final ACCEPT at the end of FORWARD, since kube-proxy's rules that reject
 // connections to services without endpoints come after. Calico has a rule per peer, and
 // rules of blocks match these without a set. No policy applies to what a pod sends to itself: the
