@@ -64,6 +64,25 @@ policies {
         done
         iptables -A INPUT -m comment --comment "$target:$chains" || exit
       done
+      iptables-restore --noflush <<RULES || exit
+      *mangle
+      :THIRDS - [0:0]
+      -A OUTPUT -d 127.0.0.9 -p udp -j THIRDS
+      -A THIRDS -m statistic --mode random --probability 0.33333 -j RETURN
+      -A THIRDS -m statistic --mode random --probability 0.33333 -j RETURN
+      -A THIRDS -m statistic --mode random --probability 0.33333 -j RETURN
+      -A THIRDS -m comment --comment "the rest"
+      COMMIT
+      RULES
+      bash -c 'for i in {1..900}; do echo > /dev/udp/127.0.0.9/9; done'
+      set -- $(iptables-save -c -t mangle | sed -n 's/^\[\([0-9]*\):.*-A THIRDS.*/\1/p')
+      shares="$1 $2 $3 $4"
+      for expected in 300 200 133 267; do # 70 is more than 4 standard deviations
+        [ $1 -gt $((expected - 70)) ] && [ $1 -lt $((expected + 70)) ] || exit
+        shift
+      done
+      iptables -A INPUT -m comment --comment "thirds of what is left: as expected" || exit
+      echo "of 900 packets, three rules of a third and the rest have $shares"
       touch /run/ready
       exec sleep inf
     EOT
@@ -353,5 +372,16 @@ expect "where addresses may be rewritten" {
       has   = "--comment \"${rules.key}: ${rules.value}\""
       count = 1
     }
+  }
+}
+
+expect "a third in each of three rules" {
+  proves = ["articles.194"]
+  rules { # of 900 packets about 300, 200 and 133, and 267 for none of them
+    on    = node.node1
+    table = "filter"
+    chain = "INPUT"
+    has   = "--comment \"thirds of what is left: as expected\""
+    count = 1
   }
 }

@@ -215,14 +215,14 @@ expect "replies get in by the rule for connections" {
 }
 
 expect "bridged or routed" {
-  proves = ["articles.171", "articles.172", "articles.180"]
   for_each = {
     front   = { pod = pod.front, bridged = "some", routed = 0 }
     partner = { pod = pod.partner, bridged = 0, routed = "some" }
   }
-  from = each.value.pod
-  to   = pod.db
-  port = "redis"
+  proves = ["articles.171", "articles.172", "articles.180"]
+  from   = each.value.pod
+  to     = pod.db
+  port   = "redis"
   rules {
     on      = node.node1
     table   = "filter"
@@ -236,5 +236,21 @@ expect "bridged or routed" {
     chain   = "FORWARD"
     has     = "${local.to_db} -j"
     counted = each.value.routed
+  }
+}
+
+expect "no service, no rules for one" {
+  proves = ["articles.211"]
+  rules {
+    on    = node.node1
+    table = "nat"
+    chain = "KUBE-SERVICES"
+    count = 1 # for node ports
+  }
+  rules {
+    on    = node.node1
+    tool  = "iptables"
+    table = "nat"
+    lacks = "-j DNAT"
   }
 }

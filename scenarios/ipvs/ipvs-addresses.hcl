@@ -43,12 +43,12 @@ expect "the service answers" {
   answer = pod.web
 }
 
-expect "by a local route, and no device" {
+expect "a local route, and no device" {
   proves = ["articles.207"]
   interface {
-    on      = node.node1
-    address = service.web.cluster_ip
-    absent  = true
+    on     = node.node1
+    name   = "kube-ipvs0"
+    absent = true
   }
   run {
     on      = node.node1

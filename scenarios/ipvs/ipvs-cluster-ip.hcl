@@ -35,7 +35,8 @@ pod "hostnames" {
   port "http" { port = 9376 }
 }
 
-pod "not-yet" { # as no real server, until it is ready
+# Not ready, and so no endpoint.
+pod "late" {
   node   = node.node2
   labels = { app = "hostnames" }
   ready  = false

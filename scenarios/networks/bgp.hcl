@@ -75,6 +75,23 @@ expect "a router is on the way to node4" {
   ttl    = 61
 }
 
+expect "by routes of the main table, chosen by destination alone" {
+  proves = ["articles.146", "articles.147"]
+  dynamic "route" {
+    for_each = { b = { node = node.node2, via = node.node2.ip }, far = { node = node.node4, via = router.tor.link["eth0"].ip } }
+    content {
+      on  = node.node1
+      to  = route.value.node.pod_cidr
+      via = route.value.via
+    }
+  }
+  run {
+    on      = node.node1
+    command = ["ip", "rule"]
+    matches = "^0:\\s+from all lookup local\\s*\n32766:\\s+from all lookup main\\s*\n32767:\\s+from all lookup default\\s*$"
+  }
+}
+
 expect "the office reaches pods by their addresses" {
   from   = client.desk
   to     = local.pods

@@ -64,6 +64,29 @@ expect "udp as well" {
   source = each.from.ip
 }
 
+expect "nobody between the nodes can read it" {
+  proves = ["articles.148"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  seen { # what the program sends
+    on                = node.node2
+    direction         = "in"
+    encapsulation     = "udp"
+    outer_source      = node.node1
+    outer_destination = node.node2
+  }
+  seen { # no packet of the pods, neither plain nor in a tunnel that shows it
+    on     = node.node2
+    source = pod.a
+    absent = true
+  }
+  seen { # which is what arrives
+    on     = pod.b
+    source = pod.a
+  }
+}
+
 expect "nodes reach every pod with an address of their own" {
   from   = [node.node1, node.node2]
   to     = local.pods

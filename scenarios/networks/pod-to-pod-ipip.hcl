@@ -95,6 +95,27 @@ expect "two nodes forward what goes from one to the other" {
   ttl  = 62
 }
 
+expect "the tunnel is a device, around each packet" {
+  proves = ["articles.160"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  interface {
+    on   = node.node1
+    name = "tunl0"
+    type = "ipip"
+  }
+  seen {
+    on                = node.node2
+    direction         = "in"
+    source            = pod.a
+    destination       = "${pod.b.ip}:8080"
+    encapsulation     = var.mode == "Always" ? "ipip" : "none"
+    outer_source      = var.mode == "Always" ? node.node1.ip : null
+    outer_destination = var.mode == "Always" ? node.node2.ip : null
+  }
+}
+
 expect "between pods of one node there is a router and no tunnel" {
   from = pod.a
   to   = pod.neighbour

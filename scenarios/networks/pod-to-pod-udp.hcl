@@ -78,6 +78,34 @@ expect "the program is no hop: it leaves the TTL alone" {
   ttl  = 62
 }
 
+expect "a TUN device, and datagrams for port 8285" {
+  proves = ["articles.157"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  interface {
+    on   = node.node1
+    name = "flannel0"
+    type = "tun"
+  }
+  seen {
+    on          = node.node1
+    interface   = "flannel0"
+    direction   = "out"
+    source      = pod.a
+    destination = "${pod.b.ip}:8080"
+  }
+  seen {
+    on                = node.node2
+    direction         = "in"
+    source            = pod.a
+    destination       = "${pod.b.ip}:8080"
+    encapsulation     = "udp"
+    outer_source      = node.node1.ip
+    outer_destination = "${node.node2.ip}:8285"
+  }
+}
+
 expect "packets are as large as the device allows" {
   from = pod.a
   to   = pod.b

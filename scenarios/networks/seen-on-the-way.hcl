@@ -154,3 +154,17 @@ expect "the tunnel is a device and a route" {
     absent = true
   }
 }
+
+expect "and an entry for the other node" {
+  proves = ["articles.153"]
+  run {
+    on      = node.node1
+    command = ["ip", "neighbour", "show", "dev", "flannel.1"]
+    matches = "^${cidrhost(node.node2.pod_cidr, 0)} lladdr \\S+ PERMANENT\\s*$"
+  }
+  run {
+    on      = node.node1
+    command = ["bridge", "fdb", "show", "dev", "flannel.1"]
+    matches = "^\\S+ dst ${node.node2.ip} self permanent\\s*$"
+  }
+}

@@ -229,3 +229,12 @@ expect "who asks the name server" {
     matches = "web\\.prod\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+A\\s+${replace(service.web.cluster_ip, ".", "\\.")}\n(.*\n)*;; SERVER: 10\\.96\\.0\\.10#53"
   }
 }
+
+expect "an alias is a CNAME" {
+  proves = ["articles.216", "articles.224"]
+  run {
+    on      = pod.shell
+    command = ["dig", "+search", "outside"]
+    matches = "outside\\.default\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+CNAME\\s+database\\."
+  }
+}
