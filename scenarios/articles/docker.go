@@ -32,7 +32,7 @@ var docker = Article{
 		{Number: 137, Section: "The network model", Says: "A pod has an address of its own, and others see that one", Verdict: Holds},
 		{Number: 138, Section: "The network model", Says: "No two pods of a cluster have the same address", Verdict: Holds, Refusal: &Refusal{
 			Wrong: "10.244.1.20", Right: "10.244.1.21", Because: "Address taken twice",
-			Lab: `node "n" {}
+			Lab: `node "node1" {}
 pod "a" { address = "10.244.1.20" }
 pod "b" { address = "%s" }
 `,
