@@ -72,6 +72,7 @@ guest:
 	$(VMTEST) vm $(RECORD)
 
 real: $(REAL)/kubectl $(REAL)/kube-proxy ## build kube-proxy and kubectl from the Go module proxy, which takes minutes once
+	@echo "in $(REAL)"
 
 test-real: real ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones
 	NLAB_TEST_REAL=$(REAL) go test ./cmd/netlab -count=1 -run '^TestReal$$'
@@ -81,11 +82,11 @@ $(REAL)/kubectl $(REAL)/kube-proxy:
 	@mkdir -p $(REAL)
 	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $@ ./$(@F)
 
-test-real-ipvs: build $(REAL)/kube-proxy ## the same for proxy mode ipvs, in a virtual machine
+test-real-ipvs: build $(REAL)/kube-proxy ## the same for proxy mode ipvs, in a virtual machine: scenarios whose path matches IPVSLABS
 	@mkdir -p .test
 	CGO_ENABLED=0 go test -c -ldflags '-s -w' -o .test/suite.test ./scenarios/suite
 	./netlab vm exec --memory 3072 --file $(REAL)/kube-proxy --file scenarios --file .test/suite.test -- \
-		sh -ec 'cd scenarios/suite && NLAB_TEST_REAL=$(REAL) ../../.test/suite.test -test.run "^TestRealKubeProxyInScenarios$$" -real-modes ipvs -real-only "$(IPVSLABS)" -real-parallel 1'
+		sh -ec 'cd scenarios/suite && NLAB_TEST_REAL=$(REAL) ../../.test/suite.test -test.v -test.run "^TestRealKubeProxyInScenarios$$" -real-modes ipvs -real-only "$(IPVSLABS)" -real-parallel 1'
 
 modes: ## every scenario and every question about services on every pod network, and every case of policies in every style, of which the tests take a sample
 	go test ./scenarios -count=1 -timeout 60m -run '^TestScenarios$$' -modes-sample 0

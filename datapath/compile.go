@@ -29,6 +29,7 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	addAgents(lab, netns)
 	addNodeAgents(lab, netns)
 	addExternalRoutes(lab, netns)
+	addBalancers(lab, netns)
 	if err := addServices(lab, netns); err != nil {
 		return nil, err
 	}

@@ -352,6 +352,18 @@ node1. The service has an endpoint on each node.
 			})},
 	},
 }, {
+	name: "docker-beside",
+	about: `Mode host-gw beside Docker: docker0 without containers, the same address on both nodes,
+and the rules of its daemon between those of kube-proxy and flannel.
+`,
+	spec: topology.Spec{
+		Network: topology.NetworkSpec{Mode: set("host-gw"), Docker: set(true), Origin: at(1)},
+		Nodes:   nodes("node1", "node2"),
+		Pods:    []topology.PodSpec{pod("web", 0, "node1")},
+		Services: []topology.ServiceSpec{
+			service("web", func(s *topology.ServiceSpec) { s.Type = set("NodePort") })},
+	},
+}, {
 	name: "host-ports",
 	about: `Mode host-gw, both IP families: host ports of two pods by the rules of portmap.
 `,

@@ -143,7 +143,9 @@ func KubeProxyLacks(lab *topology.Lab) string {
 		return kubeProxy + " has no proxy mode " + lab.Proxy.Mode.Name
 	}
 	for _, p := range lab.Pods {
-		if p.HostNetwork && slices.ContainsFunc(p.Ports, func(x topology.Port) bool { return x.Protocol == topology.TCP && x.Number == occupant.APIAddress.Port() }) {
+		if p.HostNetwork && slices.ContainsFunc(p.Ports, func(x topology.Port) bool {
+			return x.Protocol == topology.TCP && x.Number == occupant.APIAddress.Port()
+		}) {
 			return fmt.Sprintf("pod %s has port %d of its node, where %s would find the Kubernetes API", p.Name, occupant.APIAddress.Port(), kubeProxy)
 		}
 	}

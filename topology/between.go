@@ -25,6 +25,39 @@ func (n *Network) BridgeAddr(node *Node, six bool) netip.Addr {
 	return PrefixOfFamily(node.PodCIDRs, six).Addr().Next()
 }
 
+// DockerCIDR is the network of Docker's bridge, the same on every host that has one.
+const DockerCIDR = "172.17.0.0/16"
+
+// DockerNet is the network of Docker's bridge in an IP family, on nodes that have it beside
+// their pod network. Invalid: they do not, the lab has no IPv4, or the family is IPv6, which
+// Docker leaves alone.
+func (n *Network) DockerNet(six bool) netip.Prefix {
+	if !n.Docker || six || !PrefixOfFamily(n.NodeCIDRs, false).IsValid() {
+		return netip.Prefix{}
+	}
+	return netip.MustParsePrefix(DockerCIDR)
+}
+
+// DockerAddr is the address of that bridge, which means another one on each node. Invalid:
+// there is none.
+func (n *Network) DockerAddr(six bool) netip.Addr {
+	if p := n.DockerNet(six); p.IsValid() {
+		return p.Addr().Next()
+	}
+	return netip.Addr{}
+}
+
+// Own are the addresses that the lab gives a node in an IP family, of all its links but the
+// loopback device.
+func (n *Network) Own(node *Node, six bool) (list []netip.Addr) {
+	for _, a := range []netip.Addr{OfFamily(node.Addrs, six), n.BridgeAddr(node, six), n.TunnelAddr(node, six), n.DockerAddr(six)} {
+		if a.IsValid() {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
 // Towards is the address of a node on the link by which it sends packets to the pods of
 // another, or to its own, in an IP family.
 func (n *Network) Towards(from, to *Node, six bool) netip.Addr {

@@ -49,13 +49,15 @@ type Network struct {
 	KeepSourceToNodes bool
 	// FlannelLayout is FlannelCurrent or FlannelOld.
 	FlannelLayout string
-	MTU           int // of the default subnet, in bytes
-	PathMTU       int // of the narrowest path between nodes
-	VXLAN         VXLAN
-	IPIP          IPIP
-	BGP           *BGP   // nil: the routes to pods are written, not learned
-	Secret        string // of a mode that encrypts: what its keys are derived from
-	Origin        Origin
+	// Docker says that every node has Docker beside its pod network, without containers.
+	Docker  bool
+	MTU     int // of the default subnet, in bytes
+	PathMTU int // of the narrowest path between nodes
+	VXLAN   VXLAN
+	IPIP    IPIP
+	BGP     *BGP   // nil: the routes to pods are written, not learned
+	Secret  string // of a mode that encrypts: what its keys are derived from
+	Origin  Origin
 }
 
 // TunnelPort is the UDP port on which nodes receive what their tunnels carry; 0: none.
@@ -327,12 +329,13 @@ type Service struct {
 	// families; empty: all.
 	SourceRanges []netip.Prefix
 	// Via are the nodes to which the outside routes the load balancer and external
-	// addresses, sorted by name; several share the connections. Services without
-	// such addresses have none.
+	// addresses, or to whose node ports the balancer connects, sorted by name; several
+	// share the connections. Services without such addresses have none.
 	Via                      []*Node
-	HealthCheckNodePort      uint16 // 0: none
-	AffinitySeconds          int    // ClientIP session affinity; 0: none
-	TrafficDistribution      string // PreferSameZone, PreferSameNode or ""
+	Balancer                 *Balancer // nil: none
+	HealthCheckNodePort      uint16    // 0: none
+	AffinitySeconds          int       // ClientIP session affinity; 0: none
+	TrafficDistribution      string    // PreferSameZone, PreferSameNode or ""
 	PublishNotReadyAddresses bool
 	ExternalName             string // of type ExternalName
 	// Unmanaged services carry a label that tells kube-proxy to leave them alone
@@ -349,6 +352,21 @@ type LoadBalancerIP struct {
 	// Proxy says that the load balancer itself is the destination of packets
 	// (ipMode Proxy), so that nodes have no rules for the address.
 	Proxy bool
+}
+
+// Balancer is a load balancer that is a host: it accepts the connections to the ports of the
+// service, and makes others to the node ports of nodes, one after the other.
+type Balancer struct {
+	Client *Client
+	Check  *Check // nil: every node gets connections, whether it answers or not
+}
+
+// Check is how a balancer finds the nodes that get connections: it connects to the node port
+// of each. As many checks in a row as the thresholds say change the verdict; after a change of
+// the lab one that succeeds is enough.
+type Check struct {
+	Interval, Timeout  time.Duration
+	Healthy, Unhealthy int // thresholds
 }
 
 // ServicePort is one port of a service with its endpoints.

@@ -88,6 +88,8 @@ type NetworkSpec struct {
 	MasqueradeNodeTraffic Opt[bool]
 	// FlannelLayout is the layout of flannel's rules: FlannelCurrent (default) or FlannelOld.
 	FlannelLayout Opt[string]
+	// Docker says whether every node has Docker, too, whose bridge no pod is on.
+	Docker Opt[bool]
 
 	NodePrefix  Opt[int] // length of a node's share of the IPv4 pod CIDR
 	NodePrefix6 Opt[int]
@@ -335,6 +337,8 @@ type ServiceSpec struct {
 	LoadBalancerIPs          Opt[[]netip.Addr] // load_balancer_ip, or ips of load_balancer
 	LoadBalancerMode         Opt[string]       // VIP (default) or Proxy
 	LoadBalancerVia          Opt[[]string]     // nodes
+	LoadBalancerOn           Opt[string]       // the client that is the load balancer
+	LoadBalancerCheck        *CheckSpec        // nil: none
 	SourceRanges             Opt[[]string]     // as written: Kubernetes trims and ignores some
 	HealthCheckNodePort      Opt[int]
 	SessionAffinity          Opt[string] // None or ClientIP
@@ -346,6 +350,13 @@ type ServiceSpec struct {
 
 	Ports  []ServicePortSpec
 	Origin Origin
+}
+
+// CheckSpec is how a load balancer checks the node ports of nodes.
+type CheckSpec struct {
+	Interval, Timeout  Opt[time.Duration]
+	Healthy, Unhealthy Opt[int] // thresholds
+	Origin             Origin
 }
 
 // EndpointSpec is an endpoint block: an address, or a pod's.

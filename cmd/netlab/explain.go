@@ -19,6 +19,7 @@ import (
 	"github.com/netlab/netlab/datapath/walk"
 	"github.com/netlab/netlab/datapath/walk/render"
 	"github.com/netlab/netlab/datapath/walk/trace"
+	"github.com/netlab/netlab/scenarios/expect/trial"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/scenarios/language/names"
 	"github.com/netlab/netlab/scenarios/suite"
@@ -41,6 +42,11 @@ serves, and every possible path with its probability.
 A request over HTTP is followed through an ingress controller to the pod that answers:
 
   netlab explain -f scenarios/services/ingress.hcl laptop shop.example:80 --http /cart
+
+In a lab with a dns block, a name that a pod would look up is looked up first, and the query
+followed:
+
+  netlab explain -f scenarios/services/dns.hcl shell web.prod:80
 
 In several combinations of a matrix it shows where they part:
 
@@ -107,12 +113,18 @@ func (u ui) explain(ctx context.Context, o explainOptions) error {
 		return err
 	}
 	u.sayLike(s)
-	prediction := walk.New(p).Walk(f)
+	prediction := trial.ByName(walk.New(p), f)
 	if err := u.printPrediction(prediction, o); err != nil || u.AsJSON || o.mermaid {
 		return err
 	}
-	for _, text := range suite.Decisions(s.Lab, prediction) {
-		u.Print("\n%s", text)
+	var decided []string
+	for _, part := range append(slices.Clip(prediction.Asked), prediction) {
+		for _, text := range suite.Decisions(s.Lab, part) {
+			if !slices.Contains(decided, text) { // a query without an answer is an end of the whole, too
+				decided = append(decided, text)
+				u.Print("\n%s", text)
+			}
+		}
 	}
 	return u.blame(s, o.flags, prediction)
 }
@@ -140,7 +152,7 @@ func (u ui) compare(ctx context.Context, o explainOptions, variations []language
 		if p, err = u.OnPaper(s, p, o.flags); err != nil {
 			return err
 		}
-		list = append(list, render.Compared{Name: v.String(), Prediction: walk.New(p).Walk(f)})
+		list = append(list, render.Compared{Name: v.String(), Prediction: trial.ByName(walk.New(p), f)})
 	}
 	if u.AsJSON {
 		return u.JSON(list)
@@ -170,7 +182,7 @@ func (o *explainOptions) flow(s *language.Scenario, path string) (f flow.Flow, e
 	if err != nil {
 		return f, command.Misnamed(err, "usage: netlab explain -f "+path+" FROM TO")
 	}
-	f = flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second, Upload: o.upload}
+	f = flow.Flow{From: from.Netns, To: to.Addr, Protocol: flow.Protocol(protocol), Within: time.Second, Upload: o.upload, Lookup: names.Asks(s.Lab, o.from, o.to, to.Addr.Addr())}
 	if o.upload < 0 || o.upload > 0 && f.Protocol != flow.TCP {
 		return f, command.Usage(fmt.Errorf("--upload %d over %s", o.upload, protocol), "an upload is over TCP, and has at least one byte")
 	}
@@ -210,7 +222,7 @@ func (u ui) blame(s *language.Scenario, flags command.ScenarioFlags, p trace.Pre
 	}
 	o := fault.Origin
 	u.Print("\nfault %q is in this plan (%s:%d): %s.\n", fault.Name, s.Path(o.File), o.Line, fault.Kind.About)
-	without := walk.New(sound).Walk(p.Flow).Results()
+	without := trial.ByName(walk.New(sound), p.Flow).Results()
 	if now := p.Results(); !slices.Equal(now, without) {
 		u.Print("Without it: %s.\n", without[0].Value)
 	} else {

@@ -90,6 +90,8 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 	}
 	before, agents := e.kernel.Applied(), want.HasAgents()
 	e.inside.AllowHostPrograms(req.Meta.HostPrograms)
+	resume := e.inside.PauseChecks()
+	defer resume()
 	changes, rest, err := e.kernel.Update(ctx, want)
 	if err == nil {
 		if agents {
@@ -104,6 +106,10 @@ func (e *engine) change(ctx context.Context, req request) (r reply, rest bool, e
 			// Agents put their rules first where the plan has others first.
 			_, err = e.kernel.Apply(ctx, want)
 		}
+	}
+	resume()
+	if err == nil {
+		err = e.inside.AwaitChecks(ctx)
 	}
 	if err != nil {
 		return reply{}, false, e.undo(ctx, err, before, want, first)
@@ -190,7 +196,7 @@ func (e *engine) undo(ctx context.Context, err error, before, want *plan.Plan, f
 		e.publish(e.meta.Load().API, nil)
 		// Interrupted, the user does not wait for what ran before.
 		if again := e.inside.Begin(e.meta.Load().Hosts, e.kernel.Namespace); ctx.Err() == nil {
-			err = errors.Join(err, e.inside.AwaitConvergence(ctx, before), again.AwaitReady(ctx))
+			err = errors.Join(err, e.inside.AwaitConvergence(ctx, before), again.AwaitReady(ctx), e.inside.AwaitChecks(ctx))
 		}
 	}
 	return err

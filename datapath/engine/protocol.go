@@ -44,6 +44,8 @@ type Info struct {
 	Check Check
 	// Programs are those of the scenario, by name.
 	Programs []inside.Program
+	// Checks are what load balancers have found out about nodes.
+	Checks []inside.Checked
 	// Sessions are those of BGP speakers, by namespace and peer.
 	Sessions []inside.Session
 }

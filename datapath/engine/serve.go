@@ -214,7 +214,7 @@ func (e *engine) info() reply {
 		i.State = "changing"
 	}
 	i.Meta = *e.meta.Load()
-	i.Sessions, i.Programs = e.inside.Sessions(), e.inside.Programs()
+	i.Sessions, i.Programs, i.Checks = e.inside.Sessions(), e.inside.Programs(), e.inside.Checks()
 	return reply{Info: i}
 }
 

@@ -24,7 +24,8 @@ type Watch struct {
 }
 
 // Watch dials flows, one after the other and nothing else meanwhile, and returns what happened to
-// each and what was seen of it. What programs and tunnels send by themselves is seen, too.
+// each and what was seen of it. What programs and tunnels send by
+// themselves is seen, too; load balancers do not check nodes meanwhile.
 func (c *Client) Watch(ctx context.Context, w Watch) ([]flow.Observation, []flow.Sight, error) {
 	r, err := c.call(ctx, request{Verb: verbWatch, Watch: w})
 	return r.Observations, r.Sights, err
@@ -40,6 +41,7 @@ const (
 func (e *engine) watch(ctx context.Context, w Watch) (r reply, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	defer e.inside.PauseChecks()()
 	var links []capture.Link
 	for _, l := range w.Links {
 		ns, err := e.kernel.Namespace(l.Netns)

@@ -3,11 +3,13 @@ package fault_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/fault"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/iptables"
 	"github.com/netlab/netlab/topology"
 	"github.com/netlab/netlab/topology/resolve"
 )
@@ -89,6 +91,56 @@ func TestAFirewallEndsTheSessionsInWhichANodeListens(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("port 179 of %s blocked: the nodes learn %v routes, want %v", lab.Nodes[i].Name, got, want)
+		}
+	}
+}
+
+// A fault comes before what an agent of the scenario has put into a chain, as the rules do that are
+// ahead of agents.
+func TestFaultsAreAheadOfAgents(t *testing.T) {
+	lab, p := compiled(t, "vxlan")
+	netns := lab.Nodes[0].Netns()
+	rules := func(words ...string) (list []iptables.Rule) {
+		for _, w := range words {
+			list = append(list, iptables.Rule{Raw: "-j " + w})
+		}
+		return list
+	}
+	tables := func(p *plan.Plan) *[]iptables.Table {
+		for i := range p.Netns {
+			if p.Netns[i].Name == netns {
+				return &p.Netns[i].Tables
+			}
+		}
+		t.Fatal("no node")
+		return nil
+	}
+	chains := func(words ...string) (list []iptables.Chain) {
+		for _, name := range []string{"INPUT", "FORWARD"} {
+			list = append(list, iptables.Chain{Name: name, Policy: "ACCEPT", Rules: rules(words...), Ahead: 1})
+		}
+		return list
+	}
+	*tables(p) = []iptables.Table{{Name: "filter", Chains: chains("POLICY", "NETWORK")}}
+	have := []iptables.Table{{Name: "filter", Chains: chains("AGENT", "POLICY", "NETWORK")}}
+	for kind, want := range map[string]map[string]string{
+		"blocked-port":   {"INPUT": "-j DROP|-j POLICY|-j AGENT|-j NETWORK", "FORWARD": "-j POLICY|-j AGENT|-j NETWORK"},
+		"closed-forward": {"INPUT": "-j POLICY|-j AGENT|-j NETWORK", "FORWARD": "-j AGENT"},
+	} {
+		i := slices.IndexFunc(fault.Kinds(), func(k topology.FaultKind) bool { return k.Name == kind })
+		broken, err := fault.Apply(lab, p, &topology.Fault{Name: "x", Kind: fault.Kinds()[i], Node: lab.Nodes[0], Protocol: topology.UDP, Port: 8472})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range iptables.Adopt(*tables(broken), have, *tables(p))[0].Chains {
+			var words []string
+			for _, r := range c.Rules {
+				text := r.Save()
+				words = append(words, text[strings.Index(text, "-j"):])
+			}
+			if got := strings.Join(words, "|"); got != want[c.Name] {
+				t.Errorf("%s: chain %s is %s, want %s", kind, c.Name, got, want[c.Name])
+			}
 		}
 	}
 }

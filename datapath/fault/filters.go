@@ -26,7 +26,7 @@ func filters() []kind {
 			func(d *damage) error {
 				for _, ipv6 := range families(d.lab) {
 					c := filterChain(d.node(), "FORWARD", ipv6)
-					c.Policy, c.Rules = "DROP", nil
+					c.Policy, c.Rules, c.Ahead = "DROP", nil, 0
 				}
 				return nil
 			}},
@@ -45,6 +45,7 @@ func families(lab *topology.Lab) (out []bool) {
 func (d *damage) drop(n *plan.Netns, chain string, ipv6 bool, matches ...iptables.Match) {
 	c := filterChain(n, chain, ipv6)
 	c.Rules = append([]iptables.Rule{{Matches: matches, Target: iptables.Drop{}, Origin: d.origin()}}, c.Rules...)
+	c.Ahead++ // of what an agent writes, too
 }
 
 // filterChain is a built-in chain of the table filter, which may be changed.

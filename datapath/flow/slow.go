@@ -21,6 +21,10 @@ func ProxyPatience() []time.Duration {
 	return []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}
 }
 
+// BalancerPatience is how long a load balancer waits until a node takes a connection. It makes one
+// attempt only. The sum is that of many (timeout connect in examples of HAProxy), and longer than claims wait.
+const BalancerPatience = 10 * time.Second
+
 // IngressPatience is how long an ingress controller waits until an endpoint takes a connection.
 // Real ones wait for seconds (proxy_connect_timeout of nginx), longer than most claims do: with this,
 // a claim still sees that another endpoint answers.

@@ -35,6 +35,9 @@ func assemble(lab *topology.Lab, w wiring) *plan.Plan {
 				w.near(&out, pod)
 			}
 		}
+		if lab.Network.DockerNet(false).IsValid() {
+			dockerBeside(&out, lab, n)
+		}
 		w.nat(&out, lab, n)
 		p.Netns = append(p.Netns, out)
 	}

@@ -39,10 +39,14 @@ func (b Bridge) Compile(lab *topology.Lab, far func(*topology.Node, *plan.Netns)
 // base adds the bridge, with the first address of the node's share of the pod
 // CIDR: the pods' default route.
 func (b Bridge) base(out *plan.Netns, n *topology.Node) {
-	o := NodeOrigin(n)
 	out.Sysctls = append(out.Sysctls, b.sysctls(out.IPv6)...)
+	b.link(out, n.PodCIDRs, NodeOrigin(n))
+}
+
+// link adds the bridge itself, with the first address of each prefix.
+func (b Bridge) link(out *plan.Netns, cidrs []netip.Prefix, o plan.Origin) {
 	bridge := plan.Link{Name: b.Name, Type: plan.Bridge, MTU: b.MTU, Origin: o}
-	for i, cidr := range n.PodCIDRs {
+	for i, cidr := range cidrs {
 		gw := podGateway(cidr)
 		if i == 0 {
 			bridge.MAC = macFor(macBridge, gw)

@@ -83,10 +83,8 @@ func CleanHostPorts(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
 				continue
 			}
 			s := conntrack.UDPService{IPv6: ipv6, Endpoints: []netip.AddrPort{p.To}, Origin: PodOrigin(p.Pod)}
-			for _, a := range []netip.Addr{topology.OfFamily(n.Addrs, ipv6), lab.Network.BridgeAddr(n, ipv6), lab.Network.TunnelAddr(n, ipv6)} {
-				if a.IsValid() {
-					s.To = append(s.To, netip.AddrPortFrom(a, p.Port.HostPort))
-				}
+			for _, a := range lab.Network.Own(n, ipv6) {
+				s.To = append(s.To, netip.AddrPortFrom(a, p.Port.HostPort))
 			}
 			out.UDP = append(out.UDP, s)
 		}

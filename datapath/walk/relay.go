@@ -24,30 +24,35 @@ const maxRelays = 40
 
 // relay is the server's side where a proxy in user space listens.
 func (r *run) relay(t *talk, f *fate, x *occupant.ProxyPort) trace.Branch {
-	r.step(f.p, trace.Step{Kind: trace.Deliver, Netns: f.h.Name, Text: "the proxy of " + x.Service, Origin: trace.Origin(x.Origin)})
+	r.step(f.p, trace.Step{Kind: trace.Deliver, Netns: f.h.Name, Text: x.Called(), Origin: trace.Origin(x.Origin)})
 	if t.flow.Protocol == flow.UDP {
 		return r.relayDatagram(t, f, x)
 	}
-	if b := r.converse(t, f); b.Outcome != flow.Connected {
+	if b := r.converse(t, f); b.Outcome != flow.Connected || r.check {
 		return b
 	}
-	choose, waited := r.turns(f, x), time.Duration(0)
-	why := "the proxy of " + x.Service + " has no endpoint, and closes the connection"
-	for i, patience := range flow.ProxyPatience() {
+	healthy, found := r.healthy(f.h.Name, x)
+	choose, waited := r.turns(f, x, healthy), time.Duration(0)
+	why := x.Called() + " has no endpoint, and closes the connection" + found
+	patiences := flow.ProxyPatience()
+	if x.Balancer {
+		patiences = []time.Duration{flow.BalancerPatience}
+	}
+	for i, patience := range patiences {
 		e, ok := choose(i)
 		if !ok {
 			break
 		}
-		b := r.onward(t, f, x, e, patience)
+		b := r.onward(t, f, x, e, patience, found)
 		if b.Outcome == flow.Connected || b.Outcome == flow.Failed {
 			return b
 		}
 		if b.Outcome == flow.Timeout {
 			waited += patience
 		}
-		why = fmt.Sprintf("the proxy of %s connects to none of its endpoints, and closes the connection: %s", x.Service, b.Why)
+		why = fmt.Sprintf("%s connects to none of its endpoints, and closes the connection: %s", x.Called(), b.Why)
 		if waited >= t.flow.Within {
-			return ended(flow.Timeout, fmt.Sprintf("the proxy of %s still tries its endpoints: %s", x.Service, b.Why))
+			return ended(flow.Timeout, fmt.Sprintf("%s still tries its endpoints: %s", x.Called(), b.Why))
 		}
 	}
 	return ended(flow.Reset, why)
@@ -55,7 +60,7 @@ func (r *run) relay(t *talk, f *fate, x *occupant.ProxyPort) trace.Branch {
 
 // relayDatagram is relay for UDP, where nothing tells the proxy whether an endpoint answers.
 func (r *run) relayDatagram(t *talk, f *fate, x *occupant.ProxyPort) trace.Branch {
-	choose := r.turns(f, x)
+	choose := r.turns(f, x, x.Endpoints)
 	for i := range flow.ProxyPatience() {
 		e, ok := choose(i)
 		if !ok {
@@ -64,7 +69,7 @@ func (r *run) relayDatagram(t *talk, f *fate, x *occupant.ProxyPort) trace.Branc
 		if _, ok := f.h.Lookup(e.Addr()); !ok {
 			continue
 		}
-		b := r.onward(t, f, x, e, t.flow.Within)
+		b := r.onward(t, f, x, e, t.flow.Within, "")
 		switch b.Outcome {
 		case flow.Connected:
 			if back := r.converse(t, f); back.Outcome != flow.Connected {
@@ -74,20 +79,20 @@ func (r *run) relayDatagram(t *talk, f *fate, x *occupant.ProxyPort) trace.Branc
 		case flow.Failed:
 			return b
 		}
-		return ended(flow.Timeout, fmt.Sprintf("the proxy of %s hears nothing from its endpoint: %s", x.Service, b.Why))
+		return ended(flow.Timeout, fmt.Sprintf("%s hears nothing from its endpoint: %s", x.Called(), b.Why))
 	}
-	return ended(flow.Timeout, "the proxy of "+x.Service+" has no endpoint, and drops the datagram")
+	return ended(flow.Timeout, x.Called()+" has no endpoint, and drops the datagram")
 }
 
 // onward makes the proxy's own connection to an endpoint.
-func (r *run) onward(t *talk, f *fate, x *occupant.ProxyPort, e netip.AddrPort, within time.Duration) trace.Branch {
+func (r *run) onward(t *talk, f *fate, x *occupant.ProxyPort, e netip.AddrPort, within time.Duration, found string) trace.Branch {
 	if r.relays++; r.relays > maxRelays {
 		return ended(flow.Failed, "proxies in user space lead to each other in a loop")
 	}
 	r.leg = trace.Request
 	i := slices.Index(x.Endpoints, e)
 	r.step(f.p, trace.Step{Kind: trace.Relay, Netns: f.h.Name, Origin: trace.Origin(x.Origin),
-		Text: fmt.Sprintf("%s takes endpoint %s (%d of %d)", x.Service, e, i+1, len(x.Endpoints))})
+		Text: fmt.Sprintf("%s takes endpoint %s (%d of %d)%s", x.Service, e, i+1, len(x.Endpoints), found)})
 	next := t.flow // all that is sent
 	next.From, next.To, next.Within, next.Once = f.h.Name, e, within, false
 	b := r.dial(next)
@@ -95,19 +100,19 @@ func (r *run) onward(t *talk, f *fate, x *occupant.ProxyPort, e netip.AddrPort, 
 	return b
 }
 
-// turns returns what chooses the endpoint of each attempt: the one that the client had, else
-// any, and after that the next of the list.
-func (r *run) turns(f *fate, x *occupant.ProxyPort) func(attempt int) (netip.AddrPort, bool) {
+// turns returns what chooses the endpoint of each attempt, one of those that get connections: the
+// one that the client had, else any, and after that the next of the list.
+func (r *run) turns(f *fate, x *occupant.ProxyPort, list []netip.AddrPort) func(attempt int) (netip.AddrPort, bool) {
 	key := memory.Affinity{Netns: f.h.Name, Proto: x.Protocol, Server: x.At, Client: f.p.src.Addr()}
 	lasts := time.Duration(x.Affinity) * time.Second
 	next := -1
 	return func(attempt int) (e netip.AddrPort, ok bool) {
-		n := len(x.Endpoints)
+		n := len(list)
 		if n == 0 {
 			return e, false
 		}
 		if lasts > 0 && attempt == 0 {
-			if e, ok = r.state.Bound(key, lasts); ok && slices.Contains(x.Endpoints, e) {
+			if e, ok = r.state.Bound(key, lasts); ok && slices.Contains(list, e) {
 				r.state.Bind(key, e)
 				return e, true
 			}
@@ -116,7 +121,7 @@ func (r *run) turns(f *fate, x *occupant.ProxyPort) func(attempt int) (netip.Add
 			for next = 0; next < n-1 && !r.decide(1/float64(n-next)); next++ {
 			}
 		}
-		e = x.Endpoints[next]
+		e = list[next]
 		next = (next + 1) % n
 		if lasts > 0 {
 			r.state.Bind(key, e)

@@ -32,10 +32,13 @@ const defaultWithin = time.Second
 
 // World is a plan that is ready to be walked. It may be used by several goroutines; the
 // plan must not change any more.
-type World struct{ net *network.World }
+type World struct {
+	net    *network.World
+	checks checks
+}
 
 // New returns the world of a plan.
-func New(p *plan.Plan) *World { return &World{network.New(p)} }
+func New(p *plan.Plan) *World { return &World{net: network.New(p)} }
 
 // NameServer reports whether an agent answers DNS queries.
 func (w *World) NameServer(name string) bool { return w.net.NameServer(name) }
@@ -45,11 +48,14 @@ func (w *World) Walk(f flow.Flow) trace.Prediction { return w.WalkFrom(nil, f) }
 
 // WalkFrom follows a flow through rules that remember earlier flows. Each branch of the
 // prediction has the state after it.
-func (w *World) WalkFrom(s *memory.State, f flow.Flow) trace.Prediction {
+func (w *World) WalkFrom(s *memory.State, f flow.Flow) trace.Prediction { return w.walk(s, f, false) }
+
+// walk is WalkFrom; a check ends where its connection is accepted.
+func (w *World) walk(s *memory.State, f flow.Flow, check bool) trace.Prediction {
 	p := trace.Prediction{Flow: f}
 	left, steps, rules := 1.0, 0, 0
 	for choices := []bool(nil); ; {
-		r := &run{w: w.net, conns: map[*network.Host][]*conn{}, choices: choices, probability: 1, state: s.Clone()}
+		r := &run{w: w.net, world: w, check: check, conns: map[*network.Host][]*conn{}, choices: choices, probability: 1, state: s.Clone()}
 		b := r.follow(f)
 		p.Branches = append(p.Branches, b)
 		left, steps, rules = left-b.Probability, steps+len(b.Steps), rules+r.seen
@@ -70,6 +76,8 @@ func (w *World) WalkFrom(s *memory.State, f flow.Flow) trace.Prediction {
 // are taken.
 type run struct {
 	w           *network.World
+	world       *World
+	check       bool // of a load balancer: it only connects
 	choices     []bool
 	made        []bool
 	probability float64

@@ -103,7 +103,7 @@ pod "b" {
 		{Number: 191, Section: "Services", Says: "The virtual address answers no ping", Verdict: Holds, Why: "so with iptables; IPVS, whose nodes have the address, refuses it by a rule"},
 		{Number: 192, Section: "Services", Says: "Three rules lead to the endpoints, with 0.33332999982, 0.5 and no condition", Verdict: Holds, Why: "to the letter"},
 		{Number: 193, Section: "Services", Says: "So each pod gets a third", Verdict: Holds},
-		{Number: 194, Section: "Services", Says: "With a third in each of the rules, shares would differ", Verdict: Holds, Why: "and 8 of 27 would get nothing: the text asks, and leaves it to its readers"},
+		{Number: 194, Section: "Services", Says: "With a third in each of the rules, shares would differ", Verdict: Open, Why: "arithmetic about rules that no kube-proxy writes: a third, 2 of 9, 4 of 27, and 8 of 27 connections that match none"},
 		{Number: 195, Section: "Services", Says: "A chain for each endpoint has its DNAT, to port 9376", Verdict: Holds, Why: "to the letter"},
 		{Number: 196, Section: "Services", Says: "It sets the mark 0x4000 in place, for what the pod sends to itself", Verdict: Depends, Why: "the first versions did; later ones jump to KUBE-MARK-MASQ"},
 		{Number: 197, Section: "Services", Says: "DNAT happens before PREROUTING", Verdict: Errs, Why: "it happens in PREROUTING, in the table nat, after raw and mangle; a capture, which stands before it, still shows the virtual address"},

@@ -139,7 +139,7 @@ locals {
 }
 
 expect "to the node" {
-  proves   = ["articles.55", "articles.124", "articles.249", "articles.252"]
+  proves   = ["articles.55", "articles.120", "articles.124", "articles.249", "articles.252"]
   from     = client.laptop
   to       = "${node.node1.ip}:7009"
   protocol = "udp"
@@ -157,7 +157,7 @@ expect "to the node" {
 }
 
 expect "through it" {
-  proves   = ["articles.56", "articles.124", "articles.176", "articles.177", "articles.252"]
+  proves   = ["articles.56", "articles.120", "articles.124", "articles.176", "articles.177", "articles.252"]
   from     = client.laptop
   to       = "${pod.web.ip}:7007"
   protocol = "udp"

@@ -43,12 +43,21 @@ expect "the service answers" {
   answer = pod.web
 }
 
+<<<<<<< HEAD
+expect "by a local route, and no device" {
+  proves = ["articles.207"]
+  interface {
+    on      = node.node1
+    address = service.web.cluster_ip
+    absent  = true
+=======
 expect "a local route, and no device" {
   proves = ["articles.207"]
   interface {
     on     = node.node1
     name   = "kube-ipvs0"
     absent = true
+>>>>>>> wt-e
   }
   run {
     on      = node.node1

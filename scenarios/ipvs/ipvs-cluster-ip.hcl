@@ -35,8 +35,12 @@ pod "hostnames" {
   port "http" { port = 9376 }
 }
 
+<<<<<<< HEAD
+pod "not-yet" { # as no real server, until it is ready
+=======
 # Not ready, and so no endpoint.
 pod "late" {
+>>>>>>> wt-e
   node   = node.node2
   labels = { app = "hostnames" }
   ready  = false
@@ -57,13 +61,38 @@ service "hostnames" {
 }
 
 expect "the pods take turns" {
-  proves = ["articles.12", "articles.202"]
+  proves = ["articles.12", "articles.202", "articles.206"]
   from   = pod.shell
   to     = "10.0.1.175:80"
   answer = values(pod.hostnames)
   count  = 60
   spread {
     tolerance = 0.3
+  }
+}
+
+expect "a virtual server, and a real one per pod" {
+  proves = ["articles.200", "articles.201", "articles.209", "articles.210"]
+  rules {
+    on     = node.node1
+    tool   = "ipvsadm"
+    equals = <<-EOT
+      -A -t 10.0.1.175:80 -s rr
+      -a -t 10.0.1.175:80 -r 10.244.1.7:9376 -m -w 1
+      -a -t 10.0.1.175:80 -r 10.244.2.3:9376 -m -w 1
+      -a -t 10.0.1.175:80 -r 10.244.3.6:9376 -m -w 1
+    EOT
+  }
+}
+
+expect "the address on a device of its own" {
+  proves = ["articles.198", "articles.199", "articles.208"]
+  interface {
+    on      = node.node1
+    name    = "kube-ipvs0"
+    type    = "dummy"
+    address = "10.0.1.175/32"
+    up      = true # kube-proxy leaves it down: local addresses work either way
   }
 }
 
@@ -78,6 +107,21 @@ expect "a process of a node does not" {
   to     = service.hostnames
   answer = values(pod.hostnames)
   source = node.node2
+}
+
+expect "since a rule of iptables masquerades it, not IPVS" {
+  proves = ["articles.205"]
+  from   = node.node2
+  to     = service.hostnames
+  answer = values(pod.hostnames)
+  source = node.node2
+  rules {
+    on      = node.node2
+    table   = "nat"
+    chain   = "KUBE-POSTROUTING"
+    has     = "-j MASQUERADE --random-fully"
+    counted = 1
+  }
 }
 
 expect "an endpoint reaches itself" {

@@ -71,6 +71,7 @@ func (l *loader) networkTable(n *topology.NetworkSpec) blocks.Schema {
 		{At: &n.MTU, Name: "mtu", Default: `1500`, Means: "The MTU between the nodes, in bytes."},
 		{At: &n.MasqueradeNodeTraffic, Name: "masquerade_node_traffic", Default: `true`, Means: "Whether connections from pods to other nodes are masqueraded."},
 		{At: &n.FlannelLayout, Name: "flannel_layout", Default: strconv.Quote(topology.FlannelCurrent), Means: "The layout of the rules in modes whose rules are flannel's: " + topology.FlannelCurrent + ", with chains of its own, or " + topology.FlannelOld + ", as flannel wrote them until that version, which leave alone what a pod sends to a pod by way of other nodes."},
+		{At: &n.Docker, Name: "docker", Default: `false`, Means: "Whether every node has Docker, too: its bridge docker0 (" + topology.DockerCIDR + "), on which no pod is, and the rules of its daemon; in labs with IPv4."},
 	}}
 }
 

@@ -63,6 +63,13 @@ func (l *loader) loadBalancer(s *topology.ServiceSpec, c *blocks.Content) {
 	}
 	var ip, ips *hcl.Attribute
 	bc := l.Read(b, loadBalancerTable(s, &ip, &ips))
+	if cb := l.Option(bc, "check"); cb != nil {
+		s.LoadBalancerCheck = &topology.CheckSpec{Origin: cb.Origin()}
+		l.Read(cb, checkTable(s.LoadBalancerCheck))
+		if bc.Attr("on") != nil && !s.LoadBalancerOn.Set {
+			s.LoadBalancerCheck = nil // its host is reported
+		}
+	}
 	l.OneOfTwo(ip, ips)
 	if ip == nil {
 		ip = ips

@@ -41,11 +41,24 @@ func serviceTable(s *topology.ServiceSpec) blocks.Schema {
 
 // loadBalancerTable is the load balancer of a service.
 func loadBalancerTable(s *topology.ServiceSpec, ip, ips **hcl.Attribute) blocks.Schema {
-	return blocks.Schema{Kind: "load_balancer block", Attrs: []blocks.Attribute{
+	return blocks.Schema{Kind: "load_balancer block", Blocks: []blocks.Nested{
+		blocks.Plain("check", "How the load balancer finds the nodes that get connections: it connects to the node port of each, and after a change of the lab one check that succeeds is enough.", func() blocks.Schema { return checkTable(new(topology.CheckSpec)) }),
+	}, Attrs: []blocks.Attribute{
+		{At: blocks.NameOf("client", &s.LoadBalancerOn), Name: "on", Means: "The client that is the load balancer: it accepts connections at its address and makes others, as its own, to node ports (ip_mode Proxy)."},
 		{At: blocks.NamesOf("node", &s.LoadBalancerVia), Name: "via", Means: "The nodes that the load balancer forwards to, all if none is given."},
 		{At: blocks.AsWritten(ip, "IP address"), Name: "ip", Means: "The address of the load balancer."},
 		{At: blocks.AsWritten(ips, "list of IP addresses"), Name: "ips", Means: "The addresses of the load balancer, one per IP family."},
 		{At: &s.LoadBalancerMode, Name: "ip_mode", Default: `"VIP"`, Means: "Whether nodes handle the address themselves (VIP) or leave it to the load balancer (Proxy)."},
+	}}
+}
+
+// checkTable is how a load balancer checks nodes. The words are those of AWS.
+func checkTable(s *topology.CheckSpec) blocks.Schema {
+	return blocks.Schema{Kind: "check block", Attrs: []blocks.Attribute{
+		{At: &s.Interval, Name: "interval", Default: `"1s"`, Means: "How long after a check the next one begins."},
+		{At: &s.Timeout, Name: "timeout", Default: `"500ms"`, Means: "How long a node may take to accept the connection."},
+		{At: &s.Healthy, Name: "healthy_threshold", Default: `2`, Means: "How many checks in a row must succeed until a node gets connections again."},
+		{At: &s.Unhealthy, Name: "unhealthy_threshold", Default: `2`, Means: "How many checks in a row must fail until a node gets no more."},
 	}}
 }
 

@@ -213,6 +213,17 @@ service "balanced" {
   }
   port "http" { port = 80 }
 }
+service "hosted" {
+  selector = { app = "b" }
+  type     = "LoadBalancer"
+  load_balancer {
+    on = client.d
+    check {
+      #[service.load_balancer.check]
+    }
+  }
+  port "http" { port = 8000 }
+}
 service "sticky" {
   selector = { app = "b" }
   session_affinity {

@@ -219,6 +219,40 @@ expect "a rule for the way out, and one for each published port" {
   }
 }
 
+expect "by one rule for all that does not stay on the bridge" {
+  proves = ["articles.116", "articles.131", "articles.132"]
+  from   = pod.web
+  to     = client.laptop
+  port   = "http"
+  source = node.node1.ip
+  rules {
+    on      = node.node1
+    table   = "nat"
+    chain   = "POSTROUTING"
+    has     = "-s 172.17.0.0/16 ! -o docker0 -j MASQUERADE"
+    counted = 1
+  }
+  seen { # into the container's end of its veth, and out of the bridge's
+    on          = pod.web
+    direction   = "out"
+    source      = pod.web
+    destination = "${client.laptop.ip}:80"
+  }
+  seen {
+    on          = node.node1
+    interface   = "docker0"
+    direction   = "in"
+    source      = pod.web
+    destination = "${client.laptop.ip}:80"
+  }
+  seen {
+    on          = node.node1
+    direction   = "out"
+    source      = node.node1.ip
+    destination = "${client.laptop.ip}:80"
+  }
+}
+
 expect "from the node itself, by every address of it" {
   from   = node.node1
   to     = ["${node.node1.ip}:8080", "172.17.0.1:8080", "127.0.0.1:8080"]

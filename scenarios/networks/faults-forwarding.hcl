@@ -59,7 +59,7 @@ fault "no forwarding" {
   }
 
   expect "out is silent" {
-    proves  = ["articles.119", "articles.123"]
+    proves  = ["articles.119", "articles.123", "articles.130"]
     from    = pod.shell
     to      = client.laptop
     outcome = "timeout"
@@ -90,12 +90,14 @@ fault "firewall restarted" {
   }
 
   expect "out is silent" {
+    proves  = ["articles.130"]
     from    = pod.shell
     to      = client.laptop
     outcome = "timeout"
   }
 
   expect "and in" {
+    proves  = ["articles.123"]
     from    = [client.laptop, node.node2]
     to      = "${node.node1.ip}:8080"
     outcome = "timeout"

@@ -29,8 +29,9 @@ pod "c" {
 }
 
 expect "sound" {
-  from = [pod.a, pod.b, pod.c]
-  to   = [pod.a, pod.b, pod.c]
+  proves = ["articles.153"]
+  from   = [pod.a, pod.b, pod.c]
+  to     = [pod.a, pod.b, pod.c]
 }
 
 fault "no forwarding entry" {
@@ -39,6 +40,7 @@ fault "no forwarding entry" {
   towards = node.node2
 
   expect "node1 and node2 are apart" {
+    proves  = ["articles.153"]
     from    = [pod.a, node.node1]
     to      = pod.b
     outcome = "timeout"
@@ -63,6 +65,7 @@ fault "no neighbour entry" {
   towards = node["node${2 - count.index}"]
 
   expect "node1 and node2 are apart" {
+    proves  = ["articles.153"]
     from    = pod.a
     to      = pod.b
     outcome = "timeout"

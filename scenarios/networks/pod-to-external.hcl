@@ -27,6 +27,7 @@ pod "b" {
 }
 
 expect "the server outside sees the node" {
+  proves = ["articles.113", "articles.115"]
   from   = pod.a
   to     = client.internet
   answer = client.internet
@@ -40,6 +41,7 @@ expect "each pod has the address of its own node" {
 }
 
 expect "a node keeps its own address" {
+  proves = ["articles.115"]
   from   = node.node1
   to     = client.internet
   source = node.node1.ip

@@ -103,3 +103,21 @@ expect "packets are as large as the link between the nodes allows" {
   port = "http"
   mtu  = 1500
 }
+
+expect "without services there are no rules for any" {
+  proves = ["articles.211"]
+  rules {
+    on     = node.node1
+    table  = "nat"
+    chain  = "KUBE-SERVICES"
+    equals = <<-EOT
+      -A KUBE-SERVICES -m comment --comment "kubernetes service nodeports; NOTE: this must be the last rule in this chain" -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS
+    EOT
+  }
+  rules {
+    on    = node.node1
+    tool  = "iptables"
+    table = "nat"
+    lacks = "-j DNAT"
+  }
+}

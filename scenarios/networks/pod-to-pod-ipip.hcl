@@ -143,3 +143,30 @@ expect "and a service" {
   answer = pod.b
   source = each.from.ip
 }
+
+expect "a packet in a packet, or not" {
+  proves = ["articles.160"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  interface {
+    on   = node.node1
+    name = "tunl0"
+    type = "ipip"
+  }
+  seen {
+    on            = node.node1
+    direction     = "out"
+    source        = pod.a
+    destination   = "${pod.b.ip}:8080"
+    encapsulation = var.mode == "Always" ? "ipip" : "none"
+  }
+}
+
+expect "20 bytes" {
+  proves = ["articles.160"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  mtu    = 1480
+}

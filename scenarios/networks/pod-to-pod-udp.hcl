@@ -113,6 +113,34 @@ expect "packets are as large as the device allows" {
   mtu  = 1472
 }
 
+expect "what the program reads and sends" {
+  proves = ["articles.157"]
+  from   = pod.a
+  to     = pod.b
+  port   = "http"
+  interface {
+    on   = node.node1
+    name = "flannel0"
+    type = "tun"
+  }
+  seen {
+    on          = node.node1
+    interface   = "flannel0"
+    direction   = "out"
+    source      = pod.a
+    destination = "${pod.b.ip}:8080"
+  }
+  seen {
+    on                = node.node1
+    direction         = "out"
+    source            = pod.a
+    destination       = "${pod.b.ip}:8080"
+    encapsulation     = "udp"
+    outer_source      = node.node1.ip
+    outer_destination = "${node.node2.ip}:8285"
+  }
+}
+
 expect "no node has this address" {
   from    = [pod.a, node.node1]
   to      = "10.244.99.5:8080"

@@ -103,3 +103,27 @@ expect "packets are as large as the tunnel allows" {
   port = "http"
   mtu  = 1450
 }
+
+expect "a bridge for pods, and a device for the tunnel" {
+  proves = ["articles.150", "articles.151", "articles.162"]
+  interface {
+    on   = node.node1
+    name = "cni0"
+    type = "bridge"
+  }
+  interface {
+    on     = node.node1
+    type   = "veth" # of a pod
+    master = "cni0"
+  }
+  interface {
+    on   = node.node1
+    name = "flannel.1"
+    type = "vxlan"
+  }
+  interface {
+    on     = node.node1
+    name   = "docker0"
+    absent = true
+  }
+}

@@ -56,6 +56,7 @@ locals {
 }
 
 expect "every pod reaches every pod, unchanged" {
+  proves = ["articles.148"]
   from   = local.pods
   to     = local.pods
   port   = "http"
@@ -95,6 +96,7 @@ fault "node2 has another key" {
   node = node.node2
 
   expect "a wrong key is silent in both directions" {
+    proves  = ["articles.148"]
     from    = [pod.a, pod.c]
     to      = pod.b
     port    = "http"

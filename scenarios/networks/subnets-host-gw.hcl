@@ -61,9 +61,10 @@ pod "known" {
 }
 
 expect "neighbours reach each other" {
-  from = pod.local
-  to   = pod.web
-  ttl  = 62
+  proves = ["articles.156"]
+  from   = pod.local
+  to     = pod.web
+  ttl    = 62
 }
 
 expect "and in the other subnet" {

@@ -48,6 +48,7 @@ policy "blocks" {
 }
 
 expect "inside the block" {
+  proves = ["articles.168"]
   from   = pod.near
   to     = pod.web
   answer = pod.web

@@ -41,14 +41,14 @@ policy "friends" {
 }
 
 expect "refused over TCP" {
-  proves  = ["articles.175"]
+  proves  = ["articles.174", "articles.175"]
   from    = [pod.shell, pod.near]
   to      = "${pod.web.ip}:80"
   outcome = "refused"
 }
 
 expect "refused over UDP" {
-  proves   = ["articles.175"]
+  proves   = ["articles.174", "articles.175"]
   from     = [pod.shell, pod.near]
   to       = "${pod.web.ip}:53"
   protocol = "udp"

@@ -40,6 +40,7 @@ policy "db" {
 }
 
 expect "what it allows" {
+  proves  = ["articles.165"]
   from    = pod.web
   to      = pod.db
   outcome = "connected"

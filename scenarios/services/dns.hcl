@@ -180,6 +180,15 @@ expect "an alias of a host outside" {
   answer = client.database
 }
 
+expect "which is a CNAME, and no address of the cluster" {
+  proves = ["articles.224"]
+  run {
+    on      = pod.shell
+    command = ["dig", "+search", "outside"]
+    matches = "outside\\.default\\.svc\\.cluster\\.local\\.\\s+\\d+\\s+IN\\s+CNAME\\s+database\\."
+  }
+}
+
 expect "the name of a pod" {
   from   = pod.shell
   to     = "${replace(pod.db[0].ip, ".", "-")}.default.pod:5432"

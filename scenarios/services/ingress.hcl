@@ -120,6 +120,7 @@ service "half" {
 pod "shell" { node = node.node2 }
 
 expect "each endpoint of the service answers" {
+  proves = ["articles.217"]
   from   = [client.laptop, pod.shell, node.node1]
   to     = "shop.example:80"
   answer = pod.web
@@ -127,7 +128,7 @@ expect "each endpoint of the service answers" {
 }
 
 expect "the longest path wins" {
-  proves = ["articles.223"]
+  proves = ["articles.217", "articles.223"]
   from   = client.laptop
   to     = "shop.example:80"
   answer = pod.cart
@@ -178,6 +179,7 @@ expect "another endpoint is tried if one refuses" {
 }
 
 expect "but not by the rules of a service" {
+  proves  = ["articles.223"]
   from    = pod.shell
   to      = service.half
   outcome = { connected = 1, refused = 1 }

@@ -49,6 +49,7 @@ service "web" {
 }
 
 expect "outside clients come through node3" {
+  proves = ["articles.214"]
   from   = client.laptop
   to     = "${service.web.load_balancer_ip}:80"
   answer = pod.web

@@ -80,7 +80,7 @@ expect "the node port is refused" {
 }
 
 expect "the pod itself answers" {
-  proves = ["articles.187"]
+  proves = ["articles.187", "articles.188"]
   from   = pod.shell
   to     = pod.broken
   answer = pod.broken

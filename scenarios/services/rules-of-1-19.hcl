@@ -16,7 +16,11 @@ proxy {
   iptables { layout = "1.19" }
 }
 
-network { service_cidr = "10.96.0.0/12" }
+network {
+  mode         = "routed" # Calico's
+  service_cidr = "10.96.0.0/12"
+  docker       = true
+}
 
 node "node120" {}
 node "node121" {}
@@ -81,6 +85,27 @@ expect "the chains" {
       chain  = rules.key
       equals = rules.value
     }
+  }
+}
+
+# Calico's chain, kube-proxy's, and that of Docker, which runs the containers.
+expect "the first hook" {
+  rules {
+    on    = node.node120
+    table = "nat"
+    chain = "PREROUTING"
+    has = [
+      "-A PREROUTING -m comment --comment \"cali:6gwbT8clXdHdC1b1\" -j cali-PREROUTING",
+      "-A PREROUTING -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES",
+      "-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER",
+    ]
+  }
+  rules {
+    on    = node.node120
+    table = "nat"
+    chain = "PREROUTING"
+    has   = "-A PREROUTING"
+    count = 3
   }
 }
 

@@ -1,9 +1,10 @@
-# What you will see: the table nat of a node of Kubernetes 1.26, line by line: 61 rules of
-# kube-proxy, the kubelet, flannel and Calico, as iptables-save prints them, each with the
+# What you will see: the table nat of a node of Kubernetes 1.26, line by line: 65 rules of
+# kube-proxy, the kubelet, Docker, flannel and Calico, as iptables-save prints them, each with the
 # hashes that a cluster with the same objects has. kube-proxy marks what does not come from a
 # pod in the chain of the service, and says in a comment which endpoint a rule is for; flannel
 # has its four rules in POSTROUTING itself, as until version 0.19; Calico has its chains beside
-# them, and knows its rules by a hash.
+# them, and knows its rules by a hash. Docker's four are there because Docker is on the node; they
+# say nothing of pods, which are not on its bridge.
 #
 #   client ──▶ KUBE-SERVICES ──▶ KUBE-SVC-WWRFY3PZ7W3FGMQW ──1/3──▶ KUBE-SEP-BEMSLTMJA26ZCLYL
 #                                                           └─▶ …
@@ -19,6 +20,7 @@ network {
   service_cidr   = "10.96.0.0/12"
   node_cidr      = "172.30.1.0/24"
   flannel_layout = "0.19"
+  docker         = true
 }
 
 proxy {
@@ -88,7 +90,7 @@ service "kubernetes" {
 }
 
 expect "line by line" {
-  proves = ["articles.69", "articles.70", "articles.227", "articles.228", "articles.229", "articles.230", "articles.232", "articles.234", "articles.235", "articles.236", "articles.238", "articles.240", "articles.244", "articles.245"]
+  proves = ["articles.69", "articles.70", "articles.227", "articles.228", "articles.229", "articles.230", "articles.232", "articles.233", "articles.234", "articles.235", "articles.236", "articles.238", "articles.240", "articles.244", "articles.245"]
   rules {
     on    = node.node0
     tool  = "iptables"
@@ -96,14 +98,18 @@ expect "line by line" {
     has = [for line in split("\n", trimspace(<<-EOT
       -A PREROUTING -m comment --comment "cali:6gwbT8clXdHdC1b1" -j cali-PREROUTING
       -A PREROUTING -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER
       -A OUTPUT -m comment --comment "cali:tVnHkvAo15HuiPy0" -j cali-OUTPUT
       -A OUTPUT -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A OUTPUT ! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j DOCKER
       -A POSTROUTING -m comment --comment "cali:O3lYWMrLQYEMJtB5" -j cali-POSTROUTING
       -A POSTROUTING -m comment --comment "kubernetes postrouting rules" -j KUBE-POSTROUTING
+      -A POSTROUTING -s 172.17.0.0/16 ! -o docker0 -j MASQUERADE
       -A POSTROUTING -s 192.168.0.0/16 -d 192.168.0.0/16 -j RETURN
       -A POSTROUTING -s 192.168.0.0/16 ! -d 224.0.0.0/4 -j MASQUERADE --random-fully
       -A POSTROUTING ! -s 192.168.0.0/16 -d 192.168.0.0/24 -j RETURN
       -A POSTROUTING ! -s 192.168.0.0/16 -d 192.168.0.0/16 -j MASQUERADE --random-fully
+      -A DOCKER -i docker0 -j RETURN
       -A KUBE-MARK-DROP -j MARK --set-xmark 0x8000/0x8000
       -A KUBE-MARK-MASQ -j MARK --set-xmark 0x4000/0x4000
       -A KUBE-POSTROUTING -m mark ! --mark 0x4000/0x4000 -j RETURN
@@ -192,4 +198,18 @@ expect "it works, too" {
   to     = service.nginx-basic
   answer = values(pod.nginx)
   source = pod.coredns["a"].ip
+}
+
+expect "Docker's bridge has nobody on it" {
+  rules {
+    on    = node.node0
+    table = "nat"
+    chain = "DOCKER"
+    count = 1
+  }
+  run {
+    on      = node.node0
+    command = ["ip", "-br", "link", "show", "master", "docker0"]
+    output  = ""
+  }
 }

@@ -128,6 +128,7 @@ expect "outside clients are not seen either" {
 }
 
 expect "without a service the pod is seen" {
+  proves = ["articles.222"]
   from   = pod.shell
   to     = pod.web
   port   = "http"

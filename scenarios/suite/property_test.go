@@ -160,10 +160,12 @@ func nodeAddresses(lab *topology.Lab) []netip.Addr {
 		out = append(out, netip.IPv6Loopback())
 	}
 	for _, n := range lab.Nodes {
-		out = append(out, n.Addrs...)
 		for _, cidr := range n.PodCIDRs {
 			out = append(out, cidr.Addr().Next())
 		}
+	}
+	if a := lab.Network.DockerAddr(false); a.IsValid() {
+		out = append(out, a)
 	}
 	return out
 }

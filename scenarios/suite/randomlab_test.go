@@ -168,6 +168,9 @@ func (d *dice) network(mode topology.NetworkMode) block {
 	if mode.FlannelRules() && d.one(4) {
 		b.add("flannel_layout = %q", topology.FlannelOld)
 	}
+	if !d.shared && d.one(5) {
+		b.add("docker = true")
+	}
 	if mode.LearnsRoutes && d.one(2) {
 		d.learns, d.bgp = true, d.one(2)
 		b.add("%s", pick(d, "bgp {}", "bgp {\nroute_reflectors = [node.n1]\n}", "bgp {\nroute_reflectors = [node.n1, node.n2]\n}"))

@@ -149,6 +149,9 @@ func compareReal(t *testing.T, list []*suite.Lab, try int) (again []*suite.Lab) 
 			}
 		}
 	}
+	if compared == 0 {
+		t.Error("no lab came up: nothing was compared")
+	}
 	t.Logf("rules of %d labs compared; %s", compared, strings.TrimSpace(reports.Differences(report, "kube-proxy", false)))
 	return again
 }

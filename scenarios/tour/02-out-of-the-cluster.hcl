@@ -32,7 +32,7 @@ pod "b" {
 }
 
 expect "the server sees the node" {
-  proves = ["articles.7"]
+  proves = ["articles.7", "articles.113"]
   from   = pod.a
   to     = client.server
   source = node.node1.ip

@@ -50,7 +50,7 @@ expect "equal shares" {
 }
 
 expect "by unequal rules" {
-  proves = ["articles.46"]
+  proves = ["articles.46", "articles.192", "articles.193"]
   rules {
     on    = node.node1
     chain = "KUBE-SVC-CDGGSHYLG3RE2FKL"

@@ -51,6 +51,7 @@ policy "allow-db-access" {
 }
 
 expect "the backend gets in" {
+  proves = ["articles.143"]
   from   = pod.backend
   to     = [pod.db, service.db]
   answer = pod.db

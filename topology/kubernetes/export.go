@@ -268,6 +268,9 @@ func (e *exporter) service(s *topology.Service, spec topology.ServiceSpec) {
 	if len(spec.LoadBalancerVia.Value) > 0 {
 		e.lose(spec.LoadBalancerVia.Origin, "via of service %s: the nodes that a load balancer uses are its own business", s.Name)
 	}
+	if spec.LoadBalancerOn.Set {
+		e.lose(spec.LoadBalancerOn.Origin, "the load balancer of service %s: it is outside of the cluster", s.Name)
+	}
 	if s.Selector == nil || e.serves {
 		e.slices(s, spec)
 	}

@@ -209,7 +209,7 @@ func (ps *paths) serve(at place, p packet) {
 		return
 	}
 	_, listens := at.listener(ps.lab, ps.protocol, p.port)
-	listens = listens || ps.proxied(at, p) != nil
+	listens = listens || ps.proxied(at, p) != nil || ps.atBalancer(at, p) != nil
 	protocol := ps.protocol
 	if !listens && protocol == topology.UDP {
 		protocol = topology.ICMP
@@ -231,6 +231,10 @@ func (ps *paths) serve(at place, p packet) {
 func (ps *paths) answer(at place, p packet) {
 	if u := ps.proxied(at, p); u != nil {
 		ps.relay(at.node, u)
+		return
+	}
+	if u := ps.atBalancer(at, p); u != nil {
+		ps.passOn(u)
 		return
 	}
 	end, listens := at.listener(ps.lab, ps.protocol, p.port)

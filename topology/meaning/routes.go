@@ -82,16 +82,16 @@ func (lab network) speaks(at place) bool {
 // owns reports whether an address is one of a node's own: on the underlay, of its bridge
 // or of its tunnel, or a loopback address.
 func (lab network) owns(n *topology.Node, a netip.Addr) bool {
-	if slices.Contains(n.Addrs, a) || a.IsLoopback() {
-		return true
-	}
-	six := a.Is6()
-	return a.IsValid() && (a == lab.Network.BridgeAddr(n, six) || a == lab.Network.TunnelAddr(n, six))
+	return slices.Contains(n.Addrs, a) || a.IsLoopback() || slices.Contains(lab.Network.Own(n, a.Is6()), a)
 }
 
 // means reports whether an address of a node, or of its pods, means these as seen from
-// another node (nil: from outside): on every node, the pod CIDR may be that of its own pods.
+// another node (nil: from outside): on every node, the pod CIDR may be that of its own pods,
+// and the address of Docker's bridge is its own.
 func (lab network) means(a netip.Addr, from, of *topology.Node) bool {
+	if a == lab.Network.DockerAddr(a.Is6()) {
+		return from == of
+	}
 	return from == of || !lab.Network.Mode.SharedCIDR || !topology.PrefixOfFamily(of.PodCIDRs, a.Is6()).Contains(a)
 }
 
@@ -373,6 +373,9 @@ func (lab network) podNetworkMasquerades(n *topology.Node, src, dst netip.Addr) 
 	six := dst.Is6()
 	pods, mine := topology.PrefixOfFamily(lab.Network.PodCIDRs, six), topology.PrefixOfFamily(n.PodCIDRs, six)
 	fromPod, toPod := pods.Contains(src), pods.Contains(dst)
+	if docker := lab.Network.DockerNet(six); docker.Contains(src) && (!docker.Contains(dst) || lab.owns(n, dst)) {
+		return true // what leaves by another link than its bridge, the loopback device included
+	}
 	switch {
 	case lab.Network.Mode.SharedCIDR:
 		return fromPod && (!toPod || lab.owns(n, dst)) // even where the bridge's address is for itself

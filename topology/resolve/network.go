@@ -57,6 +57,9 @@ func (r *resolver) network() {
 	n.LoadBalancerCIDRs = named("load_balancer_cidr", s.LoadBalancerCIDRs)
 	n.KeepSourceToNodes = !s.MasqueradeNodeTraffic.Or(true)
 	n.FlannelLayout = r.Enum(s.FlannelLayout, "layout of flannel's rules", topology.FlannelCurrent, []string{topology.FlannelCurrent, topology.FlannelOld}, nil)
+	if n.Docker = s.Docker.Value; n.Docker && n.Mode.SharedCIDR {
+		r.Errorf(draft.At(s.Docker.Origin, s.Origin), "Docker is there already", "In mode %s the pod network is Docker's, with its bridge and rules. Remove docker, or use mode vxlan.", n.Mode.Name)
+	}
 	if o := s.FlannelLayout; o.Set && !n.Mode.FlannelRules() {
 		r.Errorf(draft.At(o.Origin, s.Origin), "Flannel's rules in another mode", "In mode %s the rules of nodes are not flannel's. Remove flannel_layout, or use mode vxlan.", n.Mode.Name)
 	}
@@ -184,6 +187,9 @@ func (r *resolver) overlaps() {
 	}
 	add("pod_cidr", n.PodCIDRs, s.PodCIDRs.Origin)
 	add("service_cidr", n.ServiceCIDRs, s.ServiceCIDRs.Origin)
+	if docker := n.DockerNet(false); docker.IsValid() && !n.Mode.SharedCIDR {
+		add("Docker's network", []netip.Prefix{docker}, s.Docker.Origin)
+	}
 	if r.usesLoadBalancerCIDR() {
 		add("load_balancer_cidr", n.LoadBalancerCIDRs, s.LoadBalancerCIDRs.Origin)
 	}

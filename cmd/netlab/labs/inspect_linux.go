@@ -1,6 +1,7 @@
 package labs
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/engine/inside"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/scenarios/language/names"
 )
 
@@ -35,7 +37,7 @@ func inspectCommand(u ui) *cobra.Command {
 			if err != nil {
 				return command.Broken(err, "remove it: netlab down "+info.Name)
 			}
-			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Draining: info.Draining, Programs: info.Programs, Sessions: info.Sessions}
+			v := view{Name: info.Name, File: info.File, State: info.State, inventory: inv, Interfaces: interfaces(have), Routes: routes(have), Draining: info.Draining, Programs: info.Programs, Sessions: info.Sessions, Checks: info.Checks}
 			if u.AsJSON {
 				return u.JSON(v)
 			}
@@ -43,6 +45,7 @@ func inspectCommand(u ui) *cobra.Command {
 			u.inspectSessions(v.Sessions)
 			u.printPrograms(v.Programs, func(inside.Program) bool { return true })
 			u.printDraining(v.Draining)
+			u.printChecks(v.Checks)
 			return err
 		},
 	}
@@ -56,10 +59,12 @@ type view struct {
 	File  string `json:"file"`
 	State string `json:"state"`
 	inventory
-	Interfaces map[string][]interfaceRecord `json:"interfaces"` // by network namespace
+	Interfaces map[string][]interfaceRecord `json:"interfaces"`       // by network namespace
+	Routes     []httproute.Route            `json:"routes,omitempty"` // of ingress controllers
 	Programs   []inside.Program             `json:"programs,omitempty"`
 	Sessions   []inside.Session             `json:"sessions,omitempty"` // BGP
 	Draining   []engine.Draining            `json:"draining,omitempty"` // real servers that still have connections
+	Checks     []inside.Checked             `json:"checks,omitempty"`   // of load balancers
 }
 
 // interfaceRecord is one interface as the kernel has it now.
@@ -114,7 +119,48 @@ func (u ui) inspect(v view) error {
 	for _, s := range v.Services {
 		inspectService(w, s)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(v.Routes) > 0 {
+		u.Print("\ningress at %s\n", cmp.Or(joinAddrs(v.Ingress), "no address"))
+	}
+	for i := range v.Routes {
+		inspectRoute(w, &v.Routes[i])
+	}
 	return w.Flush()
+}
+
+// routes are those that ingress controllers have now, each once.
+func routes(p *plan.Plan) (list []httproute.Route) {
+	seen := map[string]bool{}
+	for _, n := range p.Netns {
+		for _, r := range n.Routing {
+			if words := r.Words(); !seen[words] {
+				seen[words] = true
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+func inspectRoute(w *tabwriter.Writer, r *httproute.Route) {
+	of := r.Object
+	if r.TLS {
+		of += ", also with TLS"
+	}
+	fmt.Fprintf(w, "  %s\t%s\n", r.Where(), of)
+	for _, b := range r.Backends {
+		what := command.Plural(len(b.Endpoints), "endpoint")
+		if len(r.Backends) > 1 {
+			what += fmt.Sprintf(", weight %d", b.Weight)
+		}
+		fmt.Fprintf(w, "    %s\t%s\n", b.Service, what)
+		for _, e := range b.Endpoints {
+			fmt.Fprintf(w, "      \t%s\n", e)
+		}
+	}
 }
 
 func (u ui) inspectPlaces(w *tabwriter.Writer, v view, kind string) {

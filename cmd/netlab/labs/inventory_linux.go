@@ -22,7 +22,9 @@ type inventory struct {
 	// Underlay is the subnets, if there are several.
 	Underlay []command.Subnet `json:"underlay,omitempty"`
 	Services []serviceRecord  `json:"services"`
-	Digest   string           `json:"digest,omitempty"`
+	// Ingress is where clients find the ingress controller.
+	Ingress []netip.Addr `json:"ingress_addresses,omitempty"`
+	Digest  string       `json:"digest,omitempty"`
 }
 
 type serviceRecord struct {
@@ -59,6 +61,7 @@ func inventoryOf(l *topology.Lab) inventory {
 	for _, s := range l.Services {
 		inv.Services = append(inv.Services, serviceOf(s))
 	}
+	inv.Ingress, _ = l.IngressAddrs()
 	return inv
 }
 

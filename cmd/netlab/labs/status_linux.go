@@ -18,7 +18,7 @@ func statusCommand(u ui) *cobra.Command {
 1 when something is missing, different or extra, a program of a pod or the janitor of the lab
 has ended, or BGP has not learned what the plan says. With -v it also prints the commands that put that right, as
 netlab up does. IPVS real servers that left the plan and are draining are listed, but are not
-drift.
+drift, nor is what the checks of load balancers find.
 
 All that the kernel looks at when it forwards a packet is read: links and their settings, bridge
 ports, addresses, routes of all tables, routing rules, neighbours and what was learned about them,
@@ -60,7 +60,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				if draining == nil {
 					draining = []engine.Draining{}
 				}
-				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "repair": repair, "fault": info.Fault, "draining": draining, "programs": append([]inside.Program{}, info.Programs...),
+				err = u.JSON(map[string]any{"lab": info.Name, "drift": drift, "repair": repair, "fault": info.Fault, "draining": draining, "checks": append([]inside.Checked{}, info.Checks...), "programs": append([]inside.Program{}, info.Programs...),
 					"repaired": info.Check.Summary, "check_error": info.Check.Err})
 			} else {
 				u.printDrift(info, drift, repair)
@@ -69,6 +69,7 @@ touch. Status waits for that check and reports what it repaired; with -v, line b
 				u.sayAgents(want)
 				u.printPrograms(info.Programs, func(p inside.Program) bool { return p.Restarts > 0 })
 				u.printDraining(info.Draining)
+				u.printChecks(info.Checks)
 				u.sayCheck(info.Name, info.Check)
 			}
 			if err == nil && len(drift) > 0 {

@@ -39,7 +39,7 @@ func (o *Options) useReal() error {
 	}
 	switch {
 	case err != nil:
-		return command.Usage(fmt.Errorf("--real: %w", err), "name the program itself; make test-real builds one in .test/bin")
+		return command.Usage(fmt.Errorf("--real: %w", err), "name the program itself; make real builds one, and says where")
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
 		return command.Usage(fmt.Errorf("--real: %s is not a program that can be run", path), "name the program itself, and make it executable: chmod 755 "+path)
 	}

@@ -67,12 +67,12 @@ func (f form) element(e *entry, now time.Time) []byte {
 }
 
 // open is a list up to its elements.
-func (f form) open(r *resource, version int64) []byte {
-	head := map[string]any{"kind": r.kind + "List", "apiVersion": r.groupVersion(), "metadata": versioned(version)}
+func (f form) open(r *resource, meta map[string]any) []byte {
+	head := map[string]any{"kind": r.kind + "List", "apiVersion": r.groupVersion(), "metadata": meta}
 	list := `,"items":[`
 	switch {
 	case f.table:
-		head = map[string]any{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": versioned(version), "columnDefinitions": definitions(r)}
+		head = map[string]any{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": definitions(r)}
 		list = `,"rows":[`
 	case f.metadata:
 		head["kind"], head["apiVersion"] = "PartialObjectMetadataList", "meta.k8s.io/v1"

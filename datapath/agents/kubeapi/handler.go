@@ -228,8 +228,12 @@ func (s *Server) many(w http.ResponseWriter, r *http.Request, kind *resource, fr
 	return s.watch(w, r, kind, from, o)
 }
 
-// list answers with all objects of a selection. It is always whole: limit is a wish.
+// list answers with the objects of a selection, or with a page of them.
 func (s *Server) list(w http.ResponseWriter, r *http.Request, kind *resource, from selection, o options) error {
+	p, err := pageOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
 	all, version, err := s.snapshot(kind, o.version)
 	if err != nil {
 		return err
@@ -240,21 +244,13 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind *resource, fr
 	f, now := formOf(r), time.Now()
 	out := s.out(w)
 	defer out.end()
-	out.write(f.open(kind, version))
-	first := true
-	for _, e := range all {
-		if out.begin(); !from.has(e) {
-			continue
-		}
-		if !first {
-			out.write([]byte{','})
-		}
-		first = false
-		out.write(f.element(e, now))
-		if out.err != nil {
-			break
-		}
+	out.begin()
+	list, meta, err := p.cut(from.selected(all), version, len(from.labels)+len(from.fields) == 0)
+	if err != nil {
+		return err
 	}
+	out.write(f.open(kind, meta))
+	out.elements(f, list, now)
 	out.write([]byte("]}\n"))
 	out.flush()
 	return nil

@@ -14,7 +14,7 @@ func TestSelectors(t *testing.T) {
 		"/api/v1/namespaces/default/pods":                                      "default/db-0 default/web-0",
 		"/api/v1/namespaces/nowhere/pods":                                      "",
 		"/api/v1/nodes":                                                        "node1",
-		"/api/v1/pods?limit=1":                                                 "default/db-0 default/web-0 prod/web-0",
+		"/api/v1/pods?limit=1":                                                 "default/db-0",
 		"/api/v1/pods?labelSelector=app%3Dweb":                                 "default/web-0 prod/web-0",
 		"/api/v1/pods?labelSelector=app%3D%3Dweb,tier":                         "default/web-0",
 		"/api/v1/pods?labelSelector=app!%3Dweb":                                "default/db-0",
@@ -83,6 +83,79 @@ func TestRefusals(t *testing.T) {
 	}
 	if got, want := c.names("/api/v1/pods"), "default/db-0 default/web-0 prod/web-0"; got != want {
 		t.Errorf("afterwards the pods are %q, want %q", got, want)
+	}
+}
+
+// Pages are the list in parts, of one version, whatever form and selector they have.
+func TestPages(t *testing.T) {
+	c := serve(t, cluster)
+	read := func(path, accept, items string, limit int) (pages []int, names []string) {
+		t.Helper()
+		next, first := "", ""
+		for {
+			code, list := c.ask(http.MethodGet, fmt.Sprintf("%s&limit=%d&continue=%s", path, limit, next), accept)
+			if code != http.StatusOK || len(pages) > 9 {
+				t.Fatalf("%s: page %d: %d %v", path, len(pages), code, list)
+			}
+			part := each(list, items)
+			pages = append(pages, len(part))
+			for _, o := range part {
+				if items == "rows" {
+					o, _ = o.(map[string]any)["object"].(map[string]any)
+				}
+				names = append(names, text(o, "metadata", "namespace")+"/"+text(o, "metadata", "name"))
+			}
+			if first == "" {
+				first = version(list)
+			}
+			if version(list) != first {
+				t.Errorf("%s: page %d has version %s, the first %s", path, len(pages), version(list), first)
+			}
+			if next = text(list, "metadata", "continue"); next == "" {
+				return pages, names
+			}
+		}
+	}
+	const table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	for _, x := range []struct {
+		path, accept, items string
+		limit               int
+		pages, names        string
+	}{
+		{"/api/v1/pods?", "application/json", "items", 2, "[2 1]", "[default/db-0 default/web-0 prod/web-0]"},
+		{"/api/v1/pods?", table, "rows", 1, "[1 1 1]", "[default/db-0 default/web-0 prod/web-0]"},
+		{"/api/v1/pods?", "application/json", "items", 3, "[3]", "[default/db-0 default/web-0 prod/web-0]"},
+		{"/api/v1/pods?", "application/json", "items", 0, "[3]", "[default/db-0 default/web-0 prod/web-0]"},
+		{"/api/v1/pods?labelSelector=app%3Dweb", "application/json", "items", 1, "[1 1]", "[default/web-0 prod/web-0]"},
+		{"/api/v1/namespaces/default/pods?", "application/json", "items", 1, "[1 1]", "[default/db-0 default/web-0]"},
+		{"/api/v1/pods?resourceVersion=0", "application/json", "items", 1, "[3]", "[default/db-0 default/web-0 prod/web-0]"},
+		{"/api/v1/pods?labelSelector=app%3Dnone", "application/json", "items", 1, "[0]", "[]"},
+	} {
+		pages, names := read(x.path, x.accept, x.items, x.limit)
+		if fmt.Sprint(pages) != x.pages || fmt.Sprint(names) != x.names {
+			t.Errorf("%s limit %d: got %v %v, want %s %s", x.path, x.limit, pages, names, x.pages, x.names)
+		}
+	}
+	_, list := c.ask(http.MethodGet, "/api/v1/pods?limit=1", "application/json")
+	if left := fmt.Sprint(at(list, "metadata", "remainingItemCount")); left != "2" {
+		t.Errorf("%s are left, want 2", left)
+	}
+	next := text(list, "metadata", "continue")
+
+	for path, want := range map[string]int{
+		"limit=-1": 400, "limit=x": 400, "limit=1&continue=x": 400, "continue=e30": 400,
+		"limit=1&resourceVersion=7&continue=" + next: 400, "limit=1&continue=" + next: 200,
+	} {
+		if code, answer := c.ask(http.MethodGet, "/api/v1/pods?"+path, "application/json"); code != want {
+			t.Errorf("%s: got %d %v, want %d", path, code, answer, want)
+		}
+	}
+	// A list does not go on after a change.
+	if err := c.Set([]byte(node1)); err != nil {
+		t.Fatal(err)
+	}
+	if code, answer := c.ask(http.MethodGet, "/api/v1/pods?limit=1&continue="+next, "application/json"); code != 410 || text(answer, "reason") != "Expired" {
+		t.Errorf("after a change: got %d %v, want 410", code, answer)
 	}
 }
 

@@ -15,5 +15,8 @@
 // something; and that a datagram is answered from the address that it was sent to, on nodes
 // with several addresses, too.
 //
+// A load balancer outside of the cluster is a port whose endpoints are node ports: it makes one
+// attempt, and none to an endpoint whose checks fail (check.go).
+//
 // Start reading at proxy.go.
 package userspace

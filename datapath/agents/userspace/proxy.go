@@ -1,6 +1,7 @@
 package userspace
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -17,12 +18,15 @@ type Port struct {
 	At        netip.AddrPort // an unspecified address: all of its family
 	Endpoints []netip.AddrPort
 	Affinity  time.Duration // for which a client stays with its endpoint; 0: it does not
+	// Patience is that of the proxy, unless it is set.
+	Patience []time.Duration
+	Check    Check // zero: all endpoints get connections
 }
 
 // Config is what a proxy needs of its owner.
 type Config struct {
 	// Dial connects to an endpoint from the node.
-	Dial func(protocol string, to netip.AddrPort, within time.Duration) (net.Conn, error)
+	Dial func(ctx context.Context, protocol string, to netip.AddrPort, within time.Duration) (net.Conn, error)
 	// Patience is how long each attempt to connect may take, and so how many there are.
 	Patience []time.Duration
 	// Idle is for how long nothing is sent when the proxy forgets a client of UDP.
@@ -36,7 +40,10 @@ const most = 1024
 // Proxy is the proxy of one node.
 type Proxy struct {
 	Config
-	room chan struct{} // one for each connection
+	room   chan struct{} // one for each connection
+	ctx    context.Context
+	cancel context.CancelFunc
+	gate   *gate // of checks
 
 	mu     sync.Mutex
 	ports  map[socket]*port
@@ -55,12 +62,17 @@ type port struct {
 	*Proxy
 	socket
 	balancer balancer
+	patience []time.Duration
+	checker  *checker // nil: endpoints are not checked; the proxy's lock is for it
 	close    func() error
 }
 
 // New returns a proxy without ports.
 func New(c Config) *Proxy {
-	return &Proxy{Config: c, room: make(chan struct{}, most), ports: map[socket]*port{}, open: map[io.Closer]bool{}}
+	p := &Proxy{Config: c, room: make(chan struct{}, most), ports: map[socket]*port{}, open: map[io.Closer]bool{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.gate = newGate()
+	return p
 }
 
 // Set opens a socket in the network namespace of the calling thread, or gives an open one
@@ -74,13 +86,16 @@ func (p *Proxy) Set(want Port) error {
 	key := socket{want.Protocol, want.At}
 	x := p.ports[key]
 	if x == nil {
-		x = &port{Proxy: p, socket: key}
+		x = &port{Proxy: p, socket: key, patience: p.Patience}
+		if len(want.Patience) > 0 {
+			x.patience = want.Patience
+		}
 		if err := x.listen(); err != nil {
 			return err
 		}
 		p.ports[key] = x
 	}
-	x.balancer.set(want.Endpoints, want.Affinity)
+	x.configure(want)
 	return nil
 }
 
@@ -122,6 +137,9 @@ func (p *Proxy) Remove(protocol string, at netip.AddrPort) {
 	p.mu.Lock()
 	x := p.ports[key]
 	delete(p.ports, key)
+	if x != nil && x.checker != nil {
+		x.checker.end()
+	}
 	p.mu.Unlock()
 	if x != nil {
 		_ = x.close()
@@ -132,6 +150,7 @@ func (p *Proxy) Remove(protocol string, at netip.AddrPort) {
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
+	p.cancel()
 	ports := slices.Collect(maps.Values(p.ports))
 	clear(p.ports)
 	for c := range p.open {
@@ -167,14 +186,14 @@ func (p *Proxy) drop(c io.Closer) {
 // one.
 func (x *port) connect(first netip.AddrPort, client netip.Addr) (net.Conn, bool) {
 	to := first
-	for i, patience := range x.Patience {
+	for i, patience := range x.patience {
 		if i > 0 {
 			var ok bool
 			if to, ok = x.balancer.after(to, client); !ok {
 				return nil, false
 			}
 		}
-		c, err := x.Dial(x.protocol, to, patience)
+		c, err := x.Dial(x.ctx, x.protocol, to, patience)
 		if err == nil {
 			return c, x.keep(c)
 		}

@@ -1,6 +1,7 @@
 package userspace
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -87,7 +88,7 @@ func TestClientsStayWithTheirEndpoint(t *testing.T) {
 func start(t *testing.T, protocol string, endpoints []netip.AddrPort) (*Proxy, netip.AddrPort) {
 	t.Helper()
 	p := New(Config{Patience: []time.Duration{50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}, Idle: 100 * time.Millisecond,
-		Dial: func(protocol string, to netip.AddrPort, within time.Duration) (net.Conn, error) {
+		Dial: func(_ context.Context, protocol string, to netip.AddrPort, within time.Duration) (net.Conn, error) {
 			return net.DialTimeout(protocol, to.String(), within)
 		}})
 	t.Cleanup(p.Close)

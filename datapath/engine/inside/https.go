@@ -54,7 +54,7 @@ func (in *Lab) askSecurely(ctx context.Context, ns *netns.NS, f flow.Flow) (o fl
 	within := cmp.Or(max(f.Within, 0), probe.DefaultWithin)
 	o.Flow = f
 	defer func() { o.Took = time.Since(began) }()
-	plain, err := dialFrom(ns, "tcp", f.To, within)
+	plain, err := dialFrom(ctx, ns, "tcp", f.To, within)
 	if err != nil {
 		o.Outcome, o.Err = probe.OutcomeOf(err), err.Error()
 		return o

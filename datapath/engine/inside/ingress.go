@@ -129,7 +129,7 @@ func (g *gateway) begin(in *Lab, a occupant.Agent, ipv6 bool) error {
 	c.Controller = ingress.Serve(ingress.Config{
 		Name: a.Name,
 		Dial: func(to netip.AddrPort, within time.Duration) (net.Conn, error) {
-			return dialFrom(ns, "tcp", to, within)
+			return dialFrom(context.Background(), ns, "tcp", to, within)
 		},
 		Patience: flow.Stretched(flow.IngressPatience, flow.TimeScale()),
 		Identity: func(local, peer netip.AddrPort) []byte {

@@ -256,7 +256,7 @@ func (in *Lab) running(name string, n *plan.Netns) {
 			n.Speakers = []bgp.Speaker{o.speaker.asPlanned()}
 		}
 		if o.proxy != nil {
-			n.ProxyPorts = o.proxy.planned
+			n.ProxyPorts = o.proxy.ports()
 		}
 		slices.SortFunc(n.Execs, func(a, b occupant.Exec) int { return cmp.Compare(a.Name, b.Name) })
 	}

@@ -89,7 +89,7 @@ func addresses(ns *netns.NS, f flow.Flow) ([]netip.Addr, error) {
 		of = zone.AAAA
 	}
 	dial := func(protocol string, to netip.AddrPort, within time.Duration) (net.Conn, error) {
-		return dialFrom(ns, protocol, to, within)
+		return dialFrom(context.Background(), ns, protocol, to, within)
 	}
 	return nameserver.Ask(dial, nameserver.Question{Servers: f.Lookup.Servers, Names: f.Lookup.Names, Type: of, Within: cmp.Or(f.Within, probe.DefaultWithin)})
 }

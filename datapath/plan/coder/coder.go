@@ -187,7 +187,7 @@ func (c *Coder) Prefix(p *netip.Prefix) {
 }
 
 // Int codes a number; negative ones take ten bytes.
-func Int[T ~int | ~uint8 | ~uint16 | ~uint32 | ~uint64](c *Coder, v *T) {
+func Int[T ~int | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64](c *Coder, v *T) {
 	if c.reading {
 		*v = T(c.take())
 		return

@@ -6,12 +6,6 @@ import (
 	"github.com/netlab/netlab/topology"
 )
 
-// Docker's bridge, and the network that it has on every host.
-const (
-	docker0 = "docker0"
-	subnet  = "172.17.0.0/16"
-)
-
 // Mode is the mode bridge.
 func Mode() podnet.Mode {
 	return podnet.Mode{Compile: compile, NetworkMode: topology.NetworkMode{
@@ -22,12 +16,12 @@ func Mode() podnet.Mode {
 		PublishedOnly: true,
 		HidesNodes:    true,
 		OnlyIPv4:      true,
-		DefaultCIDR:   subnet,
+		DefaultCIDR:   topology.DockerCIDR,
 	}}
 }
 
 // compile returns the plan of the lab without anything that leads to other nodes' pods.
 func compile(lab *topology.Lab) *plan.Plan {
-	bridge := podnet.Bridge{Name: docker0, MTU: lab.Network.PathMTU}
+	bridge := podnet.Bridge{Name: podnet.Docker0, MTU: lab.Network.PathMTU}
 	return bridge.Compile(lab, func(*topology.Node, *plan.Netns) {}, rules)
 }

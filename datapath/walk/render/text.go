@@ -20,8 +20,17 @@ const (
 
 // Text is the prediction for a terminal: the possible results of the flow, then each
 // branch step by step, from where it departs from the previous one.
+//
+// What asks for the address of a name comes first.
 func Text(p trace.Prediction, d Detail) string {
 	var b strings.Builder
+	if l := p.Flow.Lookup; l != nil {
+		fmt.Fprintf(&b, "%s looks up %s\n\n", p.Flow.From, strings.Join(l.Names, " "))
+	}
+	for _, query := range p.Asked {
+		b.WriteString(Text(query, d))
+		b.WriteByte('\n')
+	}
 	fmt.Fprintf(&b, "%s -> %s %s\n", p.Flow.From, cmp.Or(p.Flow.Protocol, flow.TCP), p.Flow.To)
 	for _, e := range p.Results() {
 		fmt.Fprintf(&b, "  %s  %s\n", percent(e.Probability), e.Value)
@@ -41,6 +50,9 @@ func branchText(b *strings.Builder, p trace.Prediction, i int, d Detail) {
 	fmt.Fprintln(b, br.Result)
 	if br.Why != "" {
 		fmt.Fprintf(b, "  because %s\n", br.Why)
+	}
+	if br.Outcome == flow.DNS && len(p.Asked) > 0 {
+		return // the query is above
 	}
 	from := 0
 	if i > 0 {

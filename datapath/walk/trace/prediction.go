@@ -15,6 +15,9 @@ import (
 type Prediction struct {
 	Flow     flow.Flow
 	Branches []Branch // in the order of the rules that choose
+	// Asked are the queries of the flow's lookup, one for each name server that can be asked: what
+	// becomes of a query besides an answer is a branch of the flow, too.
+	Asked []Prediction
 }
 
 // Branch is one path that a flow can take.
@@ -119,7 +122,8 @@ func (p Prediction) MarshalJSON() ([]byte, error) {
 		Protocol flow.Protocol `json:"protocol"`
 		Ends     []end         `json:"ends"`
 		Branches []Branch      `json:"branches"`
-	}{From: p.Flow.From, To: p.Flow.To.String(), Protocol: cmp.Or(p.Flow.Protocol, flow.TCP), Ends: []end{}, Branches: p.Branches}
+		Asked    []Prediction  `json:"asked,omitempty"`
+	}{Asked: p.Asked, From: p.Flow.From, To: p.Flow.To.String(), Protocol: cmp.Or(p.Flow.Protocol, flow.TCP), Ends: []end{}, Branches: p.Branches}
 	for _, e := range p.Results() {
 		out.Ends = append(out.Ends, end{e.Value, e.Probability})
 	}

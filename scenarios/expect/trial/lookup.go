@@ -8,9 +8,9 @@ import (
 	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
-// walkByName follows a connection and, before it, the lookup of its name. What the lookup can
-// lead to besides an answer are branches that end there.
-func walkByName(w *walk.World, f flow.Flow) trace.Prediction {
+// ByName follows a connection and, before it, the lookup of its name, if it has one. What the
+// lookup can lead to besides an answer are branches that end there.
+func ByName(w *walk.World, f flow.Flow) trace.Prediction {
 	if f.Lookup == nil {
 		return w.Walk(f)
 	}
@@ -20,8 +20,13 @@ func walkByName(w *walk.World, f flow.Flow) trace.Prediction {
 	answered := 0.0
 	for _, server := range f.Lookup.Servers {
 		asked := weight(unanswered)
+		if asked == 0 {
+			break // those before always answer
+		}
+		query := w.Walk(flow.Flow{From: f.From, To: server, Protocol: flow.UDP, Within: f.Within})
+		p.Asked = append(p.Asked, query)
 		var left []trace.Branch
-		for _, b := range w.Walk(flow.Flow{From: f.From, To: server, Protocol: flow.UDP, Within: f.Within}).Branches {
+		for _, b := range query.Branches {
 			b.Probability *= asked
 			switch {
 			case b.Outcome != flow.Connected:

@@ -96,9 +96,9 @@ func (p *pair) flowsOnPaper() []flow.Flow {
 // walk follows the first connection of the pair.
 func (p *pair) walk(w *walk.World) trace.Prediction {
 	flows := p.flowsOnPaper()
-	prediction := walkByName(w, flows[0])
+	prediction := ByName(w, flows[0])
 	for _, f := range flows[1:] {
-		prediction.Branches = append(prediction.Branches, walkByName(w, f).Branches...)
+		prediction.Branches = append(prediction.Branches, ByName(w, f).Branches...)
 	}
 	for i := range prediction.Branches {
 		prediction.Branches[i].Probability /= float64(len(flows))

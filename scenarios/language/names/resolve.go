@@ -53,6 +53,25 @@ func (p *Places) From(host string, from any) (at Answer, how *flow.Lookup, ok bo
 	return at, how, false
 }
 
+// Asks is how a dialer, as a user calls it, looks up what the user calls by a name, with a port or
+// without, if it then finds an address; nil: it does not ask, or finds another one.
+func Asks(lab *topology.Lab, dialer, name string, addr netip.Addr) *flow.Lookup {
+	host, _, hasPort := CutPort(name)
+	if !hasPort {
+		host = name
+	}
+	c, err := Lookup(dialer, All(lab))
+	i := slices.IndexFunc(lab.Pods, func(p *topology.Pod) bool { return c.Kind == "pod" && p.Name == c.Name && p.Namespace == c.Namespace })
+	if err != nil || i < 0 || lab.DNS == nil {
+		return nil
+	}
+	at, how, ok := New(lab).From(host, lab.Pods[i])
+	if !ok || !slices.Contains(at.Addrs, addr) {
+		return nil
+	}
+	return how
+}
+
 // types are those of addresses, that of the first family of the lab first.
 func (p *Places) types() []zone.Type {
 	if s := p.lab.DNS.Servers; len(s) > 0 && s[0].Is6() {

@@ -98,6 +98,9 @@ func (r *resolver) loadBalancers(all []*resolving) {
 			r.refuseLoadBalancer(s)
 			continue
 		}
+		if r.balancer(s) {
+			continue
+		}
 		written := s.spec.LoadBalancerIPs
 		for _, a := range written.Value {
 			if !r.usableAddress(a, "load balancer IP", written.Origin) {
@@ -139,13 +142,17 @@ func (r *resolver) refuseLoadBalancer(s *resolving) {
 	}
 	refuse(s.spec.LoadBalancerIPs.Origin, s.spec.LoadBalancerIPs.Set, "A load balancer IP")
 	refuse(s.spec.LoadBalancerMode.Origin, s.spec.LoadBalancerMode.Set, "ip_mode")
+	refuse(s.spec.LoadBalancerOn.Origin, s.spec.LoadBalancerOn.Set, "on")
+	if c := s.spec.LoadBalancerCheck; c != nil {
+		refuse(c.Origin, true, "A check")
+	}
 	if len(s.spec.ExternalIPs.Value) == 0 {
 		refuse(s.spec.LoadBalancerVia.Origin, s.spec.LoadBalancerVia.Set, "via")
 	}
 }
 
 // via decides to which nodes the outside routes the service's addresses: the written
-// ones; else all, or under external traffic policy Local those where a load
+// ones; else all, also where a balancer has checks of its own, or under external traffic policy Local those where a load
 // balancer's health check would succeed.
 func (r *resolver) via(s *resolving) {
 	if len(s.LoadBalancers) == 0 && len(s.ExternalIPs) == 0 || s.Type == topology.ExternalName {
@@ -164,7 +171,7 @@ func (r *resolver) via(s *resolving) {
 		return
 	}
 	for _, n := range r.Declared {
-		if s.ExternalTrafficPolicy != topology.PolicyLocal || readyOn(s.Service, n) {
+		if s.ExternalTrafficPolicy != topology.PolicyLocal || s.Balancer != nil || readyOn(s.Service, n) {
 			s.Via = append(s.Via, n)
 		}
 	}

@@ -75,6 +75,7 @@ func Resolve(d *draft.Draft) {
 	r.nodePorts(all)
 	r.proxyPorts(all)
 	r.loadBalancers(all)
+	r.balancerPorts(all)
 	for _, s := range all {
 		r.via(s)
 	}
