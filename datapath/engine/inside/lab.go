@@ -4,6 +4,7 @@ package inside
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -143,18 +144,18 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 		begin := in.server.Listen
 		if a.DNS {
 			begin = in.server.Watch
-			if err := o.names.begin(add.IPv6, a); err != nil {
+			if err := onceFree(func() error { return o.names.begin(add.IPv6, a) }); err != nil {
 				return fmt.Errorf("name server %s: %w", a.Name, err)
 			}
 		}
 		if a.Ingress != (occupant.Ingress{}) {
-			if err := o.gateway.begin(in, a, add.IPv6); err != nil {
+			if err := onceFree(func() error { return o.gateway.begin(in, a, add.IPv6) }); err != nil {
 				return fmt.Errorf("ingress controller %s: %w", a.Name, err)
 			}
 			o.agents = append(o.agents, a)
 			continue // what it passes on is for others
 		}
-		if err := begin(here, name, agent(a, add.IPv6)); err != nil {
+		if err := onceFree(func() error { return begin(here, name, agent(a, add.IPv6)) }); err != nil {
 			return fmt.Errorf("agent %s: %w", a.Name, err)
 		}
 		o.agents = append(o.agents, a)
@@ -167,6 +168,17 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 		o.programs[x.Name] = newProgram(name, x, func() etc { return in.etcOf(name, x.Name) }, in.open.Load, in.news.tell)
 	}
 	return nil
+}
+
+// onceFree opens sockets, and tries again for a while where an address is in use: a socket that was
+// closed just now lives on in a child of the engine, such as iptables-restore, from its fork until
+// it runs its program.
+func onceFree(open func() error) error {
+	for deadline := time.Now().Add(flow.Stretched(time.Second, flow.TimeScale())); ; time.Sleep(time.Millisecond) {
+		if err := open(); !errors.Is(err, unix.EADDRINUSE) || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 func agent(a occupant.Agent, ipv6 bool) probe.Agent {

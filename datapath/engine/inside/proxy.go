@@ -79,7 +79,7 @@ func (p *proxy) set(add, remove []occupant.ProxyPort) error {
 	}
 	for i := range add {
 		x := &add[i]
-		if err := p.Set(socketOf(x)); err != nil {
+		if err := onceFree(func() error { return p.Set(socketOf(x)) }); err != nil {
 			return fmt.Errorf("proxy port of %s: %w", x.Service, err)
 		}
 		p.planned = append(p.planned, *x)

@@ -86,7 +86,10 @@ func startSpeaker(want vocabulary.Speaker) (*speaker, error) {
 	s := &speaker{planned: want, ns: ns}
 	if s.routes, err = kernel.OpenRoutes(); err == nil {
 		config := want
-		s.Speaker, err = bgp.Open(bgp.Config{Speaker: &config, Hold: flow.Stretched(holdTime, flow.TimeScale()), Dial: s.dial, Routes: s})
+		err = onceFree(func() (err error) {
+			s.Speaker, err = bgp.Open(bgp.Config{Speaker: &config, Hold: flow.Stretched(holdTime, flow.TimeScale()), Dial: s.dial, Routes: s})
+			return err
+		})
 	}
 	if err != nil {
 		if s.routes != nil {
