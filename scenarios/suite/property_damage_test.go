@@ -14,8 +14,8 @@ import (
 // A comparison that never fails is worthless: each of these mistakes in the rules of
 // random labs must be noticed.
 func TestMistakesInRulesAreNoticed(t *testing.T) {
-	// In the first two, what a load balancer does not admit would reach somebody.
-	chosen := []uint64{279, 307}
+	// In the first, what a load balancer does not admit would reach somebody.
+	chosen := []uint64{533}
 	for seed := range uint64(110) {
 		chosen = append(chosen, seed+1)
 	}

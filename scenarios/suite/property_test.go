@@ -160,6 +160,7 @@ func nodeAddresses(lab *topology.Lab) []netip.Addr {
 		out = append(out, netip.IPv6Loopback())
 	}
 	for _, n := range lab.Nodes {
+		out = append(out, n.Addrs...)
 		for _, cidr := range n.PodCIDRs {
 			out = append(out, cidr.Addr().Next())
 		}
