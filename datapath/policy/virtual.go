@@ -42,8 +42,8 @@ func (v *View) Served(ipv6 bool) Served {
 	return out
 }
 
-// isNode reports whether an address is the node's own: on the underlay, of its bridge or of
-// its tunnel.
+// isNode reports whether an address is the node's own: on the underlay, of a bridge or of its
+// tunnel.
 func (v *View) isNode(a netip.Addr) bool {
-	return slices.Contains(v.Node.Addrs, a) || slices.ContainsFunc(v.Node.PodCIDRs, func(p netip.Prefix) bool { return p.Contains(a) })
+	return slices.Contains(v.Node.Addrs, a) || slices.Contains(v.Lab.Network.Own(v.Node, a.Is6()), a) || slices.ContainsFunc(v.Node.PodCIDRs, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -16,6 +16,7 @@ func TestServedAddressesAreNotTheNode(t *testing.T) {
 	}
 	v := View{
 		Options: topology.Policies{HostEgress: true},
+		Lab:     &topology.Lab{Network: topology.Network{Mode: topology.NetworkMode{}}},
 		Node:    &topology.Node{Addrs: []netip.Addr{netip.MustParseAddr("192.168.0.11")}, PodCIDRs: prefixes("10.244.1.0/24")},
 		Virtual: []ipvs.Server{at("192.168.0.11:30080"), at("10.96.0.10:80"), at("10.96.0.10:81"), at("10.244.1.1:30080"), at("[fd00::1]:80")},
 	}

@@ -246,8 +246,14 @@ func (d *dice) underlay() (out script) {
 			r.add("rp_filter = true")
 		}
 		if d.one(3) {
-			// Not what can drop an error on its way back: meaning does not know its source.
-			r.add("drop {\n%s\n}", pick(d, "protocol = \"tcp\"\nport = 8080", "protocol = \"udp\"\nport = 8472"))
+			// Not what can drop an error on its way back: meaning does not know its source. Nor
+			// tunnels beside a proxy in user space: of parallel routers all of its attempts take
+			// the same, since a tunnel is between the same two nodes, and meaning tries each anew.
+			drop := pick(d, "protocol = \"tcp\"\nport = 8080", "protocol = \"udp\"\nport = 8472")
+			if d.relays {
+				drop = "protocol = \"tcp\"\nport = 8080"
+			}
+			r.add("drop {\n%s\n}", drop)
 		}
 		var routes []string
 		for i, place := range d.places { // to the pods of a node on a link
