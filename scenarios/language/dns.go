@@ -11,7 +11,7 @@ func dnsTable(d *topology.DNSSpec) blocks.Schema {
 		{At: &d.ClusterDomain, Name: "cluster_domain", Default: `"cluster.local"`, Means: "The DNS domain that the names of services end in."},
 		{At: &d.ClusterIP, Name: "cluster_ip", Means: "The cluster IP of the service kube-dns; by default the tenth address of service_cidr, as with kubeadm."},
 		{At: &d.Replicas, Name: "replicas", Default: "2", Means: "The number of name servers, which are the pods coredns-0, coredns-1 and so on of namespace kube-system."},
-		{At: &d.NodeLocal, Name: "node_local", Means: "An address, such as 169.254.20.10, at which every node has a name server of its own, which its pods ask instead of the service, as with the addon NodeLocal DNSCache: no rule of a service and no connection tracking is on the way, and no policy, since it is on the pod's own node."},
+		{At: &d.NodeLocal, Name: "node_local", Means: "An address, such as 169.254.20.10, at which every node has a name server of its own, which its pods ask instead of the service, as with the addon NodeLocal DNSCache: no rule of a service and no connection tracking is on the way, and no policy, since it is on the pod's own node, unless host_egress enforces policies there."},
 	}}
 }
 
