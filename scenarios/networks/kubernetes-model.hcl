@@ -48,10 +48,3 @@ expect "the Kubernetes network model" {
   proves = ["articles.137", "articles.139", "articles.140", "articles.141"]
   model  = "kubernetes"
 }
-
-expect "and for pods in the network of their node" {
-  proves = ["articles.142"]
-  from   = pod.agent
-  to     = pod.web
-  source = node.node1
-}
