@@ -34,7 +34,7 @@ func addNodeLocalDNS(lab *topology.Lab, netns map[string]*plan.Netns) {
 			Tables: nodeLocalRules(at, o),
 		})
 		n.Records = slices.Clone(records)
-		n.Agents = append(n.Agents, occupant.Agent{Name: lab.DNS.OnNode(node), Node: node.Name, At: []netip.Addr{at}, DNS: true, Origin: o,
+		n.Agents = append(n.Agents, occupant.Agent{Name: lab.DNS.OnNode(node), Node: node.Name, At: at, DNS: true, Origin: o,
 			Listen: []occupant.Listen{{Protocol: string(topology.UDP), Port: topology.DNSPort}, {Protocol: string(topology.TCP), Port: topology.DNSPort}}})
 	}
 }
@@ -44,26 +44,25 @@ func addNodeLocalDNS(lab *topology.Lab, netns map[string]*plan.Netns) {
 // and are told is not tracked, and what is not tracked is accepted.
 func nodeLocalRules(at netip.Addr, o plan.Origin) []iptables.Table {
 	raw, filter := iptables.NewBuilder("raw", at.Is6(), 2), iptables.NewBuilder("filter", at.Is6(), 2)
-	single := topology.Single(at)
-	both := []topology.Protocol{topology.UDP, topology.TCP}
-	to := func(b *iptables.Builder, chain string, proto topology.Protocol, why string, target iptables.Target) {
-		b.Ensure(chain, "ACCEPT")
-		b.Add(chain, o, target, iptables.Dst{Prefix: single}, iptables.Proto{Name: string(proto)}, iptables.DPort{Port: topology.DNSPort}, iptables.Comment{Text: why})
-	}
-	from := func(b *iptables.Builder, chain string, proto topology.Protocol, why string, target iptables.Target) {
-		b.Ensure(chain, "ACCEPT")
-		b.Add(chain, o, target, iptables.Src{Prefix: single}, iptables.Proto{Name: string(proto)}, iptables.SPort{Port: topology.DNSPort}, iptables.Comment{Text: why})
-	}
-	for _, proto := range both {
-		to(&raw, "PREROUTING", proto, untracked, iptables.NoTrack{})
-		to(&filter, "INPUT", proto, allowed, iptables.Accept{})
-	}
-	for _, proto := range both {
-		to(&raw, "OUTPUT", proto, untracked, iptables.NoTrack{})
-	}
-	for _, proto := range both {
-		from(&raw, "OUTPUT", proto, untracked, iptables.NoTrack{})
-		from(&filter, "OUTPUT", proto, allowed, iptables.Accept{})
+	to, from := iptables.Dst{Prefix: topology.Single(at)}, iptables.Src{Prefix: topology.Single(at)}
+	asked, told := iptables.DPort{Port: topology.DNSPort}, iptables.SPort{Port: topology.DNSPort}
+	for _, x := range []struct {
+		table      *iptables.Builder
+		chain      string
+		host, port iptables.Match
+		why        string
+		target     iptables.Target
+	}{
+		{&raw, "PREROUTING", to, asked, untracked, iptables.NoTrack{}},
+		{&raw, "OUTPUT", to, asked, untracked, iptables.NoTrack{}},
+		{&raw, "OUTPUT", from, told, untracked, iptables.NoTrack{}},
+		{&filter, "INPUT", to, asked, allowed, iptables.Accept{}},
+		{&filter, "OUTPUT", from, told, allowed, iptables.Accept{}},
+	} {
+		x.table.Ensure(x.chain, "ACCEPT")
+		for _, proto := range []topology.Protocol{topology.UDP, topology.TCP} {
+			x.table.Add(x.chain, o, x.target, x.host, iptables.Proto{Name: string(proto)}, x.port, iptables.Comment{Text: x.why})
+		}
 	}
 	return []iptables.Table{raw.Table, filter.Table}
 }

@@ -25,6 +25,10 @@ func (n *Network) BridgeAddr(node *Node, six bool) netip.Addr {
 	return PrefixOfFamily(node.PodCIDRs, six).Addr().Next()
 }
 
+// LinkGateway is the default gateway of pods with a link of their own, an address that no host
+// has (Calico's).
+var LinkGateway = netip.AddrFrom4([4]byte{169, 254, 1, 1})
+
 // DockerCIDR is the network of Docker's bridge, the same on every host that has one.
 const DockerCIDR = "172.17.0.0/16"
 

@@ -24,8 +24,8 @@ type Watch struct {
 }
 
 // Watch dials flows, one after the other and nothing else meanwhile, and returns what happened to
-// each and what was seen of it. What programs and tunnels send by
-// themselves is seen, too; load balancers do not check nodes meanwhile.
+// each and what was seen of it. What programs and tunnels send by themselves is seen, too; load
+// balancers do not check nodes meanwhile.
 func (c *Client) Watch(ctx context.Context, w Watch) ([]flow.Observation, []flow.Sight, error) {
 	r, err := c.call(ctx, request{Verb: verbWatch, Watch: w})
 	return r.Observations, r.Sights, err

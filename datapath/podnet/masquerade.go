@@ -21,17 +21,19 @@ const serviceMark = 0x4000
 func FlannelMasquerade(out *plan.Netns, lab *topology.Lab, n *topology.Node) {
 	for i, cluster := range lab.Network.PodCIDRs {
 		ipv6 := cluster.Addr().Is6()
-		nat := iptables.Table{IPv6: ipv6, Name: "nat", Chains: []iptables.Chain{
-			hook("POSTROUTING", "flanneld masq", "FLANNEL-POSTRTG", NetworkOrigin(lab)),
-			{Name: "FLANNEL-POSTRTG", Rules: masqueradeRules(lab, cluster, n.PodCIDRs[i], NodeOrigin(n))},
-		}}
-		filter := iptables.Table{IPv6: ipv6, Name: "filter", Chains: []iptables.Chain{
-			hook("FORWARD", "flanneld forward", "FLANNEL-FWD", NetworkOrigin(lab)),
-			{Name: "FLANNEL-FWD", Rules: forwardRules(cluster, NetworkOrigin(lab))},
-		}}
+		nat, filter := iptables.Table{IPv6: ipv6, Name: "nat"}, iptables.Table{IPv6: ipv6, Name: "filter"}
 		if lab.Network.FlannelLayout == topology.FlannelOld {
 			nat.Chains = []iptables.Chain{{Name: "POSTROUTING", Policy: "ACCEPT", Rules: oldMasqueradeRules(lab, cluster, n.PodCIDRs[i], NodeOrigin(n))}}
 			filter.Chains = []iptables.Chain{{Name: "FORWARD", Policy: "ACCEPT", Rules: forwardRules(cluster, NetworkOrigin(lab))}}
+		} else {
+			nat.Chains = []iptables.Chain{
+				hook("POSTROUTING", "flanneld masq", "FLANNEL-POSTRTG", NetworkOrigin(lab)),
+				{Name: "FLANNEL-POSTRTG", Rules: masqueradeRules(lab, cluster, n.PodCIDRs[i], NodeOrigin(n))},
+			}
+			filter.Chains = []iptables.Chain{
+				hook("FORWARD", "flanneld forward", "FLANNEL-FWD", NetworkOrigin(lab)),
+				{Name: "FLANNEL-FWD", Rules: forwardRules(cluster, NetworkOrigin(lab))},
+			}
 		}
 		join(out, nat)
 		join(out, filter)

@@ -11,7 +11,7 @@ import (
 // the MAC that all such links have on their node. The IPv6 address is the link-local one
 // that follows from the MAC.
 var (
-	gateway4   = netip.MustParseAddr("169.254.1.1")
+	gateway4   = topology.LinkGateway
 	gateway6   = netip.MustParseAddr("fe80::ecee:eeff:feee:eeee")
 	gatewayMAC = plan.MAC{0xee, 0xee, 0xee, 0xee, 0xee, 0xee}
 )

@@ -97,6 +97,9 @@ func (r *run) trackFailure(h *network.Host, p *packet) {
 	p.state = "INVALID"
 }
 
+// untrack takes the packet out of connection tracking.
+func (p *packet) untrack() { p.conn, p.back, p.state = nil, false, "UNTRACKED" }
+
 // confirm enters the connection of a packet that passed all hooks.
 func (p *packet) confirm() {
 	if p.conn != nil {

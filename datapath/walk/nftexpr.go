@@ -53,7 +53,7 @@ func (v *visit) nftExpr(t *network.NFTTable, e nft.Expr) (hit bool, did verdict,
 	case nft.Counter:
 		return true, did, nil
 	case nft.NoTrack:
-		v.p.conn, v.p.back, v.p.state = nil, false, "UNTRACKED"
+		v.p.untrack()
 		return true, verdict{word: "notrack"}, nil
 	case nft.Verdict:
 		did, err = nftVerdict(e)

@@ -66,7 +66,7 @@ func (v *visit) hit(t iptables.Target) verdict {
 			return verdict{action: fail, word: "CT", why: "CT outside the raw table"}
 		}
 		if v.p.state == "" { // a packet that came over lo knows what it is
-			v.p.conn, v.p.back, v.p.state = nil, false, "UNTRACKED"
+			v.p.untrack()
 		}
 		return verdict{word: "CT"}
 	case iptables.OrMark:

@@ -89,7 +89,7 @@ func (r *run) serveVirtual(v *visit, c *served) *fate {
 // packet, which no rule can then masquerade (ip_vs_notrack).
 func alter(h *network.Host, p *packet) {
 	if !h.Sysctl("net.ipv4.vs.conntrack") {
-		p.conn, p.back, p.state = nil, false, "UNTRACKED"
+		p.untrack()
 		return
 	}
 	if c := p.conn; c != nil && !c.confirmed && !p.back {

@@ -411,7 +411,7 @@ func status(who *occupant.Agent) int {
 // listener returns the agent whose socket takes a packet; nil: none does.
 func listener(h *network.Host, p *packet) *occupant.Agent {
 	for i := range h.Agents {
-		if at := h.Agents[i].At; at != nil && !slices.Contains(at, p.dst.Addr()) {
+		if at := h.Agents[i].At; at.IsValid() && at != p.dst.Addr() {
 			continue
 		}
 		for _, l := range h.Agents[i].Listen {

@@ -1,7 +1,5 @@
 package articles
 
-import "slices"
-
 // Verdict is what became of a claim.
 type Verdict string
 
@@ -53,5 +51,5 @@ func Claims() []Claim {
 	for _, a := range All() {
 		all = append(all, a.Claims...)
 	}
-	return slices.Clip(all)
+	return all
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/netlab/netlab/datapath/flow"
 	"github.com/netlab/netlab/datapath/plan"
-	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/reports"
 	"github.com/netlab/netlab/scenarios/expect"
 	"github.com/netlab/netlab/scenarios/expect/state"
@@ -69,7 +68,7 @@ func agentWrites(built *plan.Plan, c state.Claim) bool {
 		return false
 	}
 	n := netnsOf(built, r.Netns)
-	return n != nil && slices.ContainsFunc(n.Execs, func(x occupant.Exec) bool { return x.Agent })
+	return n != nil && n.HasAgent()
 }
 
 // viewOf is what a claim that is not about connections sees of a namespace, planned or read.

@@ -35,7 +35,7 @@ func watch(ctx context.Context, lab *engine.Client, e *expect.Reach, flows []flo
 // stateRows judges what an expectation claims of hosts on what was observed: sights are those of
 // connections, nil before they are known.
 func (x *run) stateRows(ctx context.Context, lab *engine.Client, e *expect.Reach, try *trial.Trial, observed seen) ([]reports.Row, error) {
-	var have *plan.Plan
+	have := observed.there
 	var rows []reports.Row
 	w := x.paper[e.During]
 	for _, c := range e.State {

@@ -37,8 +37,8 @@ func (lab network) fromBound(n *topology.Node, dst netip.Addr) netip.Addr {
 	}
 	var own netip.Addr
 	longest := -1
-	for _, a := range []netip.Addr{topology.OfFamily(n.Addrs, true), lab.Network.BridgeAddr(n, true), lab.Network.TunnelAddr(n, true)} {
-		for bits := 128; a.IsValid() && bits > longest; bits-- {
+	for _, a := range lab.Network.Own(n, true) {
+		for bits := 128; bits > longest; bits-- {
 			if netip.PrefixFrom(a, bits).Contains(dst) {
 				own, longest = a, bits
 			}

@@ -151,10 +151,9 @@ func (r *resolver) nodeLocal() (none netip.Addr) {
 		return none
 	}
 	a, n := o.Value.Unmap(), &r.Lab.Network
-	gateway := netip.AddrFrom4([4]byte{169, 254, 1, 1}) // of pods whose links are routed
 	inUse := func(p netip.Prefix) bool { return p.Contains(a) }
 	switch {
-	case a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.Is6() && a.IsLinkLocalUnicast() || a == gateway:
+	case a.IsUnspecified() || a.IsLoopback() || a.IsMulticast() || a.Is6() && a.IsLinkLocalUnicast() || a == topology.LinkGateway:
 		r.Errorf(draft.At(o.Origin), "Not an address for names", "Pods cannot reach a name server of their node at %s. Use 169.254.20.10, or for IPv6 one such as fd00:20::10.", a)
 	case slices.ContainsFunc(slices.Concat(n.NodeCIDRs, n.PodCIDRs, n.ServiceCIDRs, n.LoadBalancerCIDRs), inUse):
 		r.Errorf(draft.At(o.Origin), "Address of others", "%s may be that of a node, a pod or a service. Use one that is in no network of the lab, such as 169.254.20.10.", a)

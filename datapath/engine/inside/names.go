@@ -40,24 +40,20 @@ func (n *names) begin(ipv6 bool, a occupant.Agent) error {
 		return fmt.Errorf("no udp port")
 	}
 	port := int(a.Listen[i].Port)
-	var at net.IP
-	switch len(a.At) {
-	case 0:
-	case 1:
-		family, at = "", a.At[0].AsSlice()
-	default:
-		return fmt.Errorf("more than one address")
+	host := "" // all addresses
+	if a.At.IsValid() {
+		family, host = "", a.At.String()
 	}
 	// An address that is local by a route alone is none that IPv6 lets a socket have otherwise.
 	free := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		if at == nil || at.To4() != nil {
+		if !a.At.Is6() {
 			return nil
 		}
 		var refused error
 		err := c.Control(func(fd uintptr) { refused = unix.SetsockoptInt(int(fd), unix.SOL_IPV6, unix.IPV6_FREEBIND, 1) })
 		return errors.Join(err, refused)
 	}}
-	where := net.JoinHostPort(host(at), strconv.Itoa(port))
+	where := net.JoinHostPort(host, strconv.Itoa(port))
 	udp, err := free.ListenPacket(context.Background(), "udp"+family, where)
 	if err != nil {
 		return err
@@ -70,14 +66,6 @@ func (n *names) begin(ipv6 bool, a occupant.Agent) error {
 	n.server = nameserver.Serve(udp, tcp)
 	n.server.Change(n.records, nil)
 	return nil
-}
-
-// host is an address as text; "": all.
-func host(at net.IP) string {
-	if at == nil {
-		return ""
-	}
-	return at.String()
 }
 
 func (n *names) change(add, remove []zone.Record) {

@@ -16,8 +16,8 @@ type Agent struct {
 	Name   string   `json:"name"`           // web-0, laptop; outside the namespace default: db/web-0
 	Node   string   `json:"node,omitempty"` // the node that it runs on; empty for clients
 	Listen []Listen `json:"listen"`
-	// At are the only addresses that it answers at; none: all of the namespace.
-	At []netip.Addr `json:"at,omitempty"`
+	// At is the only address that it answers at; not valid: all of the namespace.
+	At netip.Addr `json:"at,omitzero"`
 	// Health makes the agent answer as a health check node port does, over HTTP on
 	// its only socket.
 	Health Health `json:"health,omitzero"`
@@ -64,8 +64,8 @@ func listenWords(list []Listen) string {
 // Words describes the agent, for plans and findings.
 func (a Agent) Words() string {
 	s := a.Name + " (" + listenWords(a.Listen) + ")"
-	for _, at := range a.At {
-		s += " at " + at.String()
+	if a.At.IsValid() {
+		s += " at " + a.At.String()
 	}
 	if a.Node != "" {
 		s += " on " + a.Node
@@ -87,7 +87,7 @@ func (a Agent) Words() string {
 
 // Equal reports whether two agents differ in nothing but their origin.
 func (a Agent) Equal(b Agent) bool {
-	return a.Node == b.Node && a.Health == b.Health && a.DNS == b.DNS && a.Ingress == b.Ingress && slices.Equal(a.Listen, b.Listen) && slices.Equal(a.At, b.At)
+	return a.Node == b.Node && a.At == b.At && a.Health == b.Health && a.DNS == b.DNS && a.Ingress == b.Ingress && slices.Equal(a.Listen, b.Listen)
 }
 
 // MarshalText returns the socket as tcp/80.

@@ -152,8 +152,8 @@ func (r *resolver) refuseLoadBalancer(s *resolving) {
 }
 
 // via decides to which nodes the outside routes the service's addresses: the written
-// ones; else all, also where a balancer has checks of its own, or under external traffic policy Local those where a load
-// balancer's health check would succeed.
+// ones; else all, also where a balancer has checks of its own, or under external traffic
+// policy Local those where a load balancer's health check would succeed.
 func (r *resolver) via(s *resolving) {
 	if len(s.LoadBalancers) == 0 && len(s.ExternalIPs) == 0 || s.Type == topology.ExternalName {
 		return
