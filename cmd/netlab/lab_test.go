@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -162,6 +163,15 @@ func (p *testPlace) processes() []string {
 		}
 	}
 	return list
+}
+
+// sleeps reports a program "sleep 1000" that runs in a lab: not the command that asked for it,
+// which has these words, too, and later ones than its own name.
+func (p *testPlace) sleeps() bool {
+	return slices.ContainsFunc(p.processes(), func(process string) bool {
+		_, line, _ := strings.Cut(process, " ")
+		return strings.HasPrefix(line, "sleep 1000")
+	})
 }
 
 // serving returns the process numbers of the engines, or janitors, of this place.

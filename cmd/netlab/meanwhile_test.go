@@ -33,17 +33,19 @@ expect "nothing answers, for long" {
   within  = "60s"
 }
 `
+	changes := func(p *testPlace) bool { return strings.Contains(p.netlab("ps"), "changing") }
+	dials := func(p *testPlace) bool { return p.dials("shell") }
 	for name, row := range map[string]struct {
 		file   string
-		is     string // what shows that it is at work: a process, or a state of the lab
+		is     func(*testPlace) bool // at work
 		does   []string
 		undoes []string
 		says   []string
 	}{
-		"up":                      {never, "changing", []string{"up", "a.hcl"}, []string{"down", "a"}, []string{"netlab: a: the lab went down meanwhile\n", "bring it up again: netlab up a.hcl"}},
-		"exec":                    {"", " sleep 1000", []string{"exec", "web-0", "--", "sleep", "1000"}, []string{"down", "a"}, []string{"netlab: the lab went down meanwhile\n"}},
-		"exec in a pod that goes": {"", " sleep 1000", []string{"exec", "web-1", "--", "sleep", "1000"}, []string{"up", "a.hcl"}, []string{"netlab: pod.web-1 was removed from the lab meanwhile\n"}},
-		"test":                    {silent, "", []string{"test", "--keep", "a.hcl"}, []string{"down", "a"}, []string{"✗ stays up", "the lab went down meanwhile\n", "a lab could not be built, or broke"}},
+		"up":                      {never, changes, []string{"up", "a.hcl"}, []string{"down", "a"}, []string{"netlab: a: the lab went down meanwhile\n", "bring it up again: netlab up a.hcl"}},
+		"exec":                    {"", (*testPlace).sleeps, []string{"exec", "web-0", "--", "sleep", "1000"}, []string{"down", "a"}, []string{"netlab: the lab went down meanwhile\n"}},
+		"exec in a pod that goes": {"", (*testPlace).sleeps, []string{"exec", "web-1", "--", "sleep", "1000"}, []string{"up", "a.hcl"}, []string{"netlab: pod.web-1 was removed from the lab meanwhile\n"}},
+		"test":                    {silent, dials, []string{"test", "--keep", "a.hcl"}, []string{"down", "a"}, []string{"✗ stays up", "the lab went down meanwhile\n", "a lab could not be built, or broke"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,11 +61,8 @@ expect "nothing answers, for long" {
 			cmd.Stdout, cmd.Stderr = &out, &out
 			fine(t, cmd.Start())
 			eventually(t, "it is at work", func() string {
-				switch running := strings.Join(append(p.processes(), p.netlab("ps")), "\n"); {
-				case row.is != "" && !strings.Contains(running, row.is):
-					return running
-				case row.is == "" && !p.dials("shell"):
-					return "nothing is dialed"
+				if !row.is(p) {
+					return strings.Join(append(p.processes(), p.netlab("ps")), "\n")
 				}
 				return ""
 			})
