@@ -124,7 +124,7 @@ expect "what enters one end of a link leaves by the other" {
 }
 
 expect "the chain of the database" {
-  proves = ["articles.99", "articles.100", "articles.101", "articles.102", "articles.103", "articles.107"]
+  proves = ["articles.99", "articles.100", "articles.101", "articles.102", "articles.103", "articles.107", "articles.159"]
   rules {
     on     = node.node0
     chain  = "cali-tw-${local.link}"

@@ -92,6 +92,23 @@ expect "a capture stands before PREROUTING" {
     source      = client.laptop
     destination = "${pod.web.ip}:8080"
   }
+  # The first packet is for the node port still, when PREROUTING has it, and the pod is chosen there.
+  dynamic "rules" {
+    for_each = { PREROUTING = "-j KUBE-SERVICES", KUBE-NODEPORTS = "--dport 31380" }
+    content {
+      on      = node.node1
+      table   = "nat"
+      chain   = rules.key
+      has     = rules.value
+      counted = 1
+    }
+  }
+  rules {
+    on      = node.node1
+    table   = "nat"
+    has     = "-j DNAT"
+    counted = 1
+  }
 }
 
 expect "filter sees what nat chose" {
