@@ -9,7 +9,7 @@
 #                                            chooses the pod     sees the pod
 #
 # What to try: netlab explain laptop node1:31380; netlab up --fault "no ip_forward" on this file, then
-# netlab explain neighbour web.
+# netlab explain neighbour web:8080.
 #
 # The proof: "a capture stands before PREROUTING", "filter sees what nat chose", "bridged
 # packets meet FORWARD without ip_forward" and "lots, not turns".
