@@ -1,22 +1,19 @@
 package suite_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
-	"github.com/netlab/netlab/datapath/engine"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
-	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/topology"
@@ -57,6 +54,9 @@ const (
 	recordVariable = "NLAB_RECORD"
 )
 
+// recordedFeatures are what kube-proxy-recorded can do without.
+var recordedFeatures = []feature.Feature{feature.IPVS, feature.Dummy, feature.MatchIPVS}
+
 // compareRecorded builds a lab, without the programs of pods, which may wait for services, and
 // returns how what kube-proxy made of it differs.
 func compareRecorded(t *testing.T, s *language.Scenario) difference {
@@ -73,10 +73,7 @@ func compareRecorded(t *testing.T, s *language.Scenario) difference {
 			n.Execs = slices.DeleteFunc(n.Execs, func(x occupant.Exec) bool { return !x.Agent })
 			for k := range n.Execs {
 				x := &n.Execs[k]
-				if slices.Contains(x.Needs, string(feature.MatchIPVS)) {
-					skipWithoutMatch(t)
-				}
-				x.Needs = slices.DeleteFunc(x.Needs, func(f string) bool { return f == string(feature.IPVS) || f == string(feature.Dummy) })
+				x.Needs = slices.DeleteFunc(x.Needs, func(f string) bool { return slices.Contains(recordedFeatures, feature.Feature(f)) })
 			}
 		}
 		running := (&built{plan: p}).startWith(t, realMeta(s, p))
@@ -92,41 +89,35 @@ func compareRecorded(t *testing.T, s *language.Scenario) difference {
 	}
 }
 
-// skipWithoutMatch skips a lab whose rules match virtual servers, if the kernel has no such match:
-// kube-proxy would try for a minute.
-func skipWithoutMatch(t *testing.T) {
-	t.Helper()
-	if why := lacksMatch(); why != nil {
-		t.Skipf("this machine lacks what the lab needs: %s (%v)", feature.MatchIPVS, why)
-	}
-}
-
-var lacksMatch = sync.OnceValue(func() error {
-	running, err := engine.Start(context.Background(), "")
-	if err != nil {
-		return err
-	}
-	defer running.Abandon()
-	missing, err := running.Missing(context.Background())
-	return errors.Join(err, missing[feature.MatchIPVS])
-})
-
-// addRecorded adds the virtual servers that were recorded on each node to what was read of a lab.
+// addRecorded adds the virtual servers that were recorded on each node to what was read of a lab, and
+// the matches of rules in whose place are comments.
 func addRecorded(have *plan.Plan, lab *topology.Lab, dir string) error {
 	for _, node := range lab.Nodes {
+		n := &have.Netns[slices.IndexFunc(have.Netns, func(n plan.Netns) bool { return n.Name == node.Netns() })]
+		for _, t := range n.Tables {
+			for _, c := range t.Chains {
+				for i := range c.Rules {
+					c.Rules[i].Raw = recordedMatch.ReplaceAllStringFunc(c.Rules[i].Raw, func(text string) string {
+						m := recordedMatch.FindStringSubmatch(text)
+						proto := map[string]string{"tcp": "6", "udp": "17", "sctp": "132"}[m[2]]
+						return fmt.Sprintf("-m ipvs --vproto %s --vaddr %s --vport %s", proto, m[1], m[3])
+					})
+				}
+			}
+		}
 		text, err := os.ReadFile(filepath.Join(dir, node.Name+".json"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // not yet
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = json.Unmarshal(text, &n.Virtual)
 		}
-		var list []ipvs.Server
-		if err := json.Unmarshal(text, &list); err != nil {
+		if err != nil {
 			return fmt.Errorf("virtual servers of %s: %w", node.Name, err)
 		}
-		i := slices.IndexFunc(have.Netns, func(n plan.Netns) bool { return n.Name == node.Netns() })
-		have.Netns[i].Virtual = list
 	}
 	return nil
 }
+
+// recordedMatch is the comment that kube-proxy-recorded writes for a match.
+var recordedMatch = regexp.MustCompile(`-m comment --comment "?ipvs/([^/]+)/([a-z]+)/(\d+)"?`)
