@@ -243,3 +243,51 @@ spec:
 		s.HCL()
 	}
 }
+
+// What manifests say cannot become a part of the scenario that an import writes: names and kinds
+// end up in comments and strings, and a file may have any name.
+func TestAnImportIsNothingButData(t *testing.T) {
+	const evil = `x\nnode \"evil\" {}\r\n\u2028node \"evil\" {}`
+	dir := folder(t, map[string]string{"a\nnode \"evil\" {}\n#.yaml": `
+apiVersion: example.org/v1
+kind: "` + evil + `"
+metadata: { name: "` + evil + `" }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: "` + evil + strings.Repeat("long", 1000) + `" }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: "` + evil + `", labels: { kubernetes.io/service-name: "` + evil + `" } }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: one }
+spec:
+  nodeSelector: { "` + evil + `": "` + evil + `" }
+  affinity: { a: b }
+  dnsConfig: { options: [{ name: "${path.root}", value: "%{if}" }] }
+  containers: [{ name: c }]
+`})
+	s, diags := Import([]string{dir}, Options{Catalogue: catalogue, Nodes: 1})
+	if diags.HasErrors() {
+		t.Fatal(diagnosticsText(diags))
+	}
+	for _, d := range diags {
+		if strings.ContainsAny(d.Detail, "\r\n") || len(d.Detail) > 2000 {
+			t.Errorf("a diagnostic has several lines, or a long one: %q", d.Detail)
+		}
+	}
+	made := filepath.Join(t.TempDir(), "made.hcl")
+	if err := os.WriteFile(made, s.HCL(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again, diags := Load(made, Options{Catalogue: catalogue})
+	if diags.HasErrors() || len(again.Lab.Nodes) != 1 || len(again.Lab.Pods) != len(s.Lab.Pods) {
+		t.Errorf("the import is another lab:\n%s\n%s", diagnosticsText(diags), s.HCL())
+	}
+	if options := again.Lab.Pods[0].DNSConfig.Options; len(options) != 1 || options[0].Name != "${path.root}" || options[0].Value != "%{if}" {
+		t.Errorf("the options are %v", options)
+	}
+}

@@ -243,7 +243,7 @@ func (d *decoder) field(key, value *yaml.Node, v reflect.Value, path string) {
 		d.into(value, v.FieldByIndex(index), name)
 	case slices.Contains(of.lost, key.Value):
 		if !empty(value) {
-			d.lost = append(d.lost, Lost{Why: fmt.Sprintf("%s: %s", name, reasons[key.Value]), Origin: d.origin(key)})
+			d.lost = append(d.lost, Lost{Why: fmt.Sprintf("%s: %s", lineOf(name), reasons[key.Value]), Origin: d.origin(key)})
 		}
 	case !slices.Contains(of.ignored, key.Value):
 		known := append(slices.Clone(of.ignored), of.lost...)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -165,7 +166,15 @@ func (o *Objects) other(d *decoder, n, at *yaml.Node, kindName string) {
 	if !explained {
 		why = "this version of netlab does not know the kind"
 	}
-	o.lost = append(o.lost, Lost{Why: kindName + nameOf(n) + ": " + why, Origin: d.origin(at)})
+	o.lost = append(o.lost, Lost{Why: lineOf(kindName+nameOf(n)) + ": " + why, Origin: d.origin(at)})
+}
+
+// lineOf is a text of a manifest in a message: one line, and not too long.
+func lineOf(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
+		s = strings.Trim(strconv.Quote(s), `"`)
+	}
+	return shorten(s)
 }
 
 // nameOf is the name of an object of any kind.

@@ -187,12 +187,12 @@ func (c *converter) orphans() {
 	}
 	for _, e := range c.slice {
 		if name := e.Meta.Labels[serviceLabel]; !has[e.namespace()+"/"+name] {
-			c.lose("", e.at(), "EndpointSlice %s: there is no service %q in namespace %s, which its label %s names", e.Meta.Name.Value, name, e.namespace(), serviceLabel)
+			c.lose("", e.at(), "EndpointSlice %s: there is no service %q in namespace %s, which its label %s names", lineOf(e.Meta.Name.Value), lineOf(name), lineOf(e.namespace()), serviceLabel)
 		}
 	}
 	for _, e := range c.ends {
 		if !has[e.namespace()+"/"+e.Meta.Name.Value] {
-			c.lose("", e.at(), "Endpoints %s: there is no service of that name in namespace %s", e.Meta.Name.Value, e.namespace())
+			c.lose("", e.at(), "Endpoints %s: there is no service of that name in namespace %s", lineOf(e.Meta.Name.Value), lineOf(e.namespace()))
 		}
 	}
 }

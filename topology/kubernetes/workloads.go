@@ -131,7 +131,7 @@ func (c *converter) written() {
 		}
 		switch phase := p.Status.Phase; {
 		case phase.Value == "Succeeded" || phase.Value == "Failed":
-			c.lose("", p.at(), "Pod %s: it has ended", name)
+			c.lose("", p.at(), "Pod %s: it has ended", lineOf(name))
 			continue
 		case p.Meta.DeletionTimestamp.Set:
 			spec.Terminating = flag{Value: true, Set: true, Origin: p.Meta.DeletionTimestamp.Origin}
@@ -280,7 +280,7 @@ func (c *converter) place(p podSpec, count int, block string, turn int) []str {
 func noNode(selector map[string]string) string {
 	var pairs []string
 	for _, k := range slices.Sorted(maps.Keys(selector)) {
-		pairs = append(pairs, k+": "+selector[k])
+		pairs = append(pairs, lineOf(k)+": "+lineOf(selector[k]))
 	}
 	return "nodeSelector: no node has " + strings.Join(pairs, ", ")
 }
