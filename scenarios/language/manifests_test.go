@@ -291,3 +291,21 @@ spec:
 		t.Errorf("the options are %v", options)
 	}
 }
+
+// However much is not carried over, the rest is a lab; and no mistake is hidden by warnings.
+func TestManyWarningsAreNoMistake(t *testing.T) {
+	many := strings.Repeat("apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n---\n", 300)
+	load := func(more string) source.Diagnostics {
+		_, diags := Load(folder(t, map[string]string{"a.yaml": many + more}), Options{Catalogue: catalogue})
+		return diags
+	}
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: { name: a }\nspec: { containers: [{ name: c }] }\n"
+	diags := load(pod)
+	if last := diags[len(diags)-1]; diags.HasErrors() || len(diags) != 201 || !strings.Contains(last.Detail, "There are 100 more") {
+		t.Errorf("got %d:\n%s", len(diags), diagnosticsText(diags[len(diags)-2:]))
+	}
+	diags = load(strings.ReplaceAll(pod, "name: a", "nam: a"))
+	if text := diagnosticsText(diags); !diags.HasErrors() || len(diags) != 201 || !strings.Contains(text, "Did you mean \"name\"") {
+		t.Errorf("got %d:\n%s", len(diags), diagnosticsText(diags[len(diags)-3:]))
+	}
+}
