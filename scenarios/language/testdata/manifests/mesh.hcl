@@ -77,4 +77,4 @@ service "pages" {
 }
 
 # Not carried over:
-#   testdata/manifests/mesh.yaml:118: VirtualService reviews: this version of netlab does not know the kind.
+#   testdata/manifests/mesh.yaml:118: VirtualService reviews: this version of netlab does not know what networking.istio.io/v1 has.
