@@ -273,7 +273,7 @@ type endpointSlice struct {
 		_      struct{} `k:"deprecatedTopology hostname zone"`
 	} `k:"endpoints"`
 	Ports []endpointPort `k:"ports"`
-	_     struct{}       `k:"addressType"`
+	Type  str            `k:"addressType"`
 }
 
 type named struct {
@@ -436,9 +436,10 @@ type clusterPeer struct {
 		NamespaceSelector *selector `k:"namespaceSelector"`
 		PodSelector       *selector `k:"podSelector"`
 	} `k:"pods"`
-	Networks []str `k:"networks"`
+	Networks []str     `k:"networks"`
+	Nodes    *selector `k:"nodes"`
+	Domains  []str     `k:"domainNames"`
 	Origin   topology.Origin
-	_        struct{} `lost:"nodes domainNames"`
 }
 
 type clusterPort struct {

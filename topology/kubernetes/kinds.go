@@ -65,8 +65,6 @@ var reasons = map[string]string{
 	"sessionPersistence":            "the controller of a lab chooses an endpoint for each request",
 	"namespace":                     "a route leads to services of its own namespace",
 	"resource":                      "backends that are no services are a matter of one controller. Write a service",
-	"nodes":                         "peers that are nodes are experimental in the API. Write their addresses as networks",
-	"domainNames":                   "peers with domain names are experimental in the API. Write their addresses as networks",
 }
 
 // tables are the schemas of all structs of the API.

@@ -73,12 +73,19 @@ func (c *converter) sort(o *Objects) {
 	seen := map[string]topology.Origin{}
 	for _, x := range o.list {
 		h := x.top()
-		key := h.Kind.Value + "/" + h.namespace() + "/" + h.Meta.Name.Value
-		if at, ok := seen[key]; ok && h.Meta.Name.Set {
+		key := func() string { return h.Kind.Value + "/" + h.namespace() + "/" + h.Meta.Name.Value }
+		if of := h.Meta.GenerateName; !h.Meta.Name.Set { // the server makes a name of it
+			h.Meta.Name, h.Meta.GenerateName = of, str{}
+			h.Meta.Name.Value = strings.TrimRight(of.Value, "-")
+			for i, base := 2, h.Meta.Name.Value; seen[key()] != (topology.Origin{}); i++ {
+				h.Meta.Name.Value = fmt.Sprintf("%s-%d", base, i)
+			}
+		}
+		if at, ok := seen[key()]; ok {
 			c.errorf(h.at(), "Object written twice", "The %s %q is there %s, too. Remove one of them.", h.Kind.Value, h.Meta.Name.Value, at.SeenFrom(h.at()))
 			continue
 		}
-		seen[key] = h.at()
+		seen[key()] = h.at()
 		c.all = append(c.all, h)
 		switch x := x.(type) {
 		case *plainObject:

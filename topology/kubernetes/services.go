@@ -94,6 +94,10 @@ func (c *converter) endpoints(s *topology.ServiceSpec, x *serviceObject) {
 			continue
 		}
 		found = true
+		if slice.Type.Value == "FQDN" {
+			c.lose("service."+s.Written.Block, slice.at(), "EndpointSlice %s: its endpoints are names, which no proxy sends connections to", lineOf(slice.Meta.Name.Value))
+			continue
+		}
 		for _, e := range slice.Endpoints {
 			base := topology.EndpointSpec{Node: e.Node, Ready: e.Conditions.Ready, Terminating: e.Conditions.Terminating, Origin: e.Origin}
 			if v := e.Conditions.Serving; v.Set && v.Value != base.Ready.Or(true) {

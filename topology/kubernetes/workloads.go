@@ -124,12 +124,21 @@ func (c *converter) written() {
 		name := dashed(p.Meta.Name.Value)
 		block, key, made := madeBy(p)
 		spec := c.pod(p.Meta.Namespace, p.Meta.Labels, p.Spec)
+		waits := false
 		for _, s := range p.Status.Conditions {
-			if s.Type.Value == "Ready" && s.Status.Value == "False" {
-				spec.Ready = flag{Set: true, Origin: s.Status.Origin}
+			switch no := s.Status.Value == "False"; s.Type.Value {
+			case "Ready":
+				if no {
+					spec.Ready = flag{Set: true, Origin: s.Status.Origin}
+				}
+			case "PodScheduled":
+				waits = no && !p.Spec.NodeName.Set
 			}
 		}
 		switch phase := p.Status.Phase; {
+		case waits:
+			c.lose("", p.at(), "Pod %s: no node runs it yet", lineOf(name))
+			continue
 		case phase.Value == "Succeeded" || phase.Value == "Failed":
 			c.lose("", p.at(), "Pod %s: it has ended", lineOf(name))
 			continue
