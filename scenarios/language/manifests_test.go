@@ -309,3 +309,14 @@ func TestManyWarningsAreNoMistake(t *testing.T) {
 		t.Errorf("got %d:\n%s", len(diags), diagnosticsText(diags[len(diags)-3:]))
 	}
 }
+
+// Manifests without anything that a lab has are no lab, as a scenario without blocks is none.
+func TestManifestsWithoutAnObjectAreRefused(t *testing.T) {
+	for name, text := range map[string]string{"empty.yaml": "# nothing\n---\n", "kustomization.yaml": "resources: [a.yaml]\n", "secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: { name: a }\n"} {
+		dir := folder(t, map[string]string{name: text})
+		_, diags := Load(dir, Options{Catalogue: catalogue})
+		if said := diagnosticsText(diags); !diags.HasErrors() || !strings.Contains(said, "There is no object in "+name) {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}
