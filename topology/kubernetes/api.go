@@ -18,6 +18,7 @@ type header struct {
 	Meta       meta `k:"metadata"`
 	Origin     topology.Origin
 	lost       []Lost
+	order      int // among all objects
 }
 
 // object is a pointer to one of the structs below.

@@ -86,6 +86,7 @@ func (c *converter) sort(o *Objects) {
 			continue
 		}
 		seen[key()] = h.at()
+		h.order = len(c.all)
 		c.all = append(c.all, h)
 		switch x := x.(type) {
 		case *plainObject:

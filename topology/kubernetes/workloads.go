@@ -53,6 +53,8 @@ type group struct {
 	keys      []string         // of the instances; nil: there is one pod, with no key
 	nodes     []str            // of each
 	own       bool             // their hostnames are their names
+	order     int              // of the object among all
+	workload  topology.Workload
 	header    *header
 }
 
@@ -65,12 +67,19 @@ func (c *converter) workloads() {
 			c.controller(w)
 		}
 	}
+	slices.SortStableFunc(c.groups, func(a, b group) int { return cmp.Compare(a.order, b.order) })
 	twice := several(c.groups, func(g group) string { return g.name })
 	for i := range c.groups {
 		g := &c.groups[i]
 		g.pod.Origin = g.header.at()
 		g.pod.Block = c.label("pod", g.namespace.Or(topology.DefaultNamespace), g.name, twice[g.name])
 		c.carried(g.header, "pod."+g.pod.Block)
+		if w := g.workload; w.Kind != "" {
+			g.pod.Workload = str{Value: w.Kind, Set: true, Origin: g.header.at()}
+			if w.Name != g.pod.Block {
+				g.pod.Workload.Value += "/" + w.Name
+			}
+		}
 		for k := range g.nodes {
 			p := g.pod
 			p.Node, p.Index = g.nodes[k], k
@@ -117,6 +126,25 @@ func (c *converter) owned() map[string]bool {
 	return out
 }
 
+// owner is the workload of a pod that is written: the one that made it, or for a ReplicaSet of a
+// Deployment, the Deployment.
+func (c *converter) owner(p *podObject) topology.Workload {
+	for _, o := range p.Meta.Owners {
+		if !slices.Contains(topology.Workloads, o.Kind.Value) {
+			continue
+		}
+		for _, w := range c.made {
+			if w.Kind.Value == o.Kind.Value && w.Meta.Name.Value == o.Name.Value && w.namespace() == p.namespace() && len(w.Meta.Owners) > 0 &&
+				slices.Contains(topology.Workloads, w.Meta.Owners[0].Kind.Value) {
+				o = w.Meta.Owners[0]
+				break
+			}
+		}
+		return topology.Workload{Kind: o.Kind.Value, Name: dashed(o.Name.Value)}
+	}
+	return topology.Workload{}
+}
+
 // written adds the pods of the manifests, together where one controller made them.
 func (c *converter) written() {
 	at := map[string]int{}
@@ -149,9 +177,9 @@ func (c *converter) written() {
 		if own {
 			spec.Hostname = str{}
 		}
-		g := group{name: name, namespace: p.Meta.Namespace, pod: spec, own: own, nodes: c.place(p.Spec, 1, "pod."+name, len(c.groups)), header: &p.header}
+		g := group{workload: c.owner(p), order: p.order, name: name, namespace: p.Meta.Namespace, pod: spec, own: own, nodes: c.place(p.Spec, 1, "pod."+name, len(c.groups)), header: &p.header}
 		if made {
-			id := p.namespace() + "/" + block + "/" + fingerprint(spec) + fmt.Sprint(own)
+			id := p.namespace() + "/" + block + "/" + fingerprint(spec) + fmt.Sprint(own, g.workload)
 			if i, ok := at[id]; ok {
 				c.groups[i].keys, c.groups[i].nodes = append(c.groups[i].keys, key), append(c.groups[i].nodes, g.nodes...)
 				continue
@@ -225,7 +253,7 @@ func (c *converter) controller(w *workload) {
 				"The selector of %s %q wants %s: %s, which the labels of its template do not have. Add it to template.metadata.labels.", w.Kind.Value, w.Meta.Name.Value, k, v)
 		}
 	}
-	g := group{name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
+	g := group{workload: topology.Workload{Kind: w.Kind.Value, Name: dashed(w.Meta.Name.Value)}, order: w.order, name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
 	if w.service.Value != "" { // StatefulSet's identity: pkg/controller/statefulset/stateful_set_utils.go
 		g.own, g.pod.Hostname, g.pod.Subdomain = true, str{}, lower(w.service)
 	}

@@ -279,6 +279,7 @@ func (p *printer) podBlock(pods []topology.PodSpec) {
 			p.line("hostname = %s", own(s.Hostname.Value))
 		}
 		p.text("subdomain", s.Subdomain)
+		p.text("workload", s.Workload)
 		p.flag("ready", s.Ready)
 		p.flag("terminating", s.Terminating)
 		p.labels("labels", s.Labels)

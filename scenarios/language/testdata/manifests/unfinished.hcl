@@ -4,20 +4,22 @@ node "node1" {}
 
 namespace "shop" {}
 
-pod "starts" {
-  node      = node.node1
-  namespace = namespace.shop
-  ready     = false
-}
-
 pod "migrate" {
   namespace = namespace.shop
+  workload  = "Job"
   labels    = { job = "migrate" }
 }
 
 pod "migrate-2" {
   namespace = namespace.shop
+  workload  = "Job"
   labels    = { job = "migrate" }
+}
+
+pod "starts" {
+  node      = node.node1
+  namespace = namespace.shop
+  ready     = false
 }
 
 # Not carried over, testdata/manifests/unfinished.yaml:31: EndpointSlice partner-1: its endpoints are names, which no proxy sends connections to.
