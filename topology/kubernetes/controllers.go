@@ -177,7 +177,7 @@ func (e *exporter) workload(m *made) {
 		e.object("apps/v1", m.Kind, append(meta, e.served("annotations", revision)...),
 			"spec", append(replicas, e.served("strategy", rolling, "progressDeadlineSeconds", 600, "revisionHistoryLimit", 10)...),
 			"status", e.status(m, "replicas updatedReplicas", "readyReplicas availableReplicas", "unavailableReplicas", present(n-m.ready()), "conditions", []tree{
-				append(condition("Available", m.ready() == n), field{"reason", "MinimumReplicasAvailable"}),
+				append(condition("Available", m.available()), field{"reason", map[bool]string{true: "MinimumReplicasAvailable", false: "MinimumReplicasUnavailable"}[m.available()]}),
 				append(condition("Progressing", true), field{"reason", "NewReplicaSetAvailable"})}))
 		if e.serves { // what the controller of Deployments makes
 			meta := append(e.inNamespace(e.replicaSet(m), m.namespace, m.labels()), fields("generation", 1, "annotations", revision)...)
@@ -231,6 +231,10 @@ func (m *made) ready() (n int) {
 	}
 	return n
 }
+
+// available reports a Deployment of which not more than a quarter is missing, the default of
+// maxUnavailable.
+func (m *made) available() bool { return m.ready() >= len(m.pods)-len(m.pods)/4 }
 
 // replicaSet is the name of the ReplicaSet of a Deployment: another one for each template.
 func (e *exporter) replicaSet(m *made) string {

@@ -312,6 +312,9 @@ func (e *exporter) service(s *topology.Service, spec topology.ServiceSpec) {
 	if s.Selector == nil || e.serves {
 		e.slices(s, spec)
 	}
+	if e.serves {
+		e.legacy(s)
+	}
 }
 
 // slices writes the endpoints of a service: a slice per port, number and family.
