@@ -128,29 +128,35 @@ func (c *converter) owned() map[string]bool {
 
 // owner is the workload of a pod that is written: the one that made it, or for a ReplicaSet of a
 // Deployment, the Deployment.
-func (c *converter) owner(p *podObject) topology.Workload {
-	for _, o := range p.Meta.Owners {
-		if !slices.Contains(topology.Workloads, o.Kind.Value) {
-			continue
+func (c *converter) owner(p *podObject, made map[identity]*workload) topology.Workload {
+	first := func(of []owner) (owner, bool) {
+		i := slices.IndexFunc(of, func(o owner) bool { return slices.Contains(topology.Workloads, o.Kind.Value) })
+		if i < 0 {
+			return owner{}, false
 		}
-		for _, w := range c.made {
-			if w.Kind.Value == o.Kind.Value && w.Meta.Name.Value == o.Name.Value && w.namespace() == p.namespace() && len(w.Meta.Owners) > 0 &&
-				slices.Contains(topology.Workloads, w.Meta.Owners[0].Kind.Value) {
-				o = w.Meta.Owners[0]
-				break
-			}
-		}
-		return topology.Workload{Kind: o.Kind.Value, Name: dashed(o.Name.Value)}
+		return of[i], true
 	}
-	return topology.Workload{}
+	o, is := first(p.Meta.Owners)
+	if !is {
+		return topology.Workload{}
+	}
+	if w := made[identity{o.Kind.Value, p.namespace(), o.Name.Value}]; w != nil {
+		if above, is := first(w.Meta.Owners); is {
+			o = above
+		}
+	}
+	return topology.Workload{Kind: o.Kind.Value, Name: dashed(o.Name.Value)}
 }
 
 // written adds the pods of the manifests, together where one controller made them.
 func (c *converter) written() {
-	at := map[string]int{}
+	at, made := map[string]int{}, map[identity]*workload{}
+	for _, w := range c.made {
+		made[identity{w.Kind.Value, w.namespace(), w.Meta.Name.Value}] = w
+	}
 	for _, p := range c.pods {
 		name := dashed(p.Meta.Name.Value)
-		block, key, made := madeBy(p)
+		block, key, byOther := madeBy(p)
 		spec := c.pod(p.Meta.Namespace, p.Meta.Labels, p.Spec)
 		waits := false
 		for _, s := range p.Status.Conditions {
@@ -177,8 +183,8 @@ func (c *converter) written() {
 		if own {
 			spec.Hostname = str{}
 		}
-		g := group{workload: c.owner(p), order: p.order, name: name, namespace: p.Meta.Namespace, pod: spec, own: own, nodes: c.place(p.Spec, 1, "pod."+name, len(c.groups)), header: &p.header}
-		if made {
+		g := group{workload: c.owner(p, made), order: p.order, name: name, namespace: p.Meta.Namespace, pod: spec, own: own, nodes: c.place(p.Spec, 1, "pod."+name, len(c.groups)), header: &p.header}
+		if byOther {
 			id := p.namespace() + "/" + block + "/" + fingerprint(spec) + fmt.Sprint(own, g.workload)
 			if i, ok := at[id]; ok {
 				c.groups[i].keys, c.groups[i].nodes = append(c.groups[i].keys, key), append(c.groups[i].nodes, g.nodes...)
