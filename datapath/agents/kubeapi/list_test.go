@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -63,14 +64,16 @@ func TestRefusals(t *testing.T) {
 		{reading, "/api/v1/pods/web-0", "NotFound", 404},
 		{reading, "/api/v1/namespaces/default/nodes", "NotFound", 404},
 		{reading, "/api/v1/namespaces/default/pods/web-0/log", "NotFound", 404},
-		{reading, "/openapi/v3", "NotFound", 404},
+		{reading, "/openapi/v4", "NotFound", 404},
 		{reading, "/", "NotFound", 404},
 		{writing, "/api/v1/namespaces/default/pods/web-0", "MethodNotAllowed", 405},
 		{writing, "/api/v1/namespaces/default/pods", "MethodNotAllowed", 405},
 		{writing, "/api/v1/nodes", "MethodNotAllowed", 405},
 		{writing, "/version", "MethodNotAllowed", 405},
 		{writing, "/apis/apps/v1/namespaces/default/deployments", "MethodNotAllowed", 405},
-		{writing, "/apis/apps/v1/namespaces/default/deployments/web/scale", "NotFound", 404},
+		{writing, "/apis/apps/v1/namespaces/default/deployments/web/scale", "MethodNotAllowed", 405},
+		{writing, "/apis/apps/v1/namespaces/default/deployments/web/status", "NotFound", 404},
+		{writing, "/api/v1/nodes/node1/log", "NotFound", 404},
 		{writing[:1], "/apis/events.k8s.io/v1/namespaces/default/events", "", 201},
 		{writing[2:3], "/api/v1/namespaces/default/events/x", "", 200},
 		{writing[3:], "/api/v1/namespaces/default/events/x", "MethodNotAllowed", 405},
@@ -84,6 +87,28 @@ func TestRefusals(t *testing.T) {
 	}
 	if got, want := c.names("/api/v1/pods"), "default/db-0 default/web-0 prod/web-0"; got != want {
 		t.Errorf("afterwards the pods are %q, want %q", got, want)
+	}
+}
+
+// Who asks for what a lab has elsewhere is told where.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	c := serve(t, cluster)
+	for path, want := range map[string]string{
+		"/api/v1/namespaces/default/pods/web-0/log":              "netlab logs web-0",
+		"/api/v1/namespaces/default/pods/web-0/exec?command=ls":  "netlab exec web-0 -- COMMAND",
+		"/apis/apps/v1/namespaces/default/deployments/web/scale": "netlab up",
+		"/api/v1/namespaces/default/pods/web-0/portforward":      "netlab exec web-0 -- COMMAND",
+	} {
+		if _, answer := c.ask(http.MethodGet, path, "application/json"); !strings.Contains(text(answer, "message"), want) {
+			t.Errorf("%s: got %v, want %q", path, answer, want)
+		}
+	}
+	for _, path := range []string{"/openapi/v2", "/openapi/v3"} { // as text, which is what kubectl shows
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusNotAcceptable || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") || !strings.Contains(w.Body.String(), "netlab import --strict") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
 	}
 }
 
