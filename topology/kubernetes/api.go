@@ -45,8 +45,10 @@ type owner struct {
 type nodeObject struct {
 	header
 	Spec struct {
-		PodCIDRs []str    `k:"podCIDRs"`
-		_        struct{} `k:"configSource externalID podCIDR providerID taints unschedulable"`
+		PodCIDRs      []str    `k:"podCIDRs"`
+		Taints        []taint  `k:"taints"`
+		Unschedulable flag     `k:"unschedulable"`
+		_             struct{} `k:"configSource externalID podCIDR providerID"`
 	} `k:"spec"`
 	Status struct {
 		Addresses []struct {
@@ -86,8 +88,9 @@ type podSpec struct {
 	DNSConfig      *dnsConfig        `k:"dnsConfig"`
 	Containers     []container       `k:"containers"`
 	InitContainers []container       `k:"initContainers"`
+	Tolerations    []toleration      `k:"tolerations"`
 	Origin         topology.Origin
-	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds tolerations volumes workloadRef schedulingGroup"`
+	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds volumes workloadRef schedulingGroup"`
 	_              struct{} `lost:"affinity hostAliases topologySpreadConstraints"`
 }
 

@@ -21,7 +21,7 @@ type Lab struct {
 // Lab makes a lab of the objects, beside what a scenario declares itself. Where there is no node
 // at all, and none is named, the lab has so many.
 func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
-	c := &converter{Lab: &Lab{Lost: slices.Clone(o.lost)}, labels: map[string]map[string]bool{}, named: beside.DNS.Written}
+	c := &converter{Lab: &Lab{Lost: slices.Clone(o.lost)}, labels: map[string]map[string]bool{}, taints: map[string][]taint{}, named: beside.DNS.Written}
 	c.sort(o)
 	c.nodes(beside, nodes)
 	c.workloads()
@@ -56,6 +56,7 @@ type converter struct {
 	named  bool                       // the scenario has a dns block
 	labels map[string]map[string]bool // those taken, by kind of block
 	homes  []topology.NodeSpec        // where pods can be
+	taints map[string][]taint         // of nodes
 	groups []group
 }
 

@@ -268,11 +268,11 @@ func (c *converter) controller(w *workload) {
 	}
 	block := "pod." + g.name
 	if w.perNode {
-		for _, n := range c.choose(w.Template.Spec.NodeSelector) {
+		for _, n := range c.choose(&w.Template.Spec, true) {
 			g.keys, g.nodes = append(g.keys, n.Name), append(g.nodes, str{Value: n.Name, Set: true, Origin: w.at()})
 		}
 		if len(g.nodes) == 0 {
-			c.lose(block, w.Template.Spec.Origin, "%s", noNode(w.Template.Spec.NodeSelector)+", so no node runs a pod")
+			c.lose(block, w.Template.Spec.Origin, "%s", c.noNode(&w.Template.Spec)+", so no node runs a pod")
 		}
 		slices.Sort(g.keys)
 		slices.SortFunc(g.nodes, func(a, b str) int { return strings.Compare(a.Value, b.Value) })
@@ -305,9 +305,9 @@ func (w *workload) selectorLabels() map[string]string {
 // allows, in turn; not set where all nodes are allowed, which then take turns.
 func (c *converter) place(p podSpec, count int, block string, turn int) []str {
 	out := make([]str, count)
-	fits := c.choose(p.NodeSelector)
-	if len(p.NodeSelector) > 0 && len(fits) == 0 && !p.NodeName.Set {
-		c.lose(block, p.Origin, "%s, so the nodes take turns", noNode(p.NodeSelector))
+	fits := c.choose(&p, false)
+	if len(fits) == 0 && len(c.homes) > 0 && !p.NodeName.Set {
+		c.lose(block, p.Origin, "%s, so the nodes take turns", c.noNode(&p))
 	}
 	for i := range out {
 		switch {
@@ -320,10 +320,15 @@ func (c *converter) place(p podSpec, count int, block string, turn int) []str {
 	return out
 }
 
-func noNode(selector map[string]string) string {
+// noNode says why no node runs a pod.
+func (c *converter) noNode(p *podSpec) string {
 	var pairs []string
-	for _, k := range slices.Sorted(maps.Keys(selector)) {
-		pairs = append(pairs, lineOf(k)+": "+lineOf(selector[k]))
+	for _, k := range slices.Sorted(maps.Keys(p.NodeSelector)) {
+		pairs = append(pairs, lineOf(k)+": "+lineOf(p.NodeSelector[k]))
+	}
+	untainted := podSpec{NodeSelector: p.NodeSelector, Tolerations: []toleration{{Operator: str{Value: "Exists"}}}}
+	if len(c.choose(&untainted, false)) > 0 {
+		return "tolerations: every node that the pod could be on has a taint that it does not tolerate"
 	}
 	return "nodeSelector: no node has " + strings.Join(pairs, ", ")
 }
