@@ -68,14 +68,16 @@ type podObject struct {
 	header
 	Spec   podSpec `k:"spec"`
 	Status struct {
-		Phase      str `k:"phase"`
-		Conditions []struct {
-			Type   str      `k:"type"`
-			Status str      `k:"status"`
-			_      struct{} `k:"lastProbeTime lastTransitionTime message observedGeneration reason"`
-		} `k:"conditions"`
-		_ struct{} `k:"allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message nominatedNodeName nodeAllocatableResourceClaimStatuses observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime"`
+		Phase      str           `k:"phase"`
+		Conditions []conditionOf `k:"conditions"`
+		_          struct{}      `k:"allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message nominatedNodeName nodeAllocatableResourceClaimStatuses observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime"`
 	} `k:"status"`
+}
+
+type conditionOf struct {
+	Type   str      `k:"type"`
+	Status str      `k:"status"`
+	_      struct{} `k:"lastProbeTime lastTransitionTime message observedGeneration reason"`
 }
 
 type podSpec struct {
@@ -112,7 +114,7 @@ type container struct {
 		Protocol str     `k:"protocol"`
 		HostPort integer `k:"hostPort"`
 		Origin   topology.Origin
-		_        struct{} `k:"hostIP"`
+		_        struct{} `lost:"hostIP"`
 	} `k:"ports"`
 	Restart str      `k:"restartPolicy"`
 	_       struct{} `k:"args command env envFrom image imagePullPolicy lifecycle livenessProbe name readinessProbe resizePolicy resources restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir"`
@@ -122,12 +124,14 @@ type container struct {
 type scaled struct {
 	Replicas integer   `k:"replicas"`
 	Selector *selector `k:"selector"`
-	Template struct {
-		Meta   meta    `k:"metadata"`
-		Spec   podSpec `k:"spec"`
-		Origin topology.Origin
-	} `k:"template"`
-	_ struct{} `k:"minReadySeconds revisionHistoryLimit"`
+	Template template  `k:"template"`
+	_        struct{}  `k:"minReadySeconds revisionHistoryLimit"`
+}
+
+type template struct {
+	Meta   meta    `k:"metadata"`
+	Spec   podSpec `k:"spec"`
+	Origin topology.Origin
 }
 
 type deployment struct {
@@ -173,7 +177,23 @@ type job struct {
 		scaled
 		Parallelism integer  `k:"parallelism"`
 		Completions integer  `k:"completions"`
-		_           struct{} `k:"activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode managedBy manualSelector maxFailedIndexes podFailurePolicy podReplacementPolicy successPolicy suspend ttlSecondsAfterFinished"`
+		_           struct{} `k:"activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode managedBy manualSelector maxFailedIndexes podFailurePolicy podReplacementPolicy successPolicy ttlSecondsAfterFinished"`
+		Suspend     flag     `k:"suspend"`
+	} `k:"spec"`
+	Status struct {
+		Conditions []conditionOf `k:"conditions"`
+		_          struct{}      `k:"active completedIndexes completionTime failed failedIndexes ready startTime succeeded terminating uncountedTerminatedPods"`
+	} `k:"status"`
+}
+
+// replicationController is what ReplicaSets were before.
+type replicationController struct {
+	header
+	Spec struct {
+		Replicas integer           `k:"replicas"`
+		Selector map[string]string `k:"selector"`
+		Template template          `k:"template"`
+		_        struct{}          `k:"minReadySeconds"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
 }

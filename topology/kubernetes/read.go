@@ -205,6 +205,7 @@ func (o *Objects) document(d *decoder, n *yaml.Node, version, kindName string) {
 			}
 			break
 		}
+		h.Meta.Namespace = unless(h.Meta.Namespace, "")
 		h.lost = d.lost
 		o.list = append(o.list, v.Interface().(object))
 	}

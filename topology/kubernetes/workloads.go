@@ -19,10 +19,11 @@ type workload struct {
 	*header
 	scaled
 	count    integer
-	first    int  // number of the first pod
-	perNode  bool // a pod on each node
-	numbered bool // its pods have numbers even if there is one
-	service  str  // below whose name each pod is found by its own
+	first    int    // number of the first pod
+	perNode  bool   // a pod on each node
+	numbered bool   // its pods have numbers even if there is one
+	idle     string // why it has no pods; "": it has
+	service  str    // below whose name each pod is found by its own
 }
 
 func workloadOf(x any) *workload {
@@ -35,10 +36,24 @@ func workloadOf(x any) *workload {
 		return &workload{header: &x.header, scaled: x.Spec.scaled, count: x.Spec.Replicas, first: x.Spec.Ordinals.Start.Value, numbered: true, service: x.Spec.Service}
 	case *daemonSet:
 		return &workload{header: &x.header, scaled: x.Spec.scaled, perNode: true}
+	case *replicationController:
+		w := &workload{header: &x.header, scaled: scaled{Template: x.Spec.Template}, count: x.Spec.Replicas}
+		if len(x.Spec.Selector) > 0 {
+			w.Selector = &selector{MatchLabels: x.Spec.Selector, Origin: x.Origin}
+		}
+		return w
 	case *job:
 		w := &workload{header: &x.header, scaled: x.Spec.scaled, count: x.Spec.Parallelism}
 		if most := x.Spec.Completions; most.Set && most.Value < w.count.Or(1) {
 			w.count = most
+		}
+		if x.Spec.Suspend.Value {
+			w.idle = "it is suspended"
+		}
+		for _, s := range x.Status.Conditions {
+			if (s.Type.Value == "Complete" || s.Type.Value == "Failed") && s.Status.Value == "True" {
+				w.idle = "it has ended"
+			}
 		}
 		return w
 	}
@@ -145,7 +160,15 @@ func (c *converter) owner(p *podObject, made map[identity]*workload) topology.Wo
 			o = above
 		}
 	}
-	return topology.Workload{Kind: o.Kind.Value, Name: dashed(o.Name.Value)}
+	return workloadNamed(o.Kind.Value, o.Name.Value)
+}
+
+// workloadNamed is a workload of a kind that labs know, else none.
+func workloadNamed(kind, name string) topology.Workload {
+	if !slices.Contains(topology.Workloads, kind) {
+		return topology.Workload{}
+	}
+	return topology.Workload{Kind: kind, Name: dashed(name)}
 }
 
 // written adds the pods of the manifests, together where one controller made them.
@@ -259,7 +282,7 @@ func (c *converter) controller(w *workload) {
 				"The selector of %s %q wants %s: %s, which the labels of its template do not have. Add it to template.metadata.labels.", w.Kind.Value, w.Meta.Name.Value, k, v)
 		}
 	}
-	g := group{workload: topology.Workload{Kind: w.Kind.Value, Name: dashed(w.Meta.Name.Value)}, order: w.order, name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
+	g := group{workload: workloadNamed(w.Kind.Value, w.Meta.Name.Value), order: w.order, name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
 	if w.service.Value != "" { // StatefulSet's identity: pkg/controller/statefulset/stateful_set_utils.go
 		g.own, g.pod.Hostname, g.pod.Subdomain = true, str{}, lower(w.service)
 	}
@@ -267,6 +290,10 @@ func (c *converter) controller(w *workload) {
 		c.errorf(cmp.Or(w.Template.Origin, w.at()), "Template without containers", "The pods of %s %q have no container. Add spec.template.spec.containers.", w.Kind.Value, w.Meta.Name.Value)
 	}
 	block := "pod." + g.name
+	if w.idle != "" {
+		c.lose("", w.at(), "%s %s: %s", w.Kind.Value, lineOf(w.Meta.Name.Value), w.idle)
+		return
+	}
 	if w.perNode {
 		for _, n := range c.choose(&w.Template.Spec, true) {
 			g.keys, g.nodes = append(g.keys, n.Name), append(g.nodes, str{Value: n.Name, Set: true, Origin: w.at()})
@@ -351,7 +378,8 @@ func (c *converter) pod(namespace str, labels map[string]string, p podSpec) topo
 			if !p.HostNetwork.Value { // where it is the port itself
 				s.HostPort = port.HostPort
 			}
-			if s.Name == "" {
+			// A name is that of the first port that has it (FindPort in pkg/api/v1/pod).
+			if s.Name == "" || slices.ContainsFunc(out.Ports, func(o topology.PortSpec) bool { return o.Name == s.Name }) {
 				s.Name = portName(s)
 			}
 			if !slices.ContainsFunc(out.Ports, func(o topology.PortSpec) bool {

@@ -16,10 +16,22 @@ pod "migrate-2" {
   labels    = { job = "migrate" }
 }
 
+# Not carried over, testdata/manifests/unfinished.yaml:21: spec.containers[0].ports[0].hostIP: a host port is published on every address of its node.
 pod "starts" {
   node      = node.node1
   namespace = namespace.shop
   ready     = false
+  port "tcp-9200" {
+    port      = 9200
+    host_port = 9200
+  }
+}
+
+pod "cache" {
+  count  = 2
+  labels = { app = "cache" }
+  port "metrics" { port = 9100 }
+  port "tcp-9200" { port = 9200 }
 }
 
 # Not carried over, testdata/manifests/unfinished.yaml:31: EndpointSlice partner-1: its endpoints are names, which no proxy sends connections to.
@@ -45,3 +57,5 @@ cluster_policy "fence" {
 
 # Not carried over:
 #   testdata/manifests/unfinished.yaml:14: Pod waits: no node runs it yet.
+#   testdata/manifests/unfinished.yaml:48: Job later: it is suspended.
+#   testdata/manifests/unfinished.yaml:53: Job before: it has ended.
