@@ -14,9 +14,10 @@ type made struct {
 	topology.Workload
 	namespace string
 	pods      []*topology.Pod
-	whole     bool   // a manifest of it makes the same pods again, where they are
-	set       string // the name of its ReplicaSet
-	node      string // that all of them are on because it says so; "": it does not
+	whole     bool // a manifest of it makes the same pods again, where they are
+	// What a server writes more than once: the template, and what pods say of their owner.
+	text, maker tree
+	node        string // that all of them are on because it says so; "": it does not
 }
 
 // identity is what a pod and a workload are found by.
@@ -152,6 +153,11 @@ func (m *made) labels() map[string]string {
 
 // template is that of the pods of a workload, with the labels by which it selects them.
 func (e *exporter) template(m *made) (selector, template tree) {
+	labels := labelTree(m.labels())
+	selector = fields("matchLabels", labels)
+	if m.text != nil {
+		return selector, m.text
+	}
 	first := *m.pods[0]
 	if m.Kind == topology.StatefulSet && first.Subdomain != "" {
 		first.Hostname, first.Subdomain = "", "" // which the set gives its pods
@@ -160,9 +166,15 @@ func (e *exporter) template(m *made) (selector, template tree) {
 	if m.Kind == topology.Job {
 		body = append(slices.DeleteFunc(body, func(f field) bool { return f.key == "restartPolicy" }), field{"restartPolicy", "Never"})
 	}
-	labels := labelTree(m.labels())
-	return fields("matchLabels", labels), fields("metadata", fields("labels", labels), "spec", body)
+	m.text = fields("metadata", fields("labels", labels), "spec", body)
+	if e.serves {
+		m.text = once(m.text)
+	}
+	return selector, m.text
 }
+
+// once is an object that is written more than once, as JSON.
+func once(t tree) tree { return tree{{"", raw(t.appendJSON(nil))}} }
 
 // workload writes a workload: as a manifest, or with what its controller says of it.
 func (e *exporter) workload(m *made) {
@@ -181,7 +193,7 @@ func (e *exporter) workload(m *made) {
 				append(condition("Progressing", true), field{"reason", "NewReplicaSetAvailable"})}))
 		if e.serves { // what the controller of Deployments makes
 			meta := append(e.inNamespace(e.replicaSet(m), m.namespace, m.labels()), fields("generation", 1, "annotations", revision)...)
-			e.object("apps/v1", topology.ReplicaSet, append(meta, e.owner(m.Workload, m.namespace)...), "spec", replicas, "status", e.replicas(m))
+			e.object("apps/v1", topology.ReplicaSet, append(meta, field{"ownerReferences", []tree{ownerOf(m.Workload, m.namespace)}}), "spec", replicas, "status", e.replicas(m))
 		}
 	case topology.ReplicaSet:
 		e.object("apps/v1", m.Kind, meta, "spec", replicas, "status", e.replicas(m))
@@ -238,34 +250,38 @@ func (m *made) available() bool { return m.ready() >= len(m.pods)-len(m.pods)/4 
 
 // replicaSet is the name of the ReplicaSet of a Deployment: another one for each template.
 func (e *exporter) replicaSet(m *made) string {
-	if m.set == "" {
-		const letters = "bcdfghjklmnpqrstvwxz2456789" // SafeEncodeString of apimachinery, util/rand
-		_, template := e.template(m)
-		h := fnv.New64a()
-		_, _ = h.Write(template.appendJSON(nil))
-		m.set = m.Name + "-"
-		for rest := h.Sum64(); len(m.set) < len(m.Name)+11; rest /= uint64(len(letters)) {
-			m.set += string(letters[rest%uint64(len(letters))])
+	const letters = "bcdfghjklmnpqrstvwxz2456789" // SafeEncodeString of apimachinery, util/rand
+	_, template := e.template(m)
+	h := fnv.New64a()
+	_, _ = h.Write(template.appendJSON(nil))
+	name := m.Name + "-"
+	for rest := h.Sum64(); len(name) < len(m.Name)+11; rest /= uint64(len(letters)) {
+		name += string(letters[rest%uint64(len(letters))])
+	}
+	return name
+}
+
+// madeBy says in a pod which workload made it.
+func (e *exporter) madeBy(m *made) tree {
+	if m == nil || !e.serves {
+		return nil
+	}
+	if m.maker == nil {
+		of := m.Workload
+		if of.Kind == topology.Deployment {
+			of = topology.Workload{Kind: topology.ReplicaSet, Name: e.replicaSet(m)}
 		}
+		m.maker = once(ownerOf(of, m.namespace))
 	}
-	return m.set
+	return fields("ownerReferences", []tree{m.maker})
 }
 
-// maker is the owner of the pods of a workload.
-func (e *exporter) maker(m *made) tree {
-	of := m.Workload
-	if e.serves && of.Kind == topology.Deployment {
-		of = topology.Workload{Kind: topology.ReplicaSet, Name: e.replicaSet(m)}
-	}
-	return e.owner(of, m.namespace)
-}
-
-// owner says that an object is made of a workload.
-func (e *exporter) owner(w topology.Workload, namespace string) tree {
+// ownerOf refers to the workload that an object is made of.
+func ownerOf(w topology.Workload, namespace string) tree {
 	version := "apps/v1"
 	if w.Kind == topology.Job {
 		version = "batch/v1"
 	}
-	return e.served("ownerReferences", []tree{fields("apiVersion", version, "kind", w.Kind, "name", w.Name,
-		"uid", uid(w.Kind, fields("name", w.Name, "namespace", namespace)), "controller", true, "blockOwnerDeletion", true)})
+	return fields("apiVersion", version, "kind", w.Kind, "name", w.Name,
+		"uid", uid(w.Kind, fields("name", w.Name, "namespace", namespace)), "controller", true, "blockOwnerDeletion", true)
 }

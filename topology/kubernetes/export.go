@@ -201,9 +201,7 @@ func (e *exporter) pod(p *topology.Pod, m *made) {
 	if p.Key != "" && p.Name == topology.NameOf(p.Block, p.Key) {
 		meta = append(meta, field{"generateName", p.Block + "-"})
 	}
-	if m != nil {
-		meta = append(meta, e.maker(m)...)
-	}
+	meta = append(meta, e.madeBy(m)...)
 	if p.Terminating {
 		meta = append(meta, field{"deletionTimestamp", e.time("2026-01-01T00:00:00Z")})
 	}
