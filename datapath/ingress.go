@@ -68,7 +68,7 @@ func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 				backends = append(backends, backend(b))
 			}
 			for _, m := range rule.Matches {
-				r := httproute.Route{Path: m.Path, Match: httproute.Prefix, Method: m.Method, Backends: backends,
+				r := httproute.Route{Path: m.Path, Match: httproute.Prefix, Method: m.Method, Backends: backends, Filters: filters(rule.Filters),
 					Object: "http_route " + name, Origin: plan.Origin{Object: "http_route " + name, File: m.Origin.File, Line: m.Origin.Line}}
 				if m.Type == topology.PathExact {
 					r.Match = httproute.Exact
@@ -82,6 +82,28 @@ func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 				}
 			}
 		}
+	}
+	return out
+}
+
+// filters are those of a rule.
+func filters(f topology.HTTPFilters) (out httproute.Filters) {
+	list := func(fields map[string]string) (out []httproute.Header) {
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			out = append(out, httproute.Header{Name: name, Value: fields[name]})
+		}
+		return out
+	}
+	change := func(c topology.HeaderChange) httproute.Change {
+		return httproute.Change{Set: list(c.Set), Add: list(c.Add), Remove: c.Remove}
+	}
+	path := func(p topology.PathChange) httproute.Replace {
+		return httproute.Replace{Match: map[topology.PathChangeType]httproute.Match{topology.ReplaceFullPath: httproute.Exact, topology.ReplacePrefixMatch: httproute.Prefix}[p.Type], With: p.With}
+	}
+	out.Request, out.Response = change(f.RequestHeaders), change(f.ResponseHeaders)
+	out.Rewrite = httproute.Rewrite{Host: f.Rewrite.Hostname, Path: path(f.Rewrite.Path)}
+	if d := f.Redirect; d != nil {
+		out.Redirect = &httproute.Redirect{Scheme: d.Scheme, Host: d.Hostname, Port: d.Port, Path: path(d.Path), Status: d.Status}
 	}
 	return out
 }

@@ -76,6 +76,7 @@ type HTTPRouteSpec struct {
 // HTTPRouteRuleSpec is requests that match any of some conditions, and where they go.
 type HTTPRouteRuleSpec struct {
 	Matches  []HTTPRouteMatchSpec
+	Filters  HTTPFiltersSpec
 	Backends []BackendSpec
 	Origin   Origin
 }
@@ -156,7 +157,8 @@ type HTTPRoute struct {
 // HTTPRouteRule is requests that match any of some conditions, and where they go.
 type HTTPRouteRule struct {
 	Matches  []HTTPRouteMatch // at least one
-	Backends []Backend
+	Filters  HTTPFilters
+	Backends []Backend // none with a redirect
 }
 
 // HTTPRouteMatch is what a request must have, all of it.

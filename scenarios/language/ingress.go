@@ -116,6 +116,14 @@ func httpRouteTable(s *topology.HTTPRouteSpec) blocks.Schema {
 func httpRouteRuleTable() blocks.Schema {
 	return blocks.Schema{Kind: "rule of a route", Blocks: []blocks.Nested{
 		blocks.Plain("match", "What requests must have, all of it; of several, one is enough.", func() blocks.Schema { return httpRouteMatchTable(new(topology.HTTPRouteMatchSpec)) }),
+		blocks.Plain("request_headers", "What is changed of the header of the requests.", func() blocks.Schema {
+			return headerChangeTable("request_headers block", new(topology.HeaderChangeSpec))
+		}),
+		blocks.Plain("response_headers", "What is changed of the header of the responses.", func() blocks.Schema {
+			return headerChangeTable("response_headers block", new(topology.HeaderChangeSpec))
+		}),
+		blocks.Plain("redirect", "Where the controller sends the client instead of passing its requests on.", func() blocks.Schema { return redirectTable(new(topology.RedirectSpec)) }),
+		blocks.Plain("rewrite", "What the backends are asked for instead.", func() blocks.Schema { return rewriteTable(new(topology.RewriteSpec)) }),
 		blocks.Plain("backend", "A service that requests go to.", func() blocks.Schema { return routeBackendTable(new(topology.BackendSpec)) }),
 	}}
 }
@@ -212,6 +220,7 @@ func (l *loader) evalHTTPRoutes() {
 				l.Read(mb, httpRouteMatchTable(&m))
 				r.Matches = append(r.Matches, m)
 			}
+			l.filters(&r.Filters, c)
 			for _, bb := range c.Named("backend") {
 				to := topology.BackendSpec{Origin: bb.Origin()}
 				l.Read(bb, routeBackendTable(&to))
@@ -220,5 +229,57 @@ func (l *loader) evalHTTPRoutes() {
 			s.Rules = append(s.Rules, r)
 		}
 		l.spec.HTTPRoutes = append(l.spec.HTTPRoutes, s)
+	}
+}
+
+// What a rule of a route may change of requests and responses.
+
+func headerChangeTable(kind string, s *topology.HeaderChangeSpec) blocks.Schema {
+	return blocks.Schema{Kind: kind, Attrs: []blocks.Attribute{
+		{At: &s.Set, Name: "set", Means: "Header fields and the only values that they then have."},
+		{At: &s.Add, Name: "add", Means: "Header fields and the values that they have then, too."},
+		{At: &s.Remove, Name: "remove", Means: "The names of header fields that are removed."},
+	}}
+}
+
+func redirectTable(s *topology.RedirectSpec) blocks.Schema {
+	return blocks.Schema{Kind: "redirect block", Attrs: append([]blocks.Attribute{
+		{At: &s.Scheme, Name: "scheme", Means: "\"http\" or \"https\"; by default that of the request."},
+		{At: &s.Hostname, Name: "hostname", Means: "The host; by default that of the request."},
+		{At: &s.Port, Name: "port", Means: "The port; by default that of the scheme."},
+		{At: &s.Status, Name: "status", Default: "302", Means: "The status of the response: 301, 302, 303, 307 or 308."},
+	}, pathChangeAttributes(&s.Path)...)}
+}
+
+func rewriteTable(s *topology.RewriteSpec) blocks.Schema {
+	return blocks.Schema{Kind: "rewrite block", Attrs: append([]blocks.Attribute{
+		{At: &s.Hostname, Name: "hostname", Means: "The host that backends are asked for; by default that of the request."},
+	}, pathChangeAttributes(&s.Path)...)}
+}
+
+func pathChangeAttributes(s *topology.PathChangeSpec) []blocks.Attribute {
+	return []blocks.Attribute{
+		{At: &s.Full, Name: "path", Means: "What stands for the whole path (ReplaceFullPath); the query stays."},
+		{At: &s.Prefix, Name: "prefix", Means: "What stands for the prefix that the only match of the rule compares (ReplacePrefixMatch)."},
+	}
+}
+
+// filters reads those of a rule.
+func (l *loader) filters(f *topology.HTTPFiltersSpec, c *blocks.Content) {
+	if b := l.Option(c, "request_headers"); b != nil {
+		f.RequestHeaders = &topology.HeaderChangeSpec{Origin: b.Origin()}
+		l.Read(b, headerChangeTable("request_headers block", f.RequestHeaders))
+	}
+	if b := l.Option(c, "response_headers"); b != nil {
+		f.ResponseHeaders = &topology.HeaderChangeSpec{Origin: b.Origin()}
+		l.Read(b, headerChangeTable("response_headers block", f.ResponseHeaders))
+	}
+	if b := l.Option(c, "redirect"); b != nil {
+		f.Redirect = &topology.RedirectSpec{Origin: b.Origin()}
+		l.Read(b, redirectTable(f.Redirect))
+	}
+	if b := l.Option(c, "rewrite"); b != nil {
+		f.Rewrite = &topology.RewriteSpec{Origin: b.Origin()}
+		l.Read(b, rewriteTable(f.Rewrite))
 	}
 }

@@ -331,9 +331,24 @@ http_route "r" {
       method = "GET"
       #[http_route.rule.match]
     }
+    request_headers {
+      #[http_route.rule.request_headers]
+    }
+    response_headers {
+      #[http_route.rule.response_headers]
+    }
+    rewrite {
+      #[http_route.rule.rewrite]
+    }
     backend {
       service = service.b
       #[http_route.rule.backend]
+    }
+  }
+  rule {
+    match { path = "/old" }
+    redirect {
+      #[http_route.rule.redirect]
     }
   }
 }

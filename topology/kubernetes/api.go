@@ -390,6 +390,7 @@ type httpRoute struct {
 				Origin topology.Origin
 				_      struct{} `lost:"queryParams"`
 			} `k:"matches"`
+			Filters  []httpFilter `k:"filters"`
 			Backends []struct {
 				Name   str     `k:"name"`
 				Port   integer `k:"port"`
@@ -400,11 +401,53 @@ type httpRoute struct {
 			} `k:"backendRefs"`
 			Origin topology.Origin
 			_      struct{} `k:"name timeouts retry"`
-			_      struct{} `lost:"filters sessionPersistence"`
+			_      struct{} `lost:"sessionPersistence"`
 		} `k:"rules"`
 		_ struct{} `k:"useDefaultGateways"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
+}
+
+// httpFilter is a change of requests or responses.
+type httpFilter struct {
+	Type     str           `k:"type"`
+	Request  *headerFilter `k:"requestHeaderModifier"`
+	Response *headerFilter `k:"responseHeaderModifier"`
+	Redirect *struct {
+		Scheme   str         `k:"scheme"`
+		Hostname str         `k:"hostname"`
+		Port     integer     `k:"port"`
+		Path     *pathFilter `k:"path"`
+		Status   integer     `k:"statusCode"`
+		Origin   topology.Origin
+	} `k:"requestRedirect"`
+	Rewrite *struct {
+		Hostname str         `k:"hostname"`
+		Path     *pathFilter `k:"path"`
+		Origin   topology.Origin
+	} `k:"urlRewrite"`
+	Origin topology.Origin
+	_      struct{} `lost:"requestMirror extensionRef cors externalAuth"`
+}
+
+type headerFilter struct {
+	Set    []headerField `k:"set"`
+	Add    []headerField `k:"add"`
+	Remove []str         `k:"remove"`
+	Origin topology.Origin
+}
+
+type headerField struct {
+	Name   str `k:"name"`
+	Value  str `k:"value"`
+	Origin topology.Origin
+}
+
+type pathFilter struct {
+	Type   str `k:"type"`
+	Full   str `k:"replaceFullPath"`
+	Prefix str `k:"replacePrefixMatch"`
+	Origin topology.Origin
 }
 
 // clusterPolicy is a ClusterNetworkPolicy, or one of the two kinds that were there before it.

@@ -128,6 +128,9 @@ func (c *converter) routes() {
 				}
 				rule.Matches = append(rule.Matches, one)
 			}
+			for i := range r.Filters {
+				c.filter(&rule.Filters, &r.Filters[i])
+			}
 			for _, b := range r.Backends {
 				to := topology.BackendSpec{Service: b.Name, Weight: unless(b.Weight, 1), Origin: b.Origin}
 				if b.Port.Set {
@@ -156,7 +159,7 @@ func (e *exporter) route(x *topology.HTTPRoute) {
 		for _, b := range r.Backends {
 			backends = append(backends, fields("name", b.Service.Name, "port", int(b.Port.Port), "weight", b.Weight))
 		}
-		rules = append(rules, fields("matches", matches, "backendRefs", backends))
+		rules = append(rules, fields("matches", matches, "filters", filtersOf(r.Filters), "backendRefs", backends))
 	}
 	var parents []tree
 	if x.Gateway != "" {

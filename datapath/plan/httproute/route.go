@@ -38,7 +38,8 @@ type Route struct {
 	// Default makes it the route of requests that match no other one.
 	Default  bool      `json:"default,omitempty"`
 	TLS      bool      `json:"tls,omitempty"` // the host has a certificate
-	Backends []Backend `json:"backends"`
+	Filters  Filters   `json:"filters,omitzero"`
+	Backends []Backend `json:"backends"` // none of a redirect
 	// Object is what the route is part of: ingress default/shop.
 	Object string     `json:"object"`
 	Origin origin.Ref `json:"origin,omitzero"`
@@ -83,7 +84,7 @@ func (r *Route) headers() string {
 
 // Equal reports whether two of the same key differ in nothing but their origin.
 func (r Route) Equal(b Route) bool {
-	return r.TLS == b.TLS && r.Object == b.Object && slices.EqualFunc(r.Backends, b.Backends, func(x, y Backend) bool {
+	return r.TLS == b.TLS && r.Object == b.Object && r.Filters.equal(&b.Filters) && slices.EqualFunc(r.Backends, b.Backends, func(x, y Backend) bool {
 		return x.Service == y.Service && x.Weight == y.Weight && slices.Equal(x.Endpoints, y.Endpoints)
 	})
 }
@@ -120,6 +121,9 @@ func (r *Route) Words() string {
 	if r.TLS {
 		text += ", also with TLS"
 	}
+	if filters := r.Filters.Words(); filters != "" {
+		text += ", " + filters
+	}
 	for i, b := range r.Backends {
 		text += [...]string{": ", "; "}[min(i, 1)] + b.Service
 		if len(r.Backends) > 1 {
@@ -148,10 +152,8 @@ func Code(c *coder.Coder, r *Route) {
 	c.Bool(&r.TLS)
 	c.Bool(&r.Deep)
 	coder.String(c, &r.Method)
-	coder.List(c, &r.Headers, func(c *coder.Coder, h *Header) {
-		coder.String(c, &h.Name)
-		coder.String(c, &h.Value)
-	})
+	coder.List(c, &r.Headers, codeHeader)
+	codeFilters(c, &r.Filters)
 	coder.String(c, &r.Object)
 	coder.List(c, &r.Backends, func(c *coder.Coder, b *Backend) {
 		coder.String(c, &b.Service)

@@ -47,7 +47,8 @@ func precedence(a, b Route) int {
 // Request is what a route is chosen by.
 type Request struct {
 	Host   string                   // with a port or without
-	Target string                   // the path as it is sent
+	Target string                   // the path and query as they are sent
+	Secure bool                     // it came over TLS
 	Method string                   // "": GET
 	Header func(name string) string // nil: it has none that routes ask for
 }

@@ -47,6 +47,7 @@ func (p *printer) route(s topology.HTTPRouteSpec) {
 						p.labels("headers", m.Headers)
 					})
 				}
+				p.filters(r.Filters)
 				for _, b := range r.Backends {
 					p.block("backend", func() {
 						p.backend(b, s.Namespace)
@@ -56,6 +57,40 @@ func (p *printer) route(s topology.HTTPRouteSpec) {
 			})
 		}
 	})
+}
+
+// filters are those of a rule.
+func (p *printer) filters(f topology.HTTPFiltersSpec) {
+	change := func(block string, s *topology.HeaderChangeSpec) {
+		if s != nil {
+			p.block(block, func() {
+				p.labels("set", s.Set)
+				p.labels("add", s.Add)
+				p.texts("remove", s.Remove)
+			})
+		}
+	}
+	path := func(s topology.PathChangeSpec) {
+		p.text("path", s.Full)
+		p.text("prefix", s.Prefix)
+	}
+	change("request_headers", f.RequestHeaders)
+	change("response_headers", f.ResponseHeaders)
+	if s := f.Redirect; s != nil {
+		p.block("redirect", func() {
+			p.text("scheme", s.Scheme)
+			p.text("hostname", s.Hostname)
+			p.number("port", s.Port)
+			path(s.Path)
+			p.number("status", s.Status)
+		})
+	}
+	if s := f.Rewrite; s != nil {
+		p.block("rewrite", func() {
+			p.text("hostname", s.Hostname)
+			path(s.Path)
+		})
+	}
 }
 
 // backend refers to the service of a namespace, or names one that there is not.

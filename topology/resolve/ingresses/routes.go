@@ -50,7 +50,7 @@ func (r *resolver) routes() {
 
 func (r *resolver) routeRule(x *topology.HTTPRoute, s topology.HTTPRouteRuleSpec) {
 	var out topology.HTTPRouteRule
-	if len(s.Backends) == 0 {
+	if len(s.Backends) == 0 && s.Filters.Redirect == nil {
 		r.Errorf(draft.At(s.Origin), "Rule without backend", "This rule of the http_route %q leads nowhere. Add backend { service = service.NAME }.", x.Name)
 	}
 	for i := range s.Backends {
@@ -68,6 +68,7 @@ func (r *resolver) routeRule(x *topology.HTTPRoute, s topology.HTTPRouteRuleSpec
 	for _, m := range matches {
 		r.match(x, &out, m)
 	}
+	r.filters(x, &out, s)
 	x.Rules = append(x.Rules, out)
 }
 
@@ -85,7 +86,7 @@ func (r *resolver) match(x *topology.HTTPRoute, out *topology.HTTPRouteRule, s t
 	}
 	others := one.Method
 	for _, name := range slices.Sorted(maps.Keys(one.Headers)) {
-		if name == "" || strings.ContainsFunc(name+one.Headers[name], func(c rune) bool { return c < ' ' || c > '~' }) || strings.ContainsAny(name, ": ") {
+		if !isHeader(name, one.Headers[name]) {
 			r.Errorf(draft.At(s.Origin), "Invalid header", "%q is not a header field to match: a name without spaces and colons, and a value of printable ASCII. Write headers = { X-Version = \"2\" }.", draft.Shorten(name))
 		}
 		others += "\n" + strings.ToLower(name) + ": " + one.Headers[name]

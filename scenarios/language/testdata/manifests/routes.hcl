@@ -30,7 +30,7 @@ service "canary" {
   }
 }
 
-# Not carried over, testdata/manifests/routes.yaml:38: spec.rules[1].filters: the controller of a lab passes requests on as they are.
+# Not carried over, testdata/manifests/routes.yaml:43: spec.rules[1].filters[3].requestMirror: no claim sees a copy of a request whose response nobody gets.
 http_route "shop" {
   labels    = { team = "shop" }
   gateway   = "public"
@@ -53,9 +53,29 @@ http_route "shop" {
       path_type = "Exact"
       method    = "GET"
     }
+    request_headers {
+      set    = { X-Canary = "1" }
+      add    = { X-Hop = "a" }
+      remove = ["X-Debug"]
+    }
+    response_headers { remove = ["X-Powered-By"] }
+    rewrite {
+      hostname = "canary.internal"
+      path     = "/new"
+    }
     backend {
       service = service.canary
       port    = 80
+    }
+  }
+  rule {
+    match { path = "/old" }
+    redirect {
+      scheme   = "https"
+      hostname = "new.example"
+      port     = 8443
+      prefix   = ""
+      status   = 301
     }
   }
 }
