@@ -51,16 +51,13 @@ func routes(lab *topology.Lab) []httproute.Route {
 	return append(out, gatewayRoutes(lab)...)
 }
 
-// gatewayRoutes are those of the Gateway API: one for each hostname and each condition.
+// gatewayRoutes are those of the Gateway API: one for each condition, and each host and protocol of
+// the listeners that they are attached to.
 func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 	for _, x := range lab.HTTPRoutes {
 		name := x.Name
 		if x.Namespace != topology.DefaultNamespace {
 			name = x.Namespace + "/" + name
-		}
-		hosts := x.Hostnames
-		if len(hosts) == 0 {
-			hosts = []string{""}
 		}
 		for _, rule := range x.Rules {
 			var backends []httproute.Backend
@@ -76,8 +73,9 @@ func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 				for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
 					r.Headers = append(r.Headers, httproute.Header{Name: h, Value: m.Headers[h]})
 				}
-				for _, host := range hosts {
-					r.Host, r.Deep = host, strings.HasPrefix(host, "*")
+				for _, a := range x.Attached {
+					r.Host, r.Deep, r.TLS = a.Host, strings.HasPrefix(a.Host, "*"), a.On == topology.ListenerHTTPS
+					r.Only = map[topology.ListenerProtocol]httproute.Scheme{topology.ListenerHTTP: httproute.HTTP, topology.ListenerHTTPS: httproute.HTTPS}[a.On]
 					out = append(out, r)
 				}
 			}

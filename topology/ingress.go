@@ -67,7 +67,7 @@ type HTTPRouteSpec struct {
 	Written   Written
 	Namespace Opt[string]
 	Labels    map[string]string
-	Gateway   Opt[string]
+	Parents   []ParentSpec
 	Hostnames Opt[[]string]
 	Rules     []HTTPRouteRuleSpec
 	Origin    Origin
@@ -148,9 +148,10 @@ type HTTPRoute struct {
 	Written   Written
 	Namespace string
 	Labels    map[string]string
-	Gateway   string   // "": that of the lab
+	Parents   []Parent
 	Hostnames []string // none: any
 	Rules     []HTTPRouteRule
+	Attached  []Attachment // none: nothing serves it
 	Origin    Origin
 }
 
@@ -213,8 +214,8 @@ func (l *Lab) IngressHosts() []string {
 		}
 	}
 	for _, r := range l.HTTPRoutes {
-		for _, h := range r.Hostnames {
-			add(h)
+		for _, a := range r.Attached {
+			add(a.Host)
 		}
 	}
 	return hosts

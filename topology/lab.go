@@ -22,6 +22,7 @@ type Lab struct {
 	Services   []*Service
 	Controller *Controller // of ingresses; nil: there is none
 	Ingresses  []*Ingress  // by namespace, then name
+	Gateways   []*Gateway
 	HTTPRoutes []*HTTPRoute
 
 	PolicyOptions   Policies

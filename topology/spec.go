@@ -65,6 +65,7 @@ type Spec struct {
 	Services    []ServiceSpec
 	Controller  ControllerSpec
 	Ingresses   []IngressSpec
+	Gateways    []GatewaySpec
 	HTTPRoutes  []HTTPRouteSpec
 
 	PolicyOptions   PoliciesSpec

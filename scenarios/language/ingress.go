@@ -103,13 +103,69 @@ func ingressTLSTable(s *topology.IngressTLSSpec) blocks.Schema {
 // httpRouteTable is an HTTPRoute of the Gateway API.
 func httpRouteTable(s *topology.HTTPRouteSpec) blocks.Schema {
 	return blocks.Schema{Kind: "http_route", Blocks: []blocks.Nested{
+		blocks.Plain("parent", "A gateway, or one of its listeners, that the route is attached to.", func() blocks.Schema { return parentTable(new(topology.ParentSpec)) }),
 		blocks.Plain("rule", "Requests that match, and where they go.", func() blocks.Schema { return httpRouteRuleTable() }),
 	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the route, and of the services that it leads to."},
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
-		{At: &s.Gateway, Name: "gateway", Means: "The gateway that the route is attached to; in a lab that is the ingress controller, whatever its name is."},
+		{At: gatewayOf(s), Name: "gateway", Means: "The gateway of the namespace that the route is attached to, if it is one; in a lab without gateways that is the ingress controller, whatever the name is."},
 		{At: &s.Hostnames, Name: "hostnames", Means: "The hosts of the requests, all if none is given; \"*.example\" stands for any number of labels more."},
 	})}
+}
+
+// gatewayOf is the only gateway of a route, as an attribute.
+func gatewayOf(s *topology.HTTPRouteSpec) blocks.Value {
+	return blocks.Value{Type: "string", Read: func(l *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+		if name := l.Text(a, sc); name.Set {
+			s.Parents = append(s.Parents, topology.ParentSpec{Gateway: name, Origin: name.Origin})
+		}
+	}}
+}
+
+// parentTable is a gateway that a route is attached to.
+func parentTable(s *topology.ParentSpec) blocks.Schema {
+	return blocks.Schema{Kind: "parent of a route", Attrs: []blocks.Attribute{
+		{At: &s.Gateway, Name: "gateway", Required: true, Means: "The name of the gateway."},
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Means: "The namespace of the gateway; by default that of the route."},
+		{At: &s.Listener, Name: "listener", Means: "The listener of the gateway; all if it is not set."},
+		{At: &s.Port, Name: "port", Means: "The port of its listeners, 80 or 443; both if it is not set."},
+	}}
+}
+
+// gatewayTable is a Gateway of the Gateway API.
+func gatewayTable(s *topology.GatewaySpec) blocks.Schema {
+	return blocks.Schema{Kind: "gateway", Blocks: []blocks.Nested{
+		blocks.Labeled("listener", "A port of the gateway, for all hosts or some.", func() blocks.Schema { return listenerTable(new(topology.ListenerSpec)) }),
+	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the gateway."},
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: &s.Class, Name: "gateway_class_name", Default: strconv.Quote(topology.GatewayClass), Means: "The class of the gateway; the controller of a lab serves every class."},
+	})}
+}
+
+// listenerTable is a listener of a gateway.
+func listenerTable(s *topology.ListenerSpec) blocks.Schema {
+	return blocks.Schema{Kind: "listener of a gateway", Attrs: []blocks.Attribute{
+		{At: &s.Protocol, Name: "protocol", Default: `"HTTP"`, Means: "HTTP, or HTTPS, which ends in the controller, with certificates that clients in the lab trust, for the hosts of routes."},
+		{At: &s.Port, Name: "port", Means: "80 for HTTP and 443 for HTTPS."},
+		{At: &s.Hostname, Name: "hostname", Means: "The host of the requests, any if it is not set; \"*.example\" stands for any number of labels more, and a route is served for the hosts that both name."},
+		{At: &s.Certificates, Name: "certificates", Means: "The secrets that have the certificates in a cluster; in a lab they are generated."},
+		{At: &s.RoutesFrom, Name: "routes_from", Default: `"Same"`, Means: "The namespaces whose routes may be attached: Same, that of the gateway; All; or Selector, by namespace_labels."},
+		{At: &s.NamespaceLabels, Name: "namespace_labels", Means: "The labels of those namespaces."},
+	}}
+}
+
+// evalGateways reads the gateway blocks.
+func (l *loader) evalGateways() {
+	for b := range l.Objects("gateway") {
+		s := topology.GatewaySpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
+		for _, lb := range l.Read(b, gatewayTable(&s)).Named("listener") {
+			one := topology.ListenerSpec{Name: lb.Label, Origin: lb.Origin()}
+			l.Read(lb, listenerTable(&one))
+			s.Listeners = append(s.Listeners, one)
+		}
+		l.spec.Gateways = append(l.spec.Gateways, s)
+	}
 }
 
 // httpRouteRuleTable is a rule of a route.
@@ -212,7 +268,13 @@ func (l *loader) evalIngresses() {
 func (l *loader) evalHTTPRoutes() {
 	for b := range l.Objects("http_route") {
 		s := topology.HTTPRouteSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
-		for _, rb := range l.Read(b, httpRouteTable(&s)).Named("rule") {
+		of := l.Read(b, httpRouteTable(&s))
+		for _, pb := range of.Named("parent") {
+			p := topology.ParentSpec{Origin: pb.Origin()}
+			l.Read(pb, parentTable(&p))
+			s.Parents = append(s.Parents, p)
+		}
+		for _, rb := range of.Named("rule") {
 			r := topology.HTTPRouteRuleSpec{Origin: rb.Origin()}
 			c := l.Read(rb, httpRouteRuleTable())
 			for _, mb := range c.Named("match") {

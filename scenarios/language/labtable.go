@@ -187,6 +187,7 @@ func (l *loader) fileSchema() blocks.Schema {
 		blocks.Labeled("service", "A Kubernetes service.", func() blocks.Schema { return serviceTable(new(topology.ServiceSpec)) }),
 		blocks.Plain("ingress_controller", "What passes on the HTTP requests of ingresses: pods of namespace ingress, behind the service ingress-controller there; a lab with an ingress has one without the block, too.", func() blocks.Schema { return controllerTable(new(topology.ControllerSpec)) }),
 		blocks.Labeled("ingress", "A Kubernetes Ingress: which services the HTTP requests for hosts and paths go to.", func() blocks.Schema { return ingressTable(new(topology.IngressSpec)) }),
+		blocks.Labeled("gateway", "A Gateway of the Gateway API, served by the ingress controller.", func() blocks.Schema { return gatewayTable(new(topology.GatewaySpec)) }),
 		blocks.Labeled("http_route", "An HTTPRoute of the Gateway API, served by the ingress controller.", func() blocks.Schema { return httpRouteTable(new(topology.HTTPRouteSpec)) }),
 		blocks.Labeled("policy", "A Kubernetes NetworkPolicy.", func() blocks.Schema { return policyTable(new(topology.PolicySpec)) }),
 		blocks.Labeled("cluster_policy", "A ClusterNetworkPolicy, which applies to pods of all namespaces.", func() blocks.Schema { return clusterPolicyTable(new(topology.ClusterPolicySpec)) }),

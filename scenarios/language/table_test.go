@@ -323,8 +323,22 @@ ingress "i" {
     }
   }
 }
+gateway "g" {
+  #[gateway]
+  listener "http" {
+    #[gateway.listener]
+  }
+  listener "https" {
+    protocol     = "HTTPS"
+    certificates = ["s"]
+  }
+}
 http_route "r" {
   #[http_route]
+  parent {
+    gateway = "g"
+    #[http_route.parent]
+  }
   hostnames = ["r.example"]
   rule {
     match {

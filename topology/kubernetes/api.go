@@ -371,8 +371,13 @@ type httpRoute struct {
 	header
 	Spec struct {
 		Parents []struct {
-			Name str      `k:"name"`
-			_    struct{} `k:"group kind namespace port sectionName"`
+			Name      str     `k:"name"`
+			Namespace str     `k:"namespace"`
+			Section   str     `k:"sectionName"`
+			Port      integer `k:"port"`
+			Kind      str     `k:"kind"`
+			Origin    topology.Origin
+			_         struct{} `k:"group"`
 		} `k:"parentRefs"`
 		Hostnames []str `k:"hostnames"`
 		Rules     []struct {
@@ -404,6 +409,43 @@ type httpRoute struct {
 			_      struct{} `lost:"sessionPersistence"`
 		} `k:"rules"`
 		_ struct{} `k:"useDefaultGateways"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+type gatewayObject struct {
+	header
+	Spec struct {
+		Class     str `k:"gatewayClassName"`
+		Listeners []struct {
+			Name     str     `k:"name"`
+			Hostname str     `k:"hostname"`
+			Port     integer `k:"port"`
+			Protocol str     `k:"protocol"`
+			TLS      *struct {
+				Mode         str `k:"mode"`
+				Certificates []struct {
+					Name str      `k:"name"`
+					_    struct{} `k:"group kind"`
+					_    struct{} `lost:"namespace"`
+				} `k:"certificateRefs"`
+				_ struct{} `k:"options"`
+				_ struct{} `lost:"frontendValidation"`
+			} `k:"tls"`
+			Allowed struct {
+				Namespaces struct {
+					From     str `k:"from"`
+					Selector *struct {
+						MatchLabels map[string]string `k:"matchLabels"`
+						_           struct{}          `lost:"matchExpressions"`
+					} `k:"selector"`
+				} `k:"namespaces"`
+				_ struct{} `k:"kinds"`
+			} `k:"allowedRoutes"`
+			Origin topology.Origin
+		} `k:"listeners"`
+		_ struct{} `k:"addresses infrastructure"`
+		_ struct{} `lost:"allowedListeners backendTLS tls"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
 }

@@ -113,8 +113,12 @@ func (c *converter) routes() {
 		c.carried(&x.header, "http_route."+label)
 		s := topology.HTTPRouteSpec{Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace),
 			Labels: x.Meta.Labels, Hostnames: listed(x.Spec.Hostnames), Origin: x.at()}
-		if len(x.Spec.Parents) > 0 {
-			s.Gateway = x.Spec.Parents[0].Name
+		for _, p := range x.Spec.Parents {
+			if p.Kind.Set && p.Kind.Value != "Gateway" {
+				c.lose("http_route."+label, p.Origin, "parentRefs: a route of a lab is attached to gateways, not to a %s", shorten(p.Kind.Value))
+				continue
+			}
+			s.Parents = append(s.Parents, topology.ParentSpec{Gateway: p.Name, Namespace: unless(p.Namespace, x.namespace()), Listener: p.Section, Port: p.Port, Origin: p.Origin})
 		}
 		for _, r := range x.Spec.Rules {
 			rule := topology.HTTPRouteRuleSpec{Origin: r.Origin}
@@ -162,8 +166,8 @@ func (e *exporter) route(x *topology.HTTPRoute) {
 		rules = append(rules, fields("matches", matches, "filters", filtersOf(r.Filters), "backendRefs", backends))
 	}
 	var parents []tree
-	if x.Gateway != "" {
-		parents = []tree{fields("name", x.Gateway)}
+	for _, p := range x.Parents {
+		parents = append(parents, fields("name", p.Gateway, "namespace", p.Namespace, "sectionName", p.Listener, "port", present(p.Port)))
 	}
 	e.object("gateway.networking.k8s.io/v1", "HTTPRoute", e.inNamespace(x.Name, x.Namespace, x.Labels), "spec",
 		fields("parentRefs", parents, "hostnames", x.Hostnames, "rules", rules))

@@ -29,6 +29,7 @@ func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c.listeners()
 	c.policies()
 	c.ingresses()
+	c.gateways()
 	c.routes()
 	c.namespaces(beside)
 	slices.SortStableFunc(c.Lost, func(a, b Lost) int {
@@ -51,6 +52,7 @@ type converter struct {
 	np    []*networkPolicy
 	cnp   []*clusterPolicy
 	ing   []*ingressObject
+	gws   []*gatewayObject
 	rts   []*httpRoute
 
 	named  bool                       // the scenario has a dns block
@@ -99,6 +101,8 @@ func (c *converter) sort(o *Objects) {
 			c.cnp = append(c.cnp, x)
 		case *ingressObject:
 			c.ing = append(c.ing, x)
+		case *gatewayObject:
+			c.gws = append(c.gws, x)
 		case *httpRoute:
 			c.rts = append(c.rts, x)
 		default:

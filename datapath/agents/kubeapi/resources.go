@@ -25,6 +25,8 @@ var resources = []*resource{
 	{version: "v1", name: "services", singular: "service", kind: "Service", short: []string{"svc"}, category: "all", namespaced: true, columns: serviceColumns, fields: []string{"spec.clusterIP", "spec.type"}},
 	{group: "discovery.k8s.io", version: "v1", name: "endpointslices", singular: "endpointslice", kind: "EndpointSlice", namespaced: true, columns: sliceColumns},
 	{group: "events.k8s.io", version: "v1", name: "events", singular: "event", kind: "Event", short: []string{"ev"}, namespaced: true, discardsNew: true, columns: eventColumns},
+	{group: "gateway.networking.k8s.io", version: "v1", name: "gatewayclasses", singular: "gatewayclass", kind: "GatewayClass", short: []string{"gc"}, columns: gatewayClassColumns},
+	{group: "gateway.networking.k8s.io", version: "v1", name: "gateways", singular: "gateway", kind: "Gateway", short: []string{"gtw"}, namespaced: true, columns: gatewayColumns},
 	{group: "gateway.networking.k8s.io", version: "v1", name: "httproutes", singular: "httproute", kind: "HTTPRoute", namespaced: true, columns: routeColumns},
 	{group: "networking.k8s.io", version: "v1", name: "ingresses", singular: "ingress", kind: "Ingress", short: []string{"ing"}, namespaced: true, columns: ingressColumns},
 	{group: "networking.k8s.io", version: "v1", name: "networkpolicies", singular: "networkpolicy", kind: "NetworkPolicy", short: []string{"netpol"}, namespaced: true, columns: policyColumns},

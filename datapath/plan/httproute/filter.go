@@ -128,7 +128,7 @@ type Redirect struct {
 // 80 or 443, or of the scheme.
 func (r *Route) Location(q Request) string {
 	d := r.Filters.Redirect
-	scheme := cmp.Or(d.Scheme, map[bool]string{false: "http", true: "https"}[q.Secure])
+	scheme := cmp.Or(d.Scheme, string(q.scheme()))
 	host := cmp.Or(d.Host, hostname(q.Host))
 	if d.Port != 0 && d.Port != map[string]uint16{"http": 80, "https": 443}[scheme] {
 		host += ":" + strconv.Itoa(int(d.Port))

@@ -78,16 +78,31 @@ func TestMethodsAndHeadersComeAfterPaths(t *testing.T) {
 }
 
 func TestCertificatesAreForTheHostsOfRoutes(t *testing.T) {
-	table := New([]Route{{Host: "shop.example", Path: "/", TLS: true}, {Host: "*.example", Path: "/", TLS: true}, {Host: "plain.example", Path: "/"}, {Path: "/", TLS: true}})
-	for host, want := range map[string]string{"shop.example": "shop.example", "plain.example": "*.example", "a.b.example": "", "": ""} {
+	table := New([]Route{{Host: "shop.example", Path: "/", TLS: true}, {Host: "*.example", Path: "/", TLS: true}, {Host: "plain.example", Path: "/"}, {Path: "/", TLS: true},
+		{Host: "*.deep", Deep: true, Path: "/", TLS: true}})
+	for host, want := range map[string]string{"a.deep": "*.deep", "A.deep.:443": "*.deep", "a.b.deep": "", "deep": "", "shop.example": "shop.example", "plain.example": "*.example", "a.b.example": "", "": ""} {
 		if got, ok := table.Certificate(host); got != want || ok != (want != "") {
 			t.Errorf("%q: got %q, want %q", host, got, want)
 		}
 	}
 }
 
+func TestRoutesOfOneSchemeAreForNoOther(t *testing.T) {
+	table := New([]Route{{Object: "plain", Path: "/", Match: Prefix, Only: HTTP}, {Object: "secure", Path: "/s", Match: Prefix, Only: HTTPS}, {Object: "both", Path: "/b", Match: Prefix}})
+	for _, row := range []struct {
+		target, plain, secure string
+	}{{"/", "plain", ""}, {"/s", "plain", "secure"}, {"/b", "both", "both"}} {
+		for secure, want := range map[bool]string{false: row.plain, true: row.secure} {
+			r, ok := table.Choose(Request{Target: row.target, Secure: secure})
+			if ok != (want != "") || ok && r.Object != want {
+				t.Errorf("%s over TLS %v: got %+v, want %q", row.target, secure, r, want)
+			}
+		}
+	}
+}
+
 func TestRoutesAreCoded(t *testing.T) {
-	want := Route{Host: "*.example", Path: "/a", Match: Prefix, TLS: true, Object: "ingress a", Deep: true, Method: "GET", Headers: []Header{{"a", "b"}}, Backends: []Backend{
+	want := Route{Host: "*.example", Path: "/a", Match: Prefix, TLS: true, Object: "ingress a", Deep: true, Only: HTTPS, Method: "GET", Headers: []Header{{"a", "b"}}, Backends: []Backend{
 		{Service: "default/web:80", Weight: 3, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80"), netip.MustParseAddrPort("[fd00::1]:80")}}, {Service: "b", Weight: 1}}}
 	w := coder.Writer(nil, 100)
 	Code(w, &want)

@@ -21,6 +21,15 @@ const (
 	Prefix Match = "Prefix" // its first elements, between slashes
 )
 
+// Scheme is how a request comes.
+type Scheme string
+
+// The schemes.
+const (
+	HTTP  Scheme = "http"
+	HTTPS Scheme = "https"
+)
+
 // Attempts is how many endpoints a controller tries before it answers with an error, as nginx
 // does for ingress-nginx (proxy-next-upstream-tries).
 const Attempts = 3
@@ -30,6 +39,8 @@ type Route struct {
 	Host string `json:"host,omitempty"` // shop.example, or *.example for one label more; "": any
 	// Deep makes the wildcard stand for any number of labels, as in the Gateway API.
 	Deep  bool   `json:"deep,omitempty"`
+	// Only says that the route is for requests of one scheme; empty: of both.
+	Only  Scheme `json:"only,omitempty"`
 	Path  string `json:"path"`
 	Match Match  `json:"match"`
 	// Method and Headers are what requests must have besides; the values are compared exactly.
@@ -66,11 +77,12 @@ type Key struct {
 	Deep       bool
 	Method     string
 	Headers    string
+	Only       Scheme
 }
 
 // Key is what tells the route from others.
 func (r Route) Key() Key {
-	return Key{r.Host, r.Path, r.Match, r.Default, r.Deep, r.Method, r.headers()}
+	return Key{r.Host, r.Path, r.Match, r.Default, r.Deep, r.Method, r.headers(), r.Only}
 }
 
 // headers are those that requests must have, as text.
@@ -92,7 +104,7 @@ func (r Route) Equal(b Route) bool {
 // Compare orders routes by host and path.
 func (r Route) Compare(b Route) int {
 	return cmp.Or(cmp.Compare(r.Host, b.Host), cmp.Compare(r.Path, b.Path), cmp.Compare(r.Match, b.Match), ordered.Bools(r.Default, b.Default),
-		ordered.Bools(r.Deep, b.Deep), cmp.Compare(r.Method, b.Method), cmp.Compare(r.headers(), b.headers()))
+		ordered.Bools(r.Deep, b.Deep), cmp.Compare(r.Method, b.Method), cmp.Compare(r.headers(), b.headers()), cmp.Compare(r.Only, b.Only))
 }
 
 // Where describes the requests of the route: shop.example/api (Prefix), or **.example/api for
@@ -104,6 +116,9 @@ func (r *Route) Where() string {
 	host := cmp.Or(r.Host, "*")
 	if r.Deep {
 		host = "*" + host
+	}
+	if r.Only != "" {
+		host = string(r.Only) + "://" + host
 	}
 	text := fmt.Sprintf("%s%s (%s", host, r.Path, r.Match)
 	if r.Method != "" {
@@ -118,7 +133,7 @@ func (r *Route) Where() string {
 // Words describes the route, for plans and findings.
 func (r *Route) Words() string {
 	text := fmt.Sprintf("%s of %s", r.Where(), r.Object)
-	if r.TLS {
+	if r.TLS && r.Only == "" {
 		text += ", also with TLS"
 	}
 	if filters := r.Filters.Words(); filters != "" {
@@ -148,6 +163,7 @@ func Code(c *coder.Coder, r *Route) {
 	coder.String(c, &r.Host)
 	coder.String(c, &r.Path)
 	coder.String(c, &r.Match)
+	coder.String(c, &r.Only)
 	c.Bool(&r.Default)
 	c.Bool(&r.TLS)
 	c.Bool(&r.Deep)

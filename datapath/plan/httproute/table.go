@@ -78,8 +78,19 @@ func (t *Table) Choose(q Request) (*Route, bool) {
 	return t.others, t.others != nil
 }
 
-// wants reports whether a request has the method and the headers of the route.
+// scheme is how the request comes.
+func (q *Request) scheme() Scheme {
+	if q.Secure {
+		return HTTPS
+	}
+	return HTTP
+}
+
+// wants reports whether a request has the scheme, the method and the headers of the route.
 func (r *Route) wants(q Request) bool {
+	if r.Only != "" && r.Only != q.scheme() {
+		return false
+	}
 	if r.Method != "" && r.Method != cmp.Or(q.Method, "GET") {
 		return false
 	}
@@ -89,9 +100,17 @@ func (r *Route) wants(q Request) bool {
 // Certificate is the name in the certificate for a host: the host itself, or its wildcard;
 // false: it has none.
 func (t *Table) Certificate(host string) (string, bool) {
-	for _, h := range candidates(host) {
-		if h != "" && slices.ContainsFunc(t.hosts[h], func(r Route) bool { return r.TLS }) {
+	all := candidates(host)
+	for _, h := range all {
+		if h == "" || !slices.ContainsFunc(t.hosts[h], func(r Route) bool { return r.TLS }) {
+			continue
+		}
+		name, deep := strings.CutPrefix(h, "*")
+		if deep = deep && name[0] == '*'; !deep {
 			return h, true
+		}
+		if name == all[1] { // of any number of labels, a certificate covers one
+			return name, true
 		}
 	}
 	return "", false

@@ -31,12 +31,43 @@ func (p *printer) ingress(s topology.IngressSpec) {
 	})
 }
 
+func (p *printer) gateway(s topology.GatewaySpec) {
+	p.object("gateway", s.Name, s.Written, func() {
+		p.namespace(s.Namespace)
+		p.labels("labels", s.Labels)
+		p.text("gateway_class_name", s.Class)
+		for _, l := range s.Listeners {
+			p.block("listener "+quote(l.Name), func() {
+				p.text("protocol", l.Protocol)
+				p.number("port", l.Port)
+				p.text("hostname", l.Hostname)
+				p.texts("certificates", l.Certificates)
+				p.text("routes_from", l.RoutesFrom)
+				p.labels("namespace_labels", l.NamespaceLabels)
+			})
+		}
+	})
+}
+
 func (p *printer) route(s topology.HTTPRouteSpec) {
 	p.object("http_route", s.Name, s.Written, func() {
 		p.namespace(s.Namespace)
 		p.labels("labels", s.Labels)
-		p.text("gateway", s.Gateway)
+		plain := len(s.Parents) == 1 && !s.Parents[0].Namespace.Set && !s.Parents[0].Listener.Set && !s.Parents[0].Port.Set
+		if plain {
+			p.text("gateway", s.Parents[0].Gateway)
+		}
 		p.texts("hostnames", s.Hostnames)
+		for _, x := range s.Parents {
+			if !plain {
+				p.block("parent", func() {
+					p.text("gateway", x.Gateway)
+					p.text("namespace", x.Namespace)
+					p.text("listener", x.Listener)
+					p.number("port", x.Port)
+				})
+			}
+		}
 		for _, r := range s.Rules {
 			p.block("rule", func() {
 				for _, m := range r.Matches {

@@ -30,6 +30,7 @@ type place struct {
 	exact      bool
 	deep       bool   // the wildcard stands for any number of labels
 	others     string // method and headers
+	on         topology.ListenerProtocol
 }
 
 // Resolve resolves the ingresses of a lab whose services are resolved.
@@ -55,6 +56,7 @@ func Resolve(d *draft.Draft) {
 		r.Lab.Ingresses = append(r.Lab.Ingresses, x)
 	}
 	r.Of("ingress", "", "")
+	r.gateways()
 	r.routes()
 }
 

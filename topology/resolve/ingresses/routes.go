@@ -26,7 +26,7 @@ func (r *resolver) routes() {
 		s := &r.Spec.HTTPRoutes[i]
 		r.Of("http_route", s.Written.Block, s.Written.Key)
 		named := cmp.Or(s.Written.Named, s.Origin)
-		x := &topology.HTTPRoute{Name: s.Name, Written: s.Written, Namespace: r.Namespace(s.Namespace), Labels: draft.Labels(s.Labels), Gateway: s.Gateway.Value,
+		x := &topology.HTTPRoute{Name: s.Name, Written: s.Written, Namespace: r.Namespace(s.Namespace), Labels: draft.Labels(s.Labels),
 			Hostnames: slices.Clone(s.Hostnames.Value), Origin: s.Origin}
 		if !draft.IsDNSSubdomain(s.Name) || strings.HasSuffix(s.Name, ".") {
 			r.CheckName("http_route", s.Name, named)
@@ -37,6 +37,13 @@ func (r *resolver) routes() {
 		for _, h := range x.Hostnames {
 			r.host(topology.Opt[string]{Value: h, Set: true, Origin: s.Hostnames.Origin})
 		}
+		for _, p := range s.Parents {
+			x.Parents = append(x.Parents, topology.Parent{Gateway: p.Gateway.Value, Namespace: p.Namespace.Value, Listener: p.Listener.Value, Port: p.Port.Value})
+			if !p.Gateway.Set && p.Gateway.Origin == (topology.Origin{}) {
+				r.Errorf(draft.At(p.Origin), "Missing gateway", "This parent of the http_route %q names no gateway. Add gateway = \"NAME\".", x.Name)
+			}
+		}
+		r.attach(x, s)
 		if len(s.Rules) == 0 {
 			r.Errorf(draft.At(s.Origin), "Route without rules", "The http_route %q leads nowhere. Add rule { backend { service = service.NAME } }.", s.Name)
 		}
@@ -91,13 +98,9 @@ func (r *resolver) match(x *topology.HTTPRoute, out *topology.HTTPRouteRule, s t
 		}
 		others += "\n" + strings.ToLower(name) + ": " + one.Headers[name]
 	}
-	hosts := x.Hostnames
-	if len(hosts) == 0 {
-		hosts = []string{""}
-	}
 	whole := true
-	for _, h := range hosts {
-		key := place{host: h, path: one.Path, exact: one.Type == topology.PathExact, deep: strings.HasPrefix(h, "*"), others: others}
+	for _, a := range x.Attached {
+		key := place{host: a.Host, on: a.On, path: one.Path, exact: one.Type == topology.PathExact, deep: strings.HasPrefix(a.Host, "*"), others: others}
 		whole = r.takes(key, one.Path, cmp.Or(s.Path.Origin, s.Origin), s.Origin) && whole
 	}
 	if whole {

@@ -30,11 +30,19 @@ service "canary" {
   }
 }
 
+gateway "public" {
+  gateway_class_name = "x"
+  listener "http" {}
+}
+
 # Not carried over, testdata/manifests/routes.yaml:43: spec.rules[1].filters[3].requestMirror: no claim sees a copy of a request whose response nobody gets.
 http_route "shop" {
   labels    = { team = "shop" }
-  gateway   = "public"
   hostnames = ["shop.example", "*.shop.example"]
+  parent {
+    gateway  = "public"
+    listener = "http"
+  }
   rule {
     backend {
       service = service.stable
@@ -79,6 +87,3 @@ http_route "shop" {
     }
   }
 }
-
-# Not carried over:
-#   testdata/manifests/routes.yaml:23: Gateway public: the controller of a lab listens on ports 80 and 443 for every host. Write certificates as the tls block of an ingress.
