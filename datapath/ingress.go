@@ -59,6 +59,7 @@ func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 		if x.Namespace != topology.DefaultNamespace {
 			name = x.Namespace + "/" + name
 		}
+		order := 0
 		for _, rule := range x.Rules {
 			var backends []httproute.Backend
 			for _, b := range rule.Backends {
@@ -67,12 +68,14 @@ func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 			for _, m := range rule.Matches {
 				r := httproute.Route{Path: m.Path, Match: httproute.Prefix, Method: m.Method, Backends: backends, Filters: filters(rule.Filters),
 					Object: "http_route " + name, Origin: plan.Origin{Object: "http_route " + name, File: m.Origin.File, Line: m.Origin.Line}}
-				if m.Type == topology.PathExact {
+				switch m.Type {
+				case topology.PathExact:
 					r.Match = httproute.Exact
+				case topology.RouteRegularPath:
+					r.Match = httproute.Regular
 				}
-				for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
-					r.Headers = append(r.Headers, httproute.Header{Name: h, Value: m.Headers[h]})
-				}
+				r.Headers, r.Query, r.Order = conditions(m.Headers), conditions(m.Query), order
+				order++
 				for _, a := range x.Attached {
 					r.Host, r.Deep, r.TLS = a.Host, strings.HasPrefix(a.Host, "*"), a.On == topology.ListenerHTTPS
 					r.Only = map[topology.ListenerProtocol]httproute.Scheme{topology.ListenerHTTP: httproute.HTTP, topology.ListenerHTTPS: httproute.HTTPS}[a.On]
@@ -80,6 +83,14 @@ func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 				}
 			}
 		}
+	}
+	return out
+}
+
+// conditions are the values that a request must have.
+func conditions(values []topology.ValueMatch) (out []httproute.Condition) {
+	for _, v := range values {
+		out = append(out, httproute.Condition(v))
 	}
 	return out
 }

@@ -87,7 +87,10 @@ type HTTPRouteMatchSpec struct {
 	Type    Opt[string]
 	Method  Opt[string]
 	Headers map[string]string
-	Origin  Origin
+	Query   map[string]string
+	// Patterns are regular expressions for the whole value.
+	HeaderPatterns, QueryPatterns map[string]string
+	Origin                        Origin
 }
 
 // What an ingress controller is made of.
@@ -165,14 +168,25 @@ type HTTPRouteRule struct {
 // HTTPRouteMatch is what a request must have, all of it.
 type HTTPRouteMatch struct {
 	Path    string
-	Type    PathType // Exact or PathPrefix
+	Type    PathType // Exact, PathPrefix or RegularExpression
 	Method  string   // "": any
-	Headers map[string]string
+	Headers []ValueMatch
+	Query   []ValueMatch
 	Origin  Origin
 }
 
-// RoutePathPrefix is what the Gateway API calls PathPrefix.
-const RoutePathPrefix PathType = "PathPrefix"
+// ValueMatch is a value that a header field or a query parameter must have.
+type ValueMatch struct {
+	Name, Value string
+	Pattern     bool // the value is a regular expression (RE2) for all of it
+}
+
+// The path types that only the Gateway API has. The expression is RE2, for the whole path.
+const (
+	RoutePathPrefix   PathType = "PathPrefix"
+	RouteRegularPath  PathType = "RegularExpression"
+	RegularExpression          = string(RouteRegularPath) // also of values
+)
 
 // Backend is a port of a service.
 type Backend struct {

@@ -188,9 +188,12 @@ func httpRouteRuleTable() blocks.Schema {
 func httpRouteMatchTable(s *topology.HTTPRouteMatchSpec) blocks.Schema {
 	return blocks.Schema{Kind: "match block", Attrs: []blocks.Attribute{
 		{At: &s.Path, Name: "path", Default: `"/"`, Means: "The path of the requests; the longest that matches is taken."},
-		{At: &s.Type, Name: "path_type", Default: `"PathPrefix"`, Means: "How the path is compared: PathPrefix, element by element, or Exact."},
+		{At: &s.Type, Name: "path_type", Default: `"PathPrefix"`, Means: "How the path is compared: PathPrefix, element by element; Exact; or RegularExpression (RE2), for all of it."},
 		{At: &s.Method, Name: "method", Means: "The method of the requests, such as \"GET\"."},
 		{At: &s.Headers, Name: "headers", Means: "Header fields of the requests and their exact values."},
+		{At: &s.HeaderPatterns, Name: "header_patterns", Means: "Header fields and regular expressions (RE2) for all of their values."},
+		{At: &s.Query, Name: "query", Means: "Query parameters of the requests and their exact values; of one that is there twice the first counts."},
+		{At: &s.QueryPatterns, Name: "query_patterns", Means: "Query parameters and regular expressions (RE2) for all of their values."},
 	}}
 }
 

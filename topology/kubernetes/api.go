@@ -386,14 +386,10 @@ type httpRoute struct {
 					Type  str `k:"type"`
 					Value str `k:"value"`
 				} `k:"path"`
-				Method  str `k:"method"`
-				Headers []struct {
-					Name  str      `k:"name"`
-					Value str      `k:"value"`
-					_     struct{} `k:"type"`
-				} `k:"headers"`
-				Origin topology.Origin
-				_      struct{} `lost:"queryParams"`
+				Method  str          `k:"method"`
+				Headers []valueMatch `k:"headers"`
+				Query   []valueMatch `k:"queryParams"`
+				Origin  topology.Origin
 			} `k:"matches"`
 			Filters  []httpFilter `k:"filters"`
 			Backends []struct {
@@ -411,6 +407,13 @@ type httpRoute struct {
 		_ struct{} `k:"useDefaultGateways"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
+}
+
+type valueMatch struct {
+	Type   str `k:"type"`
+	Name   str `k:"name"`
+	Value  str `k:"value"`
+	Origin topology.Origin
 }
 
 type gatewayObject struct {

@@ -2,9 +2,8 @@ package kubernetes
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/netlab/netlab/topology"
 )
@@ -124,12 +123,8 @@ func (c *converter) routes() {
 			rule := topology.HTTPRouteRuleSpec{Origin: r.Origin}
 			for _, m := range r.Matches {
 				one := topology.HTTPRouteMatchSpec{Path: unless(m.Path.Value, "/"), Type: unless(m.Path.Type, string(topology.RoutePathPrefix)), Method: m.Method, Origin: m.Origin}
-				for _, h := range m.Headers {
-					if one.Headers == nil {
-						one.Headers = map[string]string{}
-					}
-					one.Headers[h.Name.Value] = h.Value.Value
-				}
+				one.Headers, one.HeaderPatterns = c.values(m.Headers, strings.ToLower)
+				one.Query, one.QueryPatterns = c.values(m.Query, func(name string) string { return name })
 				rule.Matches = append(rule.Matches, one)
 			}
 			for i := range r.Filters {
@@ -148,17 +143,46 @@ func (c *converter) routes() {
 	}
 }
 
+// values are the conditions of a match by name, of equal names the first, as the API has it.
+func (c *converter) values(list []valueMatch, key func(string) string) (exact, patterns map[string]string) {
+	exact, patterns = map[string]string{}, map[string]string{}
+	seen := map[string]bool{}
+	for _, v := range list {
+		to := exact
+		switch {
+		case seen[key(v.Name.Value)]:
+			continue
+		case v.Type.Value == topology.RegularExpression:
+			to = patterns
+		case v.Type.Set && v.Type.Value != string(topology.PathExact):
+			c.errorf(v.Type.Origin, "Unknown type", "A value is matched by type Exact or RegularExpression, not %q. Write one of them.", shorten(v.Type.Value))
+			continue
+		}
+		seen[key(v.Name.Value)] = true
+		to[v.Name.Value] = v.Value.Value
+	}
+	return exact, patterns
+}
+
+// valuesOf writes the conditions of a match.
+func valuesOf(list []topology.ValueMatch) (out []tree) {
+	for _, v := range list {
+		var kind any
+		if v.Pattern {
+			kind = topology.RegularExpression
+		}
+		out = append(out, fields("type", kind, "name", v.Name, "value", v.Value))
+	}
+	return out
+}
+
 // route writes a route of the Gateway API.
 func (e *exporter) route(x *topology.HTTPRoute) {
 	var rules []tree
 	for _, r := range x.Rules {
 		var matches, backends []tree
 		for _, m := range r.Matches {
-			var headers []tree
-			for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
-				headers = append(headers, fields("name", name, "value", m.Headers[name]))
-			}
-			matches = append(matches, fields("path", fields("type", string(m.Type), "value", m.Path), "method", m.Method, "headers", headers))
+			matches = append(matches, fields("path", fields("type", string(m.Type), "value", m.Path), "method", m.Method, "headers", valuesOf(m.Headers), "queryParams", valuesOf(m.Query)))
 		}
 		for _, b := range r.Backends {
 			backends = append(backends, fields("name", b.Service.Name, "port", int(b.Port.Port), "weight", b.Weight))

@@ -69,7 +69,6 @@ var reasons = map[string]string{
 	"allowedListeners":              "a gateway of a lab has the listeners that it names",
 	"backendTLS":                    "endpoints of a lab have no certificates",
 	"tls":                           "clients and endpoints of a lab have no certificates",
-	"queryParams":                   "the language matches paths, methods and headers",
 	"filters":                       "the controller of a lab applies the filters of a rule to all of its backends. Write them as filters of the rule",
 	"requestMirror":                 "no claim sees a copy of a request whose response nobody gets",
 	"extensionRef":                  "what it does is a matter of one controller",

@@ -210,6 +210,12 @@ func codeFilters(c *coder.Coder, f *Filters) {
 	coder.Int(c, &d.Status)
 }
 
+func codeCondition(c *coder.Coder, v *Condition) {
+	coder.String(c, &v.Name)
+	coder.String(c, &v.Value)
+	c.Bool(&v.Pattern)
+}
+
 func codeHeader(c *coder.Coder, h *Header) {
 	coder.String(c, &h.Name)
 	coder.String(c, &h.Value)

@@ -76,6 +76,9 @@ func (p *printer) route(s topology.HTTPRouteSpec) {
 						p.text("path_type", m.Type)
 						p.text("method", m.Method)
 						p.labels("headers", m.Headers)
+						p.labels("header_patterns", m.HeaderPatterns)
+						p.labels("query", m.Query)
+						p.labels("query_patterns", m.QueryPatterns)
 					})
 				}
 				p.filters(r.Filters)

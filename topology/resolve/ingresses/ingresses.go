@@ -27,7 +27,7 @@ type resolver struct {
 // place is where requests go that one path takes.
 type place struct {
 	host, path string
-	exact      bool
+	how        topology.PathType
 	deep       bool   // the wildcard stands for any number of labels
 	others     string // method and headers
 	on         topology.ListenerProtocol
@@ -94,7 +94,7 @@ func (r *resolver) rule(x *topology.Ingress, s topology.IngressRuleSpec) {
 		r.checkPath(one, p.Path.Origin)
 		to, ok := r.backend(inNamespace{"ingress", x.Name, x.Namespace}, &p.Backend)
 		where := cmp.Or(p.Path.Origin, p.Origin)
-		key := place{host: out.Host, path: one.Path, exact: one.Type == topology.PathExact}
+		key := place{host: out.Host, path: one.Path, how: one.Type}
 		if r.takes(key, one.Path, where, p.Origin) && ok {
 			one.Backend = to
 			out.Paths = append(out.Paths, one)
@@ -105,7 +105,9 @@ func (r *resolver) rule(x *topology.Ingress, s topology.IngressRuleSpec) {
 
 // takes notes a path, which no other may be. False: it is not part of the lab.
 func (r *resolver) takes(key place, path string, where, o topology.Origin) bool {
-	if !key.exact {
+	switch key.how {
+	case topology.PathPrefix, topology.RoutePathPrefix, topology.ImplementationSpecificPath:
+		key.how = topology.PathPrefix
 		key.path = strings.TrimSuffix(key.path, "/")
 	}
 	if first, taken := r.paths[key]; taken {

@@ -35,7 +35,7 @@ gateway "public" {
   listener "http" {}
 }
 
-# Not carried over, testdata/manifests/routes.yaml:43: spec.rules[1].filters[3].requestMirror: no claim sees a copy of a request whose response nobody gets.
+# Not carried over, testdata/manifests/routes.yaml:44: spec.rules[1].filters[3].requestMirror: no claim sees a copy of a request whose response nobody gets.
 http_route "shop" {
   labels    = { team = "shop" }
   hostnames = ["shop.example", "*.shop.example"]
@@ -55,7 +55,12 @@ http_route "shop" {
     }
   }
   rule {
-    match { headers = { X-Version = "canary" } }
+    match {
+      headers         = { X-Version = "canary" }
+      header_patterns = { X-User = "a.*" }
+      query           = { v = "2" }
+      query_patterns  = { w = "[0-9]+" }
+    }
     match {
       path      = "/canary"
       path_type = "Exact"
