@@ -125,7 +125,10 @@ func backend(b topology.Backend) httproute.Backend {
 	if port == "" {
 		port = strconv.Itoa(int(b.Port.Port))
 	}
-	out := httproute.Backend{Service: fmt.Sprintf("%s/%s:%s", b.Service.Namespace, b.Service.Name, port), Weight: b.Weight}
+	out := httproute.Backend{Service: fmt.Sprintf("%s/%s:%s", b.Service.Namespace, b.Service.Name, port), Weight: b.Weight, Refused: b.Refused}
+	if b.Refused {
+		return out
+	}
 	for _, e := range b.Port.Endpoints {
 		if e.Ready {
 			out.Endpoints = append(out.Endpoints, e.Addr)

@@ -1,6 +1,9 @@
 package topology
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // GatewaySpec is a gateway block.
 type GatewaySpec struct {
@@ -118,4 +121,32 @@ func CommonHost(a, b string) (string, bool) {
 		return a, true
 	}
 	return "", false
+}
+
+// ReferenceGrantSpec is a reference_grant block.
+type ReferenceGrantSpec struct {
+	Name      string
+	Written   Written
+	Namespace Opt[string]
+	Labels    map[string]string
+	From      Opt[[]string]
+	Services  Opt[[]string]
+	Origin    Origin
+}
+
+// ReferenceGrant is a ReferenceGrant of the Gateway API: the routes of some namespaces may lead to
+// services of its own.
+type ReferenceGrant struct {
+	Name      string
+	Written   Written
+	Namespace string
+	Labels    map[string]string
+	From      []string
+	Services  []string // none: all
+	Origin    Origin
+}
+
+// Allows reports whether routes of a namespace may lead to a service.
+func (g *ReferenceGrant) Allows(from string, to *Service) bool {
+	return g.Namespace == to.Namespace && slices.Contains(g.From, from) && (len(g.Services) == 0 || slices.Contains(g.Services, to.Name))
 }

@@ -48,10 +48,11 @@ type IngressPathSpec struct {
 
 // BackendSpec is a port of a service.
 type BackendSpec struct {
-	Service Opt[string]
-	Port    Opt[string] // a number or a name
-	Weight  Opt[int]    // of routes
-	Origin  Origin
+	Service   Opt[string]
+	Namespace Opt[string] // of routes: not set, that of the route
+	Port      Opt[string] // a number or a name
+	Weight    Opt[int]    // of routes
+	Origin    Origin
 }
 
 // IngressTLSSpec is hosts that have a certificate.
@@ -193,6 +194,8 @@ type Backend struct {
 	Service *Service
 	Port    *ServicePort
 	Weight  int // its share of the requests
+	// Refused: it is of another namespace than the route, and no grant allows that.
+	Refused bool
 }
 
 // IngressTLS is hosts that have a certificate.

@@ -24,6 +24,7 @@ type Lab struct {
 	Ingresses  []*Ingress  // by namespace, then name
 	Gateways   []*Gateway
 	HTTPRoutes []*HTTPRoute
+	Grants     []*ReferenceGrant
 
 	PolicyOptions   Policies
 	Policies        []*Policy // by namespace, then name

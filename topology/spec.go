@@ -67,6 +67,7 @@ type Spec struct {
 	Ingresses   []IngressSpec
 	Gateways    []GatewaySpec
 	HTTPRoutes  []HTTPRouteSpec
+	Grants      []ReferenceGrantSpec
 
 	PolicyOptions   PoliciesSpec
 	Policies        []PolicySpec

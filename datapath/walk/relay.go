@@ -192,6 +192,9 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 	if backend == nil {
 		return own(500, route.Words()+" leads nowhere: no weight is above 0")
 	}
+	if backend.Refused {
+		return own(500, route.Where()+" leads to "+backend.Service+" of another namespace, which no reference grant allows")
+	}
 	if len(backend.Endpoints) == 0 {
 		return own(503, "what "+route.Words()+" leads to has no endpoint")
 	}

@@ -155,6 +155,25 @@ func listenerTable(s *topology.ListenerSpec) blocks.Schema {
 	}}
 }
 
+// grantTable is a ReferenceGrant of the Gateway API.
+func grantTable(s *topology.ReferenceGrantSpec) blocks.Schema {
+	return blocks.Schema{Kind: "reference_grant", Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the services."},
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: blocks.NamesOf("namespace", &s.From), Name: "from", Required: true, Means: "The namespaces whose routes may lead to these services."},
+		{At: blocks.NamesOf("service", &s.Services), Name: "services", Means: "The services; all of the namespace if it is not set."},
+	})}
+}
+
+// evalGrants reads the reference_grant blocks.
+func (l *loader) evalGrants() {
+	for b := range l.Objects("reference_grant") {
+		s := topology.ReferenceGrantSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
+		l.Read(b, grantTable(&s))
+		l.spec.Grants = append(l.spec.Grants, s)
+	}
+}
+
 // evalGateways reads the gateway blocks.
 func (l *loader) evalGateways() {
 	for b := range l.Objects("gateway") {
@@ -200,7 +219,8 @@ func httpRouteMatchTable(s *topology.HTTPRouteMatchSpec) blocks.Schema {
 // routeBackendTable is a service that requests of a route go to.
 func routeBackendTable(s *topology.BackendSpec) blocks.Schema {
 	t := backendTable("backend of a route", s)
-	t.Attrs = append(t.Attrs, blocks.Attribute{At: &s.Weight, Name: "weight", Default: `1`, Means: "Its share of the requests, relative to the other backends."})
+	t.Attrs = append(t.Attrs, blocks.Attribute{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Means: "The namespace of the service, if it is not that of the route; without a reference_grant there, requests get status 500."},
+		blocks.Attribute{At: &s.Weight, Name: "weight", Default: `1`, Means: "Its share of the requests, relative to the other backends."})
 	return t
 }
 

@@ -189,6 +189,7 @@ func (l *loader) fileSchema() blocks.Schema {
 		blocks.Labeled("ingress", "A Kubernetes Ingress: which services the HTTP requests for hosts and paths go to.", func() blocks.Schema { return ingressTable(new(topology.IngressSpec)) }),
 		blocks.Labeled("gateway", "A Gateway of the Gateway API, served by the ingress controller.", func() blocks.Schema { return gatewayTable(new(topology.GatewaySpec)) }),
 		blocks.Labeled("http_route", "An HTTPRoute of the Gateway API, served by the ingress controller.", func() blocks.Schema { return httpRouteTable(new(topology.HTTPRouteSpec)) }),
+		blocks.Labeled("reference_grant", "A ReferenceGrant of the Gateway API, which lets routes lead to services of another namespace.", func() blocks.Schema { return grantTable(new(topology.ReferenceGrantSpec)) }),
 		blocks.Labeled("policy", "A Kubernetes NetworkPolicy.", func() blocks.Schema { return policyTable(new(topology.PolicySpec)) }),
 		blocks.Labeled("cluster_policy", "A ClusterNetworkPolicy, which applies to pods of all namespaces.", func() blocks.Schema { return clusterPolicyTable(new(topology.ClusterPolicySpec)) }),
 		blocks.Labeled("import", "The Kubernetes objects of manifests, as if they were written here: a file, a folder or a pattern, whose path starts in the folder of the scenario.", importTable),

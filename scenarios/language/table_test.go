@@ -333,6 +333,10 @@ gateway "g" {
     certificates = ["s"]
   }
 }
+reference_grant "g" {
+  from = ["default"]
+  #[reference_grant]
+}
 http_route "r" {
   #[http_route]
   parent {

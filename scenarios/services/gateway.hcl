@@ -9,7 +9,8 @@
 # in netlab serve; let the listener https take routes from All namespaces.
 #
 # The proof: "plain HTTP is redirected" and "HTTPS is served"; "a namespace without the label" and "a
-# route that asks for both listeners, and gets one"; "a host of another domain has no certificate".
+# route that asks for both listeners, and gets one"; "a host of another domain has no certificate";
+# "a service of another namespace, granted" and "a service of another namespace, not granted".
 
 node "node1" {}
 node "node2" {}
@@ -92,6 +93,42 @@ http_route "inner" {
     match { path = "/only" }
     backend { service = service.plain }
   }
+}
+
+http_route "lent" {
+  hostnames = ["lent.example"]
+  parent {
+    gateway   = "public"
+    namespace = "infra"
+  }
+  rule {
+    match { path = "/granted" }
+    backend {
+      service   = service.web
+      namespace = namespace.shop
+    }
+  }
+  rule {
+    backend {
+      service   = service.guest
+      namespace = namespace.guest
+    }
+  }
+}
+
+reference_grant "lent" {
+  for_each  = toset(["lent"])
+  name      = each.key
+  labels    = { team = "shop" }
+  namespace = namespace.shop
+  from      = ["default", namespace.guest]
+  services  = [service.web]
+}
+
+reference_grant "spare" {
+  count     = 1
+  namespace = namespace.shop
+  from      = [namespace.guest]
 }
 
 pod "web" {
@@ -178,6 +215,20 @@ expect "a host of another domain has no certificate" {
     tls      = true
     response = false
   }
+}
+
+expect "a service of another namespace, granted" {
+  from   = client.laptop
+  to     = "lent.example:80"
+  answer = pod.web
+  http { path = "/granted/x" }
+}
+
+expect "a service of another namespace, not granted" {
+  from   = client.laptop
+  to     = "lent.example:80"
+  answer = "ingress/ingress-controller-0"
+  http { status = 500 }
 }
 
 expect "a gateway for one host" {

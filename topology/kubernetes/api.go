@@ -393,12 +393,13 @@ type httpRoute struct {
 			} `k:"matches"`
 			Filters  []httpFilter `k:"filters"`
 			Backends []struct {
-				Name   str     `k:"name"`
-				Port   integer `k:"port"`
-				Weight integer `k:"weight"`
-				Origin topology.Origin
-				_      struct{} `k:"group kind"`
-				_      struct{} `lost:"filters namespace"`
+				Name      str     `k:"name"`
+				Port      integer `k:"port"`
+				Weight    integer `k:"weight"`
+				Namespace str     `k:"namespace"`
+				Origin    topology.Origin
+				_         struct{} `k:"group kind"`
+				_         struct{} `lost:"filters"`
 			} `k:"backendRefs"`
 			Origin topology.Origin
 			_      struct{} `k:"name timeouts retry"`
@@ -407,6 +408,22 @@ type httpRoute struct {
 		_ struct{} `k:"useDefaultGateways"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
+}
+
+type referenceGrant struct {
+	header
+	Spec struct {
+		From []struct {
+			Kind      str      `k:"kind"`
+			Namespace str      `k:"namespace"`
+			_         struct{} `k:"group"`
+		} `k:"from"`
+		To []struct {
+			Kind str      `k:"kind"`
+			Name str      `k:"name"`
+			_    struct{} `k:"group"`
+		} `k:"to"`
+	} `k:"spec"`
 }
 
 type valueMatch struct {
@@ -446,9 +463,10 @@ type gatewayObject struct {
 				_ struct{} `k:"kinds"`
 			} `k:"allowedRoutes"`
 			Origin topology.Origin
+			_      struct{} `lost:"filters"`
 		} `k:"listeners"`
-		_ struct{} `k:"addresses infrastructure"`
-		_ struct{} `lost:"allowedListeners backendTLS tls"`
+		_ struct{} `k:"addresses infrastructure defaultScope"`
+		_ struct{} `lost:"allowedListeners tls"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
 }

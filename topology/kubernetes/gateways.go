@@ -98,3 +98,66 @@ func (e *exporter) gateway(x *topology.Gateway, addresses []tree) {
 	e.object(gatewayAPI, "Gateway", e.inNamespace(x.Name, x.Namespace, x.Labels), "spec", fields("gatewayClassName", x.Class, "listeners", listeners),
 		"status", e.served("addresses", at, "conditions", []tree{condition("Accepted", true), condition("Programmed", true)}))
 }
+
+// The kinds that a grant of a lab is for.
+const (
+	grantFrom = "HTTPRoute"
+	grantTo   = "Service"
+)
+
+// grants adds what lets routes lead to services of other namespaces; other grants are lost.
+func (c *converter) grants() {
+	twice := several(c.rgs, func(x *referenceGrant) string { return x.Meta.Name.Value })
+	for _, x := range c.rgs {
+		var from, to []str
+		others := 0
+		for _, f := range x.Spec.From {
+			if f.Kind.Value == grantFrom {
+				from = append(from, f.Namespace)
+			} else {
+				others++
+			}
+		}
+		all := false
+		for _, t := range x.Spec.To {
+			switch {
+			case t.Kind.Value != grantTo:
+				others++
+			case t.Name.Value == "":
+				all = true
+			default:
+				to = append(to, t.Name)
+			}
+		}
+		name := x.Meta.Name.Value
+		if len(from) == 0 || len(to) == 0 && !all {
+			c.lose("", x.at(), "ReferenceGrant %s: in a lab, grants let an HTTPRoute lead to a Service", name)
+			continue
+		}
+		label := c.label("reference_grant", x.namespace(), name, twice[name])
+		c.carried(&x.header, "reference_grant."+label)
+		if others > 0 {
+			c.lose("reference_grant."+label, x.at(), "its other kinds: in a lab, grants let an HTTPRoute lead to a Service")
+		}
+		if all {
+			to = nil
+		}
+		c.Grants = append(c.Grants, topology.ReferenceGrantSpec{Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace),
+			Labels: x.Meta.Labels, From: listed(from), Services: listed(to), Origin: x.at()})
+	}
+}
+
+// grant writes a grant.
+func (e *exporter) grant(x *topology.ReferenceGrant) {
+	var from, to []tree
+	for _, n := range x.From {
+		from = append(from, fields("group", "gateway.networking.k8s.io", "kind", grantFrom, "namespace", n))
+	}
+	for _, n := range x.Services {
+		to = append(to, tree{{"group", ""}, {"kind", grantTo}, {"name", n}})
+	}
+	if len(to) == 0 {
+		to = []tree{{{"group", ""}, {"kind", grantTo}}}
+	}
+	e.object(gatewayAPI, "ReferenceGrant", e.inNamespace(x.Name, x.Namespace, x.Labels), "spec", fields("from", from, "to", to))
+}

@@ -131,7 +131,7 @@ func (c *converter) routes() {
 				c.filter(&rule.Filters, &r.Filters[i])
 			}
 			for _, b := range r.Backends {
-				to := topology.BackendSpec{Service: b.Name, Weight: unless(b.Weight, 1), Origin: b.Origin}
+				to := topology.BackendSpec{Service: b.Name, Namespace: unless(b.Namespace, x.namespace()), Weight: unless(b.Weight, 1), Origin: b.Origin}
 				if b.Port.Set {
 					to.Port = str{Value: strconv.Itoa(b.Port.Value), Set: true, Origin: b.Port.Origin}
 				}
@@ -185,7 +185,11 @@ func (e *exporter) route(x *topology.HTTPRoute) {
 			matches = append(matches, fields("path", fields("type", string(m.Type), "value", m.Path), "method", m.Method, "headers", valuesOf(m.Headers), "queryParams", valuesOf(m.Query)))
 		}
 		for _, b := range r.Backends {
-			backends = append(backends, fields("name", b.Service.Name, "port", int(b.Port.Port), "weight", b.Weight))
+			var elsewhere any
+			if b.Service.Namespace != x.Namespace {
+				elsewhere = b.Service.Namespace
+			}
+			backends = append(backends, fields("name", b.Service.Name, "namespace", elsewhere, "port", int(b.Port.Port), "weight", b.Weight))
 		}
 		rules = append(rules, fields("matches", matches, "filters", filtersOf(r.Filters), "backendRefs", backends))
 	}

@@ -30,6 +30,7 @@ func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c.policies()
 	c.ingresses()
 	c.gateways()
+	c.grants()
 	c.routes()
 	c.namespaces(beside)
 	slices.SortStableFunc(c.Lost, func(a, b Lost) int {
@@ -53,6 +54,7 @@ type converter struct {
 	cnp   []*clusterPolicy
 	ing   []*ingressObject
 	gws   []*gatewayObject
+	rgs   []*referenceGrant
 	rts   []*httpRoute
 
 	named  bool                       // the scenario has a dns block
@@ -103,6 +105,8 @@ func (c *converter) sort(o *Objects) {
 			c.ing = append(c.ing, x)
 		case *gatewayObject:
 			c.gws = append(c.gws, x)
+		case *referenceGrant:
+			c.rgs = append(c.rgs, x)
 		case *httpRoute:
 			c.rts = append(c.rts, x)
 		default:

@@ -193,7 +193,7 @@ func (x *Controller) handler(proxy http.Handler) http.Handler {
 			return
 		}
 		b := weighted(route.Backends)
-		if b == nil {
+		if b == nil || b.Refused {
 			x.answer(w, r, http.StatusInternalServerError) // as the Gateway API wants it
 			return
 		}

@@ -70,6 +70,7 @@ var (
 	policyColumns       = []column{nameColumn, shown("Pod-Selector", false, podSelector), ageColumn}
 	gatewayClassColumns = []column{nameColumn, field("Controller", false, "spec", "controllerName"), conditionColumn("Accepted"), ageColumn, field("Description", true, "spec", "description")}
 	gatewayColumns      = []column{nameColumn, field("Class", false, "spec", "gatewayClassName"), shown("Address", false, gatewayAddresses), conditionColumn("Programmed"), ageColumn}
+	grantColumns        = []column{nameColumn, ageColumn}
 	routeColumns        = []column{nameColumn, shown("Hostnames", false, routeHosts), ageColumn}
 	ingressColumns      = []column{nameColumn, field("Class", false, "spec", "ingressClassName"), shown("Hosts", false, ingressHosts), shown("Address", false, ingressAddresses), shown("Ports", false, ingressPorts), ageColumn}
 	cidrColumns         = []column{nameColumn, shown("CIDRs", false, func(o map[string]any) string { return joined(each(o, "spec", "cidrs")) }), ageColumn}

@@ -158,7 +158,7 @@ func TestRoutesOfOneSchemeAreForNoOther(t *testing.T) {
 
 func TestRoutesAreCoded(t *testing.T) {
 	want := Route{Host: "*.example", Path: "/a", Match: Prefix, TLS: true, Object: "ingress a", Deep: true, Only: HTTPS, Method: "GET", Headers: []Condition{{"a", "b", false}}, Query: []Condition{{"c", "d", true}}, Order: 7, Backends: []Backend{
-		{Service: "default/web:80", Weight: 3, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80"), netip.MustParseAddrPort("[fd00::1]:80")}}, {Service: "b", Weight: 1}}}
+		{Service: "default/web:80", Weight: 3, Endpoints: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.1:80"), netip.MustParseAddrPort("[fd00::1]:80")}}, {Service: "b", Weight: 1, Refused: true}}}
 	w := coder.Writer(nil, 100)
 	Code(w, &want)
 	var got Route

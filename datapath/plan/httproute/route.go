@@ -87,6 +87,7 @@ type Header struct {
 type Backend struct {
 	Service   string           `json:"service"` // default/web:http
 	Weight    int              `json:"weight"`
+	Refused   bool             `json:"refused,omitempty"` // of another namespace, and not granted
 	Endpoints []netip.AddrPort `json:"endpoints"`
 }
 
@@ -121,7 +122,7 @@ func (r *Route) conditions() string {
 // Equal reports whether two of the same key differ in nothing but their origin.
 func (r Route) Equal(b Route) bool {
 	return r.TLS == b.TLS && r.Object == b.Object && r.Order == b.Order && r.Filters.equal(&b.Filters) && slices.EqualFunc(r.Backends, b.Backends, func(x, y Backend) bool {
-		return x.Service == y.Service && x.Weight == y.Weight && slices.Equal(x.Endpoints, y.Endpoints)
+		return x.Service == y.Service && x.Weight == y.Weight && x.Refused == y.Refused && slices.Equal(x.Endpoints, y.Endpoints)
 	})
 }
 
@@ -168,6 +169,10 @@ func (r *Route) Words() string {
 		if len(r.Backends) > 1 {
 			text += fmt.Sprintf(" (weight %d)", b.Weight)
 		}
+		if b.Refused {
+			text += " is not granted"
+			continue
+		}
 		if len(b.Endpoints) == 0 {
 			text += " has no endpoint"
 			continue
@@ -200,6 +205,7 @@ func Code(c *coder.Coder, r *Route) {
 	coder.List(c, &r.Backends, func(c *coder.Coder, b *Backend) {
 		coder.String(c, &b.Service)
 		coder.Int(c, &b.Weight)
+		c.Bool(&b.Refused)
 		coder.List(c, &b.Endpoints, (*coder.Coder).AddrPort)
 	})
 }

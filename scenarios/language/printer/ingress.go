@@ -49,6 +49,15 @@ func (p *printer) gateway(s topology.GatewaySpec) {
 	})
 }
 
+func (p *printer) grant(s topology.ReferenceGrantSpec) {
+	p.object("reference_grant", s.Name, s.Written, func() {
+		p.namespace(s.Namespace)
+		p.labels("labels", s.Labels)
+		p.texts("from", s.From)
+		p.texts("services", s.Services)
+	})
+}
+
 func (p *printer) route(s topology.HTTPRouteSpec) {
 	p.object("http_route", s.Name, s.Written, func() {
 		p.namespace(s.Namespace)
@@ -84,7 +93,12 @@ func (p *printer) route(s topology.HTTPRouteSpec) {
 				p.filters(r.Filters)
 				for _, b := range r.Backends {
 					p.block("backend", func() {
-						p.backend(b, s.Namespace)
+						of := s.Namespace
+						if b.Namespace.Set {
+							of = b.Namespace
+						}
+						p.backend(b, of)
+						p.text("namespace", b.Namespace)
 						p.number("weight", b.Weight)
 					})
 				}

@@ -161,3 +161,30 @@ func (r *resolver) allows(g *topology.Gateway, l topology.Listener, namespace st
 	}
 	return false
 }
+
+// grants resolves those of a lab.
+func (r *resolver) grants() {
+	seen := map[string]topology.Origin{}
+	for i := range r.Spec.Grants {
+		s := &r.Spec.Grants[i]
+		r.Of("reference_grant", s.Written.Block, s.Written.Key)
+		named := cmp.Or(s.Written.Named, s.Origin)
+		x := &topology.ReferenceGrant{Name: s.Name, Written: s.Written, Namespace: r.Namespace(s.Namespace), Labels: draft.Labels(s.Labels), From: slices.Clone(s.From.Value), Services: slices.Clone(s.Services.Value), Origin: s.Origin}
+		if !draft.IsDNSSubdomain(s.Name) || strings.HasSuffix(s.Name, ".") {
+			r.CheckName("reference_grant", s.Name, named)
+		}
+		if !r.Unique(seen, "reference_grant", x.Namespace+"/"+x.Name, named) {
+			continue
+		}
+		if len(x.From) == 0 {
+			r.Errorf(draft.At(s.From.Origin, s.Origin), "Grant for nobody", "The reference_grant %q allows nothing. Add from = [namespace.NAME], whose routes may lead to its services.", s.Name)
+		}
+		for _, service := range x.Services {
+			if !slices.ContainsFunc(r.Lab.Services, func(sv *topology.Service) bool { return sv.Namespace == x.Namespace && sv.Name == service }) {
+				r.Warnf(draft.At(s.Services.Origin), "No such service", "There is no service %q in namespace %s, which this grant is for. Declare it, or name another one.", draft.Shorten(service), x.Namespace)
+			}
+		}
+		r.Lab.Grants = append(r.Lab.Grants, x)
+	}
+	r.Of("reference_grant", "", "")
+}

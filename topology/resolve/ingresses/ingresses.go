@@ -57,6 +57,7 @@ func Resolve(d *draft.Draft) {
 	}
 	r.Of("ingress", "", "")
 	r.gateways()
+	r.grants()
 	r.routes()
 }
 
@@ -169,12 +170,13 @@ func (r *resolver) backend(x inNamespace, s *topology.BackendSpec) (out topology
 		r.Errorf(draft.At(s.Origin), "Missing service", "This path of the %s %q leads to no service. Add service = service.NAME.", x.kind, x.name)
 		return out, false
 	}
+	namespace := s.Namespace.Or(x.namespace)
 	var here, elsewhere []string
 	for _, sv := range r.Lab.Services {
 		switch {
-		case sv.Namespace == x.namespace && sv.Name == s.Service.Value:
+		case sv.Namespace == namespace && sv.Name == s.Service.Value:
 			out.Service = sv
-		case sv.Namespace == x.namespace:
+		case sv.Namespace == namespace:
 			here = append(here, sv.Name)
 		case sv.Name == s.Service.Value:
 			elsewhere = append(elsewhere, sv.Namespace)
@@ -184,12 +186,16 @@ func (r *resolver) backend(x inNamespace, s *topology.BackendSpec) (out topology
 		hint := topology.DidYouMean(s.Service.Value, here)
 		if len(elsewhere) > 0 {
 			hint = " That of namespace " + topology.OneOf(elsewhere) + " cannot be meant: an " + x.kind + " leads to services of its own namespace."
+			if x.kind == "http_route" {
+				hint = " There is one in namespace " + topology.OneOf(elsewhere) + ", for which namespace would be written, too."
+			}
 		}
 		r.Errorf(draft.At(s.Service.Origin, s.Origin), "No such service", "There is no service %q in namespace %s, to which the %s %q leads.%s Declare it, or name another one.",
-			draft.Shorten(s.Service.Value), x.namespace, x.kind, x.name, hint)
+			draft.Shorten(s.Service.Value), namespace, x.kind, x.name, hint)
 		return out, false
 	}
 	out.Weight = 1
+	out.Refused = namespace != x.namespace && !slices.ContainsFunc(r.Lab.Grants, func(g *topology.ReferenceGrant) bool { return g.Allows(x.namespace, out.Service) })
 	if out.Port, ok = r.port(out.Service, s); !ok {
 		return out, false
 	}

@@ -80,3 +80,25 @@ http_route "inner" {
     redirect { hostname = "eu.shop.example" }
   }
 }
+
+http_route "lent" {
+  gateway = "public"
+  rule {
+    match { path = "/lent" }
+    backend {
+      service   = service.web
+      port      = 80
+      namespace = "shop"
+    }
+  }
+}
+
+# Not carried over, testdata/manifests/gateway.yaml:78: its other kinds: in a lab, grants let an HTTPRoute lead to a Service.
+reference_grant "lent" {
+  namespace = namespace.shop
+  from      = ["default"]
+  services  = ["web"]
+}
+
+# Not carried over:
+#   testdata/manifests/gateway.yaml:85: ReferenceGrant secrets: in a lab, grants let an HTTPRoute lead to a Service.
