@@ -22,7 +22,9 @@ type Lab struct {
 	Services   []*Service
 	Controller *Controller // of ingresses; nil: there is none
 	Ingresses  []*Ingress  // by namespace, then name
+	Gateways   []*Gateway
 	HTTPRoutes []*HTTPRoute
+	Grants     []*ReferenceGrant
 
 	PolicyOptions   Policies
 	Policies        []*Policy // by namespace, then name

@@ -65,7 +65,9 @@ type Spec struct {
 	Services    []ServiceSpec
 	Controller  ControllerSpec
 	Ingresses   []IngressSpec
+	Gateways    []GatewaySpec
 	HTTPRoutes  []HTTPRouteSpec
+	Grants      []ReferenceGrantSpec
 
 	PolicyOptions   PoliciesSpec
 	Policies        []PolicySpec

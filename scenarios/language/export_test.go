@@ -81,6 +81,7 @@ func sameLab(t *testing.T, path string, s *Scenario, objects []byte) {
 	spec := *s.Spec
 	spec.Nodes, spec.Namespaces, spec.Pods, spec.Services, spec.Policies, spec.ClusterPolicies = made.Nodes, made.Namespaces, made.Pods, made.Services, made.Policies, made.ClusterPolicies
 	spec.Ingresses, spec.HTTPRoutes = made.Ingresses, made.HTTPRoutes
+	spec.Gateways, spec.Grants = made.Gateways, made.Grants
 	lab, problems := resolve.Lab(&spec, catalogue)
 	if problems.Failed() {
 		t.Errorf("%s: %v", path, problems.Err())

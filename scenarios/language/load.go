@@ -191,7 +191,7 @@ func (l *loader) evaluate(opts Options) {
 		{blocks.StageNamespaces, []func(){l.evalNamespaces, l.adoptNamespaces}},
 		{blocks.StagePods, []func(){l.evalPods, l.adoptPods}},
 		{blocks.StageServices, []func(){l.evalController, l.evalServices, l.adoptServices}},
-		{blocks.StageLate, []func(){l.evalLate, l.evalIngresses, l.evalHTTPRoutes, l.evalPolicies, l.adoptPolicies}},
+		{blocks.StageLate, []func(){l.evalLate, l.evalIngresses, l.evalGateways, l.evalGrants, l.evalHTTPRoutes, l.evalPolicies, l.adoptPolicies}},
 	} {
 		l.Enter(s.stage)
 		for _, eval := range s.eval {

@@ -152,6 +152,8 @@ func (l *loader) adoptServices() {
 
 func (l *loader) adoptPolicies() {
 	l.spec.Ingresses = append(l.spec.Ingresses, l.adopted.Ingresses...)
+	l.spec.Gateways = append(l.spec.Gateways, l.adopted.Gateways...)
+	l.spec.Grants = append(l.spec.Grants, l.adopted.Grants...)
 	l.spec.HTTPRoutes = append(l.spec.HTTPRoutes, l.adopted.HTTPRoutes...)
 	l.spec.Policies = append(l.spec.Policies, l.adopted.Policies...)
 	l.spec.ClusterPolicies = append(l.spec.ClusterPolicies, l.adopted.ClusterPolicies...)

@@ -395,8 +395,13 @@ type httpRoute struct {
 	header
 	Spec struct {
 		Parents []struct {
-			Name str      `k:"name"`
-			_    struct{} `k:"group kind namespace port sectionName"`
+			Name      str     `k:"name"`
+			Namespace str     `k:"namespace"`
+			Section   str     `k:"sectionName"`
+			Port      integer `k:"port"`
+			Kind      str     `k:"kind"`
+			Origin    topology.Origin
+			_         struct{} `k:"group"`
 		} `k:"parentRefs"`
 		Hostnames []str `k:"hostnames"`
 		Rules     []struct {
@@ -405,30 +410,131 @@ type httpRoute struct {
 					Type  str `k:"type"`
 					Value str `k:"value"`
 				} `k:"path"`
-				Method  str `k:"method"`
-				Headers []struct {
-					Name  str      `k:"name"`
-					Value str      `k:"value"`
-					_     struct{} `k:"type"`
-				} `k:"headers"`
-				Origin topology.Origin
-				_      struct{} `lost:"queryParams"`
+				Method  str          `k:"method"`
+				Headers []valueMatch `k:"headers"`
+				Query   []valueMatch `k:"queryParams"`
+				Origin  topology.Origin
 			} `k:"matches"`
+			Filters  []httpFilter `k:"filters"`
 			Backends []struct {
-				Name   str     `k:"name"`
-				Port   integer `k:"port"`
-				Weight integer `k:"weight"`
-				Origin topology.Origin
-				_      struct{} `k:"group kind"`
-				_      struct{} `lost:"filters namespace"`
+				Name      str     `k:"name"`
+				Port      integer `k:"port"`
+				Weight    integer `k:"weight"`
+				Namespace str     `k:"namespace"`
+				Origin    topology.Origin
+				_         struct{} `k:"group kind"`
+				_         struct{} `lost:"filters"`
 			} `k:"backendRefs"`
 			Origin topology.Origin
 			_      struct{} `k:"name timeouts retry"`
-			_      struct{} `lost:"filters sessionPersistence"`
+			_      struct{} `lost:"sessionPersistence"`
 		} `k:"rules"`
 		_ struct{} `k:"useDefaultGateways"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
+}
+
+type referenceGrant struct {
+	header
+	Spec struct {
+		From []struct {
+			Kind      str      `k:"kind"`
+			Namespace str      `k:"namespace"`
+			_         struct{} `k:"group"`
+		} `k:"from"`
+		To []struct {
+			Kind str      `k:"kind"`
+			Name str      `k:"name"`
+			_    struct{} `k:"group"`
+		} `k:"to"`
+	} `k:"spec"`
+}
+
+type valueMatch struct {
+	Type   str `k:"type"`
+	Name   str `k:"name"`
+	Value  str `k:"value"`
+	Origin topology.Origin
+}
+
+type gatewayObject struct {
+	header
+	Spec struct {
+		Class     str `k:"gatewayClassName"`
+		Listeners []struct {
+			Name     str     `k:"name"`
+			Hostname str     `k:"hostname"`
+			Port     integer `k:"port"`
+			Protocol str     `k:"protocol"`
+			TLS      *struct {
+				Mode         str `k:"mode"`
+				Certificates []struct {
+					Name str      `k:"name"`
+					_    struct{} `k:"group kind"`
+					_    struct{} `lost:"namespace"`
+				} `k:"certificateRefs"`
+				_ struct{} `k:"options"`
+				_ struct{} `lost:"frontendValidation"`
+			} `k:"tls"`
+			Allowed struct {
+				Namespaces struct {
+					From     str `k:"from"`
+					Selector *struct {
+						MatchLabels map[string]string `k:"matchLabels"`
+						_           struct{}          `lost:"matchExpressions"`
+					} `k:"selector"`
+				} `k:"namespaces"`
+				_ struct{} `k:"kinds"`
+			} `k:"allowedRoutes"`
+			Origin topology.Origin
+			_      struct{} `lost:"filters"`
+		} `k:"listeners"`
+		_ struct{} `k:"addresses infrastructure defaultScope"`
+		_ struct{} `lost:"allowedListeners tls"`
+	} `k:"spec"`
+	_ struct{} `k:"status"`
+}
+
+// httpFilter is a change of requests or responses.
+type httpFilter struct {
+	Type     str           `k:"type"`
+	Request  *headerFilter `k:"requestHeaderModifier"`
+	Response *headerFilter `k:"responseHeaderModifier"`
+	Redirect *struct {
+		Scheme   str         `k:"scheme"`
+		Hostname str         `k:"hostname"`
+		Port     integer     `k:"port"`
+		Path     *pathFilter `k:"path"`
+		Status   integer     `k:"statusCode"`
+		Origin   topology.Origin
+	} `k:"requestRedirect"`
+	Rewrite *struct {
+		Hostname str         `k:"hostname"`
+		Path     *pathFilter `k:"path"`
+		Origin   topology.Origin
+	} `k:"urlRewrite"`
+	Origin topology.Origin
+	_      struct{} `lost:"requestMirror extensionRef cors externalAuth"`
+}
+
+type headerFilter struct {
+	Set    []headerField `k:"set"`
+	Add    []headerField `k:"add"`
+	Remove []str         `k:"remove"`
+	Origin topology.Origin
+}
+
+type headerField struct {
+	Name   str `k:"name"`
+	Value  str `k:"value"`
+	Origin topology.Origin
+}
+
+type pathFilter struct {
+	Type   str `k:"type"`
+	Full   str `k:"replaceFullPath"`
+	Prefix str `k:"replacePrefixMatch"`
+	Origin topology.Origin
 }
 
 // clusterPolicy is a ClusterNetworkPolicy, or one of the two kinds that were there before it.

@@ -124,6 +124,14 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 			}
 		}
 	}
+	e.gateways(spec, lab, addresses)
+	for _, s := range spec.Grants {
+		for _, x := range lab.Grants {
+			if x.Name == s.Name && x.Namespace == s.Namespace.Or(topology.DefaultNamespace) {
+				e.grant(x)
+			}
+		}
+	}
 	for _, s := range spec.HTTPRoutes {
 		for _, x := range lab.HTTPRoutes {
 			if x.Name == s.Name && x.Namespace == s.Namespace.Or(topology.DefaultNamespace) {

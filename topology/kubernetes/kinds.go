@@ -35,6 +35,8 @@ var kinds = map[string]kind{
 	"EndpointSlice":         {versions: []string{"discovery.k8s.io/v1"}, object: endpointSlice{}},
 	"NetworkPolicy":         {versions: []string{"networking.k8s.io/v1"}, object: networkPolicy{}},
 	"Ingress":               {versions: []string{"networking.k8s.io/v1"}, object: ingressObject{}},
+	"Gateway":               {versions: []string{"gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"}, object: gatewayObject{}},
+	"ReferenceGrant":        {versions: []string{"gateway.networking.k8s.io/v1beta1", "gateway.networking.k8s.io/v1"}, object: referenceGrant{}},
 	"HTTPRoute":             {versions: []string{"gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"}, object: httpRoute{}},
 	kindCluster:             {versions: []string{"policy.networking.k8s.io/v1alpha2"}, object: clusterPolicy{}, cluster: true},
 	kindAdmin:               {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
@@ -46,7 +48,7 @@ var without = []string{
 	"ServiceAccount", "Secret", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
 	"PodDisruptionBudget", "ResourceQuota", "LimitRange", "PriorityClass", "RuntimeClass", "CustomResourceDefinition", "Lease", "Event", "ControllerRevision",
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "APIService", "CSIDriver", "CSINode",
-	"VolumeAttachment", "PodTemplate", "CertificateSigningRequest", "FlowSchema", "PriorityLevelConfiguration", "IPAddress", "ServiceCIDR", "ComponentStatus", "IngressClass", "GatewayClass", "ReferenceGrant",
+	"VolumeAttachment", "PodTemplate", "CertificateSigningRequest", "FlowSchema", "PriorityLevelConfiguration", "IPAddress", "ServiceCIDR", "ComponentStatus", "IngressClass", "GatewayClass",
 }
 
 // reasons say why kinds and fields that matter are not carried over.
@@ -61,11 +63,21 @@ var reasons = map[string]string{
 	"hostIP":                        "a host port is published on every address of its node",
 	"hostAliases":                   "pods have no other hosts in a lab. Connections name clients by reference",
 	"allocateLoadBalancerNodePorts": "services of type LoadBalancer always have node ports",
-	"Gateway":                       "the controller of a lab listens on ports 80 and 443 for every host. Write certificates as the tls block of an ingress",
-	"queryParams":                   "the language matches paths, methods and headers",
-	"filters":                       "the controller of a lab passes requests on as they are",
+	"TCPRoute":                      "the controller of a lab passes on HTTP. A service of type LoadBalancer passes on TCP",
+	"TLSRoute":                      "the controller of a lab ends TLS itself",
+	"UDPRoute":                      "the controller of a lab passes on HTTP. A service of type LoadBalancer passes on UDP",
+	"GRPCRoute":                     "the controller of a lab speaks HTTP/1.1",
+	"matchExpressions":              "listeners of a lab select namespaces by labels and their values",
+	"frontendValidation":            "clients of a lab have no certificates",
+	"allowedListeners":              "a gateway of a lab has the listeners that it names",
+	"tls":                           "clients and endpoints of a lab have no certificates",
+	"filters":                       "the controller of a lab applies the filters of a rule to all of its backends. Write them as filters of the rule",
+	"requestMirror":                 "no claim sees a copy of a request whose response nobody gets",
+	"extensionRef":                  "what it does is a matter of one controller",
+	"cors":                          "it concerns browsers",
+	"externalAuth":                  "it is experimental in the API",
 	"sessionPersistence":            "the controller of a lab chooses an endpoint for each request",
-	"namespace":                     "a route leads to services of its own namespace",
+	"namespace":                     "a listener has certificates of its own namespace",
 	"resource":                      "backends that are no services are a matter of one controller. Write a service",
 }
 

@@ -29,6 +29,8 @@ func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c.listeners()
 	c.policies()
 	c.ingresses()
+	c.gateways()
+	c.grants()
 	c.routes()
 	c.namespaces(beside)
 	slices.SortStableFunc(c.Lost, func(a, b Lost) int {
@@ -51,6 +53,8 @@ type converter struct {
 	np    []*networkPolicy
 	cnp   []*clusterPolicy
 	ing   []*ingressObject
+	gws   []*gatewayObject
+	rgs   []*referenceGrant
 	rts   []*httpRoute
 
 	named  bool                       // the scenario has a dns block
@@ -108,6 +112,10 @@ func (c *converter) sort(o *Objects) {
 			c.cnp = append(c.cnp, x)
 		case *ingressObject:
 			c.ing = append(c.ing, x)
+		case *gatewayObject:
+			c.gws = append(c.gws, x)
+		case *referenceGrant:
+			c.rgs = append(c.rgs, x)
 		case *httpRoute:
 			c.rts = append(c.rts, x)
 		default:

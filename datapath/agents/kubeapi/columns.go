@@ -67,17 +67,33 @@ var (
 	accountColumns = []column{nameColumn, {name: "Secrets", cellType: "integer", cell: func(*entry, time.Time) any { return 0 }}, ageColumn}
 	serviceColumns = []column{nameColumn, field("Type", false, "spec", "type"), field("Cluster-IP", false, "spec", "clusterIP"), shown("External-IP", false, externalIP),
 		shown("Port(s)", false, servicePorts), ageColumn, shown("Selector", true, func(o map[string]any) string { return orNone(pairs(at(o, "spec", "selector"))) })}
-	sliceColumns     = []column{nameColumn, field("AddressType", false, "addressType"), shown("Ports", false, slicePorts), shown("Endpoints", false, sliceAddresses), ageColumn}
-	endpointsColumns = []column{nameColumn, shown("Endpoints", false, endpointsAddresses), ageColumn}
-	configColumns    = []column{nameColumn, {name: "Data", cellType: "integer", cell: func(*entry, time.Time) any { return 0 }}, ageColumn}
-	classColumns     = []column{nameColumn, field("Controller", false, "spec", "controller"), {name: "Parameters", cell: nothing("").cell}, ageColumn}
-	policyColumns    = []column{nameColumn, shown("Pod-Selector", false, selectorOf("podSelector")), ageColumn}
-	routeColumns     = []column{nameColumn, shown("Hostnames", false, routeHosts), ageColumn}
-	ingressColumns   = []column{nameColumn, field("Class", false, "spec", "ingressClassName"), shown("Hosts", false, ingressHosts), shown("Address", false, ingressAddresses), shown("Ports", false, ingressPorts), ageColumn}
-	cidrColumns      = []column{nameColumn, shown("CIDRs", false, func(o map[string]any) string { return joined(each(o, "spec", "cidrs")) }), ageColumn}
+	sliceColumns        = []column{nameColumn, field("AddressType", false, "addressType"), shown("Ports", false, slicePorts), shown("Endpoints", false, sliceAddresses), ageColumn}
+	endpointsColumns    = []column{nameColumn, shown("Endpoints", false, endpointsAddresses), ageColumn}
+	configColumns       = []column{nameColumn, {name: "Data", cellType: "integer", cell: func(*entry, time.Time) any { return 0 }}, ageColumn}
+	classColumns        = []column{nameColumn, field("Controller", false, "spec", "controller"), {name: "Parameters", cell: nothing("").cell}, ageColumn}
+	policyColumns       = []column{nameColumn, shown("Pod-Selector", false, selectorOf("podSelector")), ageColumn}
+	routeColumns        = []column{nameColumn, shown("Hostnames", false, routeHosts), ageColumn}
+	ingressColumns      = []column{nameColumn, field("Class", false, "spec", "ingressClassName"), shown("Hosts", false, ingressHosts), shown("Address", false, ingressAddresses), shown("Ports", false, ingressPorts), ageColumn}
+	cidrColumns         = []column{nameColumn, shown("CIDRs", false, func(o map[string]any) string { return joined(each(o, "spec", "cidrs")) }), ageColumn}
+	gatewayClassColumns = []column{nameColumn, field("Controller", false, "spec", "controllerName"), conditionColumn("Accepted"), ageColumn, field("Description", true, "spec", "description")}
+	gatewayColumns      = []column{nameColumn, field("Class", false, "spec", "gatewayClassName"), shown("Address", false, gatewayAddresses), conditionColumn("Programmed"), ageColumn}
+	grantColumns        = []column{nameColumn, ageColumn}
 
 	clusterPolicyColumns = []column{nameColumn, field("Tier", false, "spec", "tier"), field("Priority", false, "spec", "priority"), ageColumn}
 )
+
+// conditionColumn is the status of a condition.
+func conditionColumn(name string) column {
+	return shown(name, false, func(o map[string]any) string { return map[bool]string{true: "True", false: "Unknown"}[isTrue(o, name)] })
+}
+
+func gatewayAddresses(o map[string]any) string {
+	var list []any
+	for _, a := range each(o, "status", "addresses") {
+		list = append(list, text(a, "value"))
+	}
+	return joined(list)
+}
 
 // age is a duration as kubectl writes it (apimachinery, duration.HumanDuration).
 func age(d time.Duration) string {

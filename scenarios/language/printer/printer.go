@@ -48,8 +48,14 @@ func Text(s *topology.Spec, about Comments) string {
 	for _, x := range s.Ingresses {
 		p.ingress(x)
 	}
+	for _, x := range s.Gateways {
+		p.gateway(x)
+	}
 	for _, x := range s.HTTPRoutes {
 		p.route(x)
+	}
+	for _, x := range s.Grants {
+		p.grant(x)
 	}
 	for _, x := range s.Policies {
 		p.policy(x)
