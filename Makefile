@@ -17,11 +17,14 @@ RECORD  = .test/host.json
 # The slow tests of the packages in KERNEL that make pure runs.
 PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakes.*AreNoticed|TestRulesDoWhat.*Mean|TestContradictingClaimsNeverBothPass)$$
 # The programs of Kubernetes for make test-real, and the module that builds them: once for all
-# clones, since that takes minutes.
+# clones with the same sources, since that takes minutes.
 REALSRC = datapath/service/servicetest/real
-REAL    = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/netlab/kubernetes-$(shell sed -n 's,^\tk8s.io/kubernetes ,,p' $(REALSRC)/go.mod)
+REALNAME = kubernetes-$(shell sed -n 's,^\tk8s.io/kubernetes ,,p' $(REALSRC)/go.mod)-$(firstword $(shell cat $(REALSRC)/*/*.go | cksum))
+REAL    = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/netlab/$(REALNAME)
+REALS   = $(addprefix $(REAL)/,kubectl kube-proxy kube-proxy-recorded)
 LABS    = 200
-IPVSLABS = ^../ipvs/
+# What only a kernel with IPVS can show: packets, SCTP.
+IPVSLABS = ^../ipvs/|/sctp[.]
 VMTEST  = go run ./cmd/vmtest
 
 STATICCHECK = v0.8.2
@@ -30,7 +33,7 @@ GOVULNCHECK = v1.8.0
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-vm real test-real test-real-ipvs machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
+.PHONY: help demo build test test-vm real real-name test-real test-real-ipvs machine guest provision pure kernel golden modes lint vet staticcheck vuln bench fuzz cross vagrant clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,18 +74,21 @@ machine:
 guest:
 	$(VMTEST) vm $(RECORD)
 
-real: $(REAL)/kubectl $(REAL)/kube-proxy ## build kube-proxy and kubectl from the Go module proxy, which takes minutes once
+real-name: # where they are in the cache
+	@echo $(REALNAME)
+
+real: $(REALS) ## build kube-proxy and kubectl from the Go module proxy, which takes minutes once
 	@echo "in $(REAL)"
 
-test-real: real ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones
+test-real: real ## kube-proxy and kubectl as they are, against every scenario and LABS=200 random ones, in mode ipvs rules alone
 	NLAB_TEST_REAL=$(REAL) go test ./cmd/netlab -count=1 -run '^TestReal$$'
 	NLAB_TEST_REAL=$(REAL) go test ./scenarios/suite -count=1 -timeout 60m -run '^TestReal' -real-labs $(LABS)
 
-$(REAL)/kubectl $(REAL)/kube-proxy:
+$(REALS):
 	@mkdir -p $(REAL)
 	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $@ ./$(@F)
 
-test-real-ipvs: build $(REAL)/kube-proxy ## the same for proxy mode ipvs, in a virtual machine: scenarios whose path matches IPVSLABS
+test-real-ipvs: build $(REAL)/kube-proxy ## rules and packets in mode ipvs, in a virtual machine: scenarios whose path matches IPVSLABS
 	@mkdir -p .test
 	CGO_ENABLED=0 go test -c -ldflags '-s -w' -o .test/suite.test ./scenarios/suite
 	./netlab vm exec --memory 3072 --file $(REAL)/kube-proxy --file scenarios --file .test/suite.test -- \

@@ -51,37 +51,68 @@ func routes(lab *topology.Lab) []httproute.Route {
 	return append(out, gatewayRoutes(lab)...)
 }
 
-// gatewayRoutes are those of the Gateway API: one for each hostname and each condition.
+// gatewayRoutes are those of the Gateway API: one for each condition, and each host and protocol of
+// the listeners that they are attached to.
 func gatewayRoutes(lab *topology.Lab) (out []httproute.Route) {
 	for _, x := range lab.HTTPRoutes {
 		name := x.Name
 		if x.Namespace != topology.DefaultNamespace {
 			name = x.Namespace + "/" + name
 		}
-		hosts := x.Hostnames
-		if len(hosts) == 0 {
-			hosts = []string{""}
-		}
+		order := 0
 		for _, rule := range x.Rules {
 			var backends []httproute.Backend
 			for _, b := range rule.Backends {
 				backends = append(backends, backend(b))
 			}
 			for _, m := range rule.Matches {
-				r := httproute.Route{Path: m.Path, Match: httproute.Prefix, Method: m.Method, Backends: backends,
+				r := httproute.Route{Path: m.Path, Match: httproute.Prefix, Method: m.Method, Backends: backends, Filters: filters(rule.Filters),
 					Object: "http_route " + name, Origin: plan.Origin{Object: "http_route " + name, File: m.Origin.File, Line: m.Origin.Line}}
-				if m.Type == topology.PathExact {
+				switch m.Type {
+				case topology.PathExact:
 					r.Match = httproute.Exact
+				case topology.RouteRegularPath:
+					r.Match = httproute.Regular
 				}
-				for _, h := range slices.Sorted(maps.Keys(m.Headers)) {
-					r.Headers = append(r.Headers, httproute.Header{Name: h, Value: m.Headers[h]})
-				}
-				for _, host := range hosts {
-					r.Host, r.Deep = host, strings.HasPrefix(host, "*")
+				r.Headers, r.Query, r.Order = conditions(m.Headers), conditions(m.Query), order
+				order++
+				for _, a := range x.Attached {
+					r.Host, r.Deep, r.TLS = a.Host, strings.HasPrefix(a.Host, "*"), a.On == topology.ListenerHTTPS
+					r.Only = map[topology.ListenerProtocol]httproute.Scheme{topology.ListenerHTTP: httproute.HTTP, topology.ListenerHTTPS: httproute.HTTPS}[a.On]
 					out = append(out, r)
 				}
 			}
 		}
+	}
+	return out
+}
+
+// conditions are the values that a request must have.
+func conditions(values []topology.ValueMatch) (out []httproute.Condition) {
+	for _, v := range values {
+		out = append(out, httproute.Condition(v))
+	}
+	return out
+}
+
+// filters are those of a rule.
+func filters(f topology.HTTPFilters) (out httproute.Filters) {
+	list := func(fields map[string]string) (out []httproute.Header) {
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			out = append(out, httproute.Header{Name: name, Value: fields[name]})
+		}
+		return out
+	}
+	change := func(c topology.HeaderChange) httproute.Change {
+		return httproute.Change{Set: list(c.Set), Add: list(c.Add), Remove: c.Remove}
+	}
+	path := func(p topology.PathChange) httproute.Replace {
+		return httproute.Replace{Match: map[topology.PathChangeType]httproute.Match{topology.ReplaceFullPath: httproute.Exact, topology.ReplacePrefixMatch: httproute.Prefix}[p.Type], With: p.With}
+	}
+	out.Request, out.Response = change(f.RequestHeaders), change(f.ResponseHeaders)
+	out.Rewrite = httproute.Rewrite{Host: f.Rewrite.Hostname, Path: path(f.Rewrite.Path)}
+	if d := f.Redirect; d != nil {
+		out.Redirect = &httproute.Redirect{Scheme: d.Scheme, Host: d.Hostname, Port: d.Port, Path: path(d.Path), Status: d.Status}
 	}
 	return out
 }
@@ -94,7 +125,10 @@ func backend(b topology.Backend) httproute.Backend {
 	if port == "" {
 		port = strconv.Itoa(int(b.Port.Port))
 	}
-	out := httproute.Backend{Service: fmt.Sprintf("%s/%s:%s", b.Service.Namespace, b.Service.Name, port), Weight: b.Weight}
+	out := httproute.Backend{Service: fmt.Sprintf("%s/%s:%s", b.Service.Namespace, b.Service.Name, port), Weight: b.Weight, Refused: b.Refused}
+	if b.Refused {
+		return out
+	}
 	for _, e := range b.Port.Endpoints {
 		if e.Ready {
 			out.Endpoints = append(out.Endpoints, e.Addr)

@@ -48,10 +48,11 @@ type IngressPathSpec struct {
 
 // BackendSpec is a port of a service.
 type BackendSpec struct {
-	Service Opt[string]
-	Port    Opt[string] // a number or a name
-	Weight  Opt[int]    // of routes
-	Origin  Origin
+	Service   Opt[string]
+	Namespace Opt[string] // of routes: not set, that of the route
+	Port      Opt[string] // a number or a name
+	Weight    Opt[int]    // of routes
+	Origin    Origin
 }
 
 // IngressTLSSpec is hosts that have a certificate.
@@ -67,7 +68,7 @@ type HTTPRouteSpec struct {
 	Written   Written
 	Namespace Opt[string]
 	Labels    map[string]string
-	Gateway   Opt[string]
+	Parents   []ParentSpec
 	Hostnames Opt[[]string]
 	Rules     []HTTPRouteRuleSpec
 	Origin    Origin
@@ -76,6 +77,7 @@ type HTTPRouteSpec struct {
 // HTTPRouteRuleSpec is requests that match any of some conditions, and where they go.
 type HTTPRouteRuleSpec struct {
 	Matches  []HTTPRouteMatchSpec
+	Filters  HTTPFiltersSpec
 	Backends []BackendSpec
 	Origin   Origin
 }
@@ -86,7 +88,10 @@ type HTTPRouteMatchSpec struct {
 	Type    Opt[string]
 	Method  Opt[string]
 	Headers map[string]string
-	Origin  Origin
+	Query   map[string]string
+	// Patterns are regular expressions for the whole value.
+	HeaderPatterns, QueryPatterns map[string]string
+	Origin                        Origin
 }
 
 // What an ingress controller is made of.
@@ -147,35 +152,50 @@ type HTTPRoute struct {
 	Written   Written
 	Namespace string
 	Labels    map[string]string
-	Gateway   string   // "": that of the lab
+	Parents   []Parent
 	Hostnames []string // none: any
 	Rules     []HTTPRouteRule
+	Attached  []Attachment // none: nothing serves it
 	Origin    Origin
 }
 
 // HTTPRouteRule is requests that match any of some conditions, and where they go.
 type HTTPRouteRule struct {
 	Matches  []HTTPRouteMatch // at least one
-	Backends []Backend
+	Filters  HTTPFilters
+	Backends []Backend // none with a redirect
 }
 
 // HTTPRouteMatch is what a request must have, all of it.
 type HTTPRouteMatch struct {
 	Path    string
-	Type    PathType // Exact or PathPrefix
+	Type    PathType // Exact, PathPrefix or RegularExpression
 	Method  string   // "": any
-	Headers map[string]string
+	Headers []ValueMatch
+	Query   []ValueMatch
 	Origin  Origin
 }
 
-// RoutePathPrefix is what the Gateway API calls PathPrefix.
-const RoutePathPrefix PathType = "PathPrefix"
+// ValueMatch is a value that a header field or a query parameter must have.
+type ValueMatch struct {
+	Name, Value string
+	Pattern     bool // the value is a regular expression (RE2) for all of it
+}
+
+// The path types that only the Gateway API has. The expression is RE2, for the whole path.
+const (
+	RoutePathPrefix   PathType = "PathPrefix"
+	RouteRegularPath  PathType = "RegularExpression"
+	RegularExpression          = string(RouteRegularPath) // also of values
+)
 
 // Backend is a port of a service.
 type Backend struct {
 	Service *Service
 	Port    *ServicePort
 	Weight  int // its share of the requests
+	// Refused: it is of another namespace than the route, and no grant allows that.
+	Refused bool
 }
 
 // IngressTLS is hosts that have a certificate.
@@ -211,8 +231,8 @@ func (l *Lab) IngressHosts() []string {
 		}
 	}
 	for _, r := range l.HTTPRoutes {
-		for _, h := range r.Hostnames {
-			add(h)
+		for _, a := range r.Attached {
+			add(a.Host)
 		}
 	}
 	return hosts

@@ -65,7 +65,9 @@ type Spec struct {
 	Services    []ServiceSpec
 	Controller  ControllerSpec
 	Ingresses   []IngressSpec
+	Gateways    []GatewaySpec
 	HTTPRoutes  []HTTPRouteSpec
+	Grants      []ReferenceGrantSpec
 
 	PolicyOptions   PoliciesSpec
 	Policies        []PolicySpec
@@ -297,6 +299,7 @@ type PodSpec struct {
 	Subdomain   Opt[string]
 	DNSPolicy   Opt[string]
 	DNSConfig   DNSConfigSpec
+	Workload    Opt[string] // a kind, or a kind, a slash and a name
 	Ports       []PortSpec
 	Command     []string
 	Env         map[string]string

@@ -182,7 +182,7 @@ func taken(t *testing.T, output string) map[string]bool {
 }
 
 // Nothing that a program of a scenario does reaches the machine, whether it is the program of
-// a pod, its ready command, a user's command with --confined, or one with net_admin.
+// a pod, its ready command, a user's command with --confined, one with net_admin, or an agent.
 func TestNoProgramEscapes(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("the calls are numbered for amd64 and arm64")
@@ -192,7 +192,7 @@ func TestNoProgramEscapes(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		t.Run(map[bool]string{false: "confined", true: "open"}[open], func(t *testing.T) {
 			said := examined(t, script(open), open)
-			for _, way := range []string{"fresh", "admin", "ready", "command", "image", "joined"} {
+			for _, way := range []string{"fresh", "admin", "agent", "ready", "command", "image", "joined"} {
 				if open && (way == "image" || way == "joined") {
 					continue // in an image they are confined, whoever trusts them
 				}
@@ -212,7 +212,7 @@ func TestNoProgramEscapes(t *testing.T) {
 					judge(e, open || (way == "image" || way == "joined") && slices.Contains(own, e.name)) // outside of a cell it works, or it would prove nothing
 				}
 				for _, e := range changes {
-					judge(e, open || way == "admin")
+					judge(e, open || way == "admin" || way == "agent")
 				}
 				for _, e := range rights {
 					judge(e, true)
@@ -262,8 +262,8 @@ func examined(t *testing.T, script string, open bool) map[string]string {
 	hub := plan.Netns{Name: "pod.hub", Kind: plan.Pod}
 	pod := func(name, ready string, argv ...string) plan.Netns {
 		near, far := plan.Peer{Netns: "pod." + name, Link: "eth0"}, plan.Peer{Netns: hub.Name, Link: "up-to-" + name}
-		hub.Links = append(hub.Links, plan.Link{Name: far.Link, Type: plan.Veth, Peer: near})
-		return plan.Netns{Name: "pod." + name, Kind: plan.Pod, Links: []plan.Link{{Name: near.Link, Type: plan.Veth, Peer: far}}, Execs: []occupant.Exec{{Name: name, Argv: argv, NetAdmin: name == "admin",
+		hub.Links = append(hub.Links, plan.Link{Name: far.Link, Type: plan.Veth, MTU: 1500, MAC: plan.MAC{2, 1, 5: byte(len(hub.Links))}, Peer: near})
+		return plan.Netns{Name: "pod." + name, Kind: plan.Pod, Links: []plan.Link{{Name: near.Link, Type: plan.Veth, MTU: 1500, MAC: plan.MAC{2, 5: byte(len(hub.Links))}, Peer: far}}, Execs: []occupant.Exec{{Name: name, Argv: argv, NetAdmin: name == "admin",
 			Files: []occupant.File{{Path: escapesPerRun, Content: script, Mode: 0o755}}, Ready: occupant.Ready{Exec: []string{"sh", "-c", ready}, Within: time.Minute}}}}
 	}
 	inImage := func(n plan.Netns, img occupant.Image) plan.Netns {
@@ -279,7 +279,9 @@ func examined(t *testing.T, script string, open bool) map[string]string {
 		pod("ready", began, "sleep", "inf"),
 		inImage(pod("image", over, "sh", "-c", run+"; touch /run/over; exec sleep inf"), img),
 	}}
-	p.Netns = append(p.Netns, hub)
+	agent := pod("agent", over, "sh", "-c", run+"; touch /run/over; exec sleep inf")
+	agent.Execs[0].Agent, agent.Execs[0].NetAdmin = true, true
+	p.Netns = append(p.Netns, agent, hub)
 	p.Sort()
 	lab, err := Start(t.Context(), "")
 	if err != nil {

@@ -3,7 +3,9 @@
 package flow
 
 import (
+	"iter"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,6 +52,9 @@ type Flow struct {
 	TLS  bool
 	// Sends are more header fields of the request.
 	Sends Fields
+	// Look are the header fields of the response that its Result holds, and Seen what it holds of
+	// the request as the server saw it: header fields, SeenHost and SeenPath.
+	Look, Seen Names
 	// Proxied is the PROXY protocol's header that comes first, as a load balancer sends
 	// it; zero: none.
 	Proxied Proxied
@@ -75,6 +80,104 @@ func (f Fields) Get(name string) string {
 		}
 	}
 	return ""
+}
+
+// Set makes a value the only one of a field; "" removes it.
+func (f *Fields) Set(name, value string) {
+	f.Del(name)
+	f.Add(name, value)
+}
+
+// Add adds a value to those of a field, as a list (RFC 9110, 5.3).
+func (f *Fields) Add(name, value string) {
+	if before := f.Get(name); before != "" {
+		value = before + ", " + value
+	}
+	f.Del(name)
+	if value != "" {
+		*f += Fields(name + ": " + value + "\n")
+	}
+}
+
+// Del removes a field.
+func (f *Fields) Del(name string) {
+	var rest Fields
+	for line := range strings.Lines(string(*f)) {
+		if n, _, _ := strings.Cut(line, ": "); !strings.EqualFold(n, name) {
+			rest += Fields(line)
+		}
+	}
+	*f = rest
+}
+
+// Names are names in lower case, each on a line of its own, in their order.
+type Names string
+
+// What a server sees of a request beside header fields, as HTTP/2 names it.
+const (
+	SeenHost = ":authority"
+	SeenPath = ":path"
+)
+
+// NamesOf are names, which may be in any case and order.
+func NamesOf(list iter.Seq[string]) (out Names) {
+	var lower []string
+	for n := range list {
+		lower = append(lower, strings.ToLower(n))
+	}
+	slices.Sort(lower)
+	for _, n := range slices.Compact(lower) {
+		out += Names(n + "\n")
+	}
+	return out
+}
+
+// Pick are the values of these names, each on a line "name: value", with no value where there is
+// none, or "name" where get does not know.
+func (n Names) Pick(get func(name string) (value string, known bool)) (out Picked) {
+	for line := range strings.Lines(string(n)) {
+		name := strings.TrimSuffix(line, "\n")
+		out += Picked(name)
+		if value, known := get(name); known {
+			out += Picked(": " + strings.ReplaceAll(value, "\n", " "))
+		}
+		out += "\n"
+	}
+	return out
+}
+
+// Picked are values by name, as Pick returns them.
+type Picked string
+
+// Get is the value of a name in lower case, which may not be known, or not be there at all.
+func (p Picked) Get(name string) (value string, known, there bool) {
+	for line := range strings.Lines(string(p)) {
+		if n, value, known := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); n == name {
+			return value, known, true
+		}
+	}
+	return "", false, false
+}
+
+// All are the names and values that are known.
+func (p Picked) All() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for line := range strings.Lines(string(p)) {
+			if name, value, known := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); known && !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// within reports whether all that is known here is the same there.
+func (p Picked) within(other Picked) bool {
+	for name, value := range p.All() {
+		if v, known, _ := other.Get(name); !known || v != value {
+			return false
+		}
+	}
+	return true
 }
 
 // Proxied is a header of the PROXY protocol: the client for which a load balancer has made a
@@ -113,6 +216,9 @@ type Observation struct {
 	Status int
 	// Header are the fields of an HTTP response, their names in lower case.
 	Header map[string]string
+	// Asked is the request as the server tells that it saw it: header fields by their names in
+	// lower case, SeenHost and SeenPath; nil: it does not say.
+	Asked map[string]string
 	// Body is the HTTP response body, or the beginning of a long one.
 	Body string
 	// Took is the time from the dial to the answer or the error.

@@ -22,6 +22,10 @@ type Result struct {
 	// unknown.
 	TTL    int `json:"ttl,omitempty"`
 	Status int `json:"status,omitempty"` // of an HTTP response; 0: there was none; or AnyStatus
+	// Header are the fields of the response that the flow looks for, and Seen what it wants to
+	// know of the request as the server saw it; empty: nobody tells.
+	Header Picked `json:"header,omitempty"`
+	Seen   Picked `json:"seen,omitempty"`
 }
 
 // AnyStatus is the predicted status of a response that a program writes as it pleases.
@@ -29,18 +33,25 @@ const AnyStatus = -1
 
 // Result is the observation without what differs from one connection to the next.
 func (o Observation) Result() Result {
-	return Result{Outcome: o.Outcome, Answer: o.Answer, Node: o.Node, Source: o.Source.Addr().Unmap(), Forwarded: o.Forwarded, TTL: o.TTL, Status: o.Status}
+	r := Result{Outcome: o.Outcome, Answer: o.Answer, Node: o.Node, Source: o.Source.Addr().Unmap(), Forwarded: o.Forwarded, TTL: o.TTL, Status: o.Status}
+	if o.Status != 0 {
+		r.Header = o.Flow.Look.Pick(func(name string) (string, bool) { return o.Header[name], true })
+		if o.Asked != nil {
+			r.Seen = o.Flow.Seen.Pick(func(name string) (string, bool) { return o.Asked[name], true })
+		}
+	}
+	return r
 }
 
 // Core is the part of the result that services and policies decide: without what the
 // path and the application add.
 func (r Result) Core() Result {
-	r.TTL, r.Status, r.Forwarded = 0, 0, netip.Addr{}
+	r.TTL, r.Status, r.Forwarded, r.Header, r.Seen = 0, 0, netip.Addr{}, "", ""
 	return r
 }
 
 // Agrees reports whether an observation is as predicted: equal, except for a TTL that
-// the server does not report, and a status that is not predicted.
+// the server does not report, and a status and header fields that are not predicted.
 func (r Result) Agrees(predicted Result) bool {
 	if r.TTL == 0 {
 		predicted.TTL = 0
@@ -48,12 +59,16 @@ func (r Result) Agrees(predicted Result) bool {
 	if predicted.Status == AnyStatus {
 		predicted.Status = r.Status
 	}
+	if predicted.Header.within(r.Header) && predicted.Seen.within(r.Seen) {
+		predicted.Header, predicted.Seen = r.Header, r.Seen
+	}
 	return r == predicted
 }
 
 // Compare orders results as they read.
 func (r Result) Compare(other Result) int {
-	return cmp.Or(cmp.Compare(r.String(), other.String()), cmp.Compare(r.TTL, other.TTL), cmp.Compare(r.Status, other.Status))
+	return cmp.Or(cmp.Compare(r.String(), other.String()), cmp.Compare(r.TTL, other.TTL), cmp.Compare(r.Status, other.Status),
+		cmp.Compare(r.Header, other.Header), cmp.Compare(r.Seen, other.Seen))
 }
 
 // String describes the result: connected, answered by web-0 on node1, seen as 10.0.0.1.
@@ -82,6 +97,12 @@ func (r Result) Full() string {
 	}
 	if r.Status > 0 {
 		text += fmt.Sprintf(", status %d", r.Status)
+	}
+	for name, value := range r.Header.All() {
+		text += fmt.Sprintf(", %s: %q", name, value)
+	}
+	for name, value := range r.Seen.All() {
+		text += fmt.Sprintf(", asked for %s: %q", name, value)
 	}
 	return text
 }

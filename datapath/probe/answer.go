@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/netip"
 
 	"github.com/netlab/netlab/datapath/flow"
@@ -18,8 +19,30 @@ type Answer struct {
 	// Forwarded is the client for whom a proxy asks over HTTP, by X-Forwarded-For; not valid:
 	// none says so, and it is left out.
 	Forwarded netip.Addr `json:"forwarded,omitzero"`
+	// Asked is the HTTP request as it arrived; nil: it was none, and it is left out.
+	Asked *Asked `json:"asked,omitempty"`
 	// TTL, or hop limit, of the first packet when it arrived; 0: unknown, and left out.
 	TTL int `json:"ttl,omitempty"`
+}
+
+// Asked is an HTTP request as a server sees it.
+type Asked struct {
+	Host   string            `json:"host"`
+	Path   string            `json:"path"`             // with its query
+	Header map[string]string `json:"header,omitempty"` // by names in lower case
+}
+
+// fields are what it holds, as an Observation has it; nil: nothing is known.
+func (a *Asked) fields() map[string]string {
+	if a == nil {
+		return nil
+	}
+	out := maps.Clone(a.Header)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[flow.SeenHost], out[flow.SeenPath] = a.Host, a.Path
+	return out
 }
 
 // answerStart begins every answer.

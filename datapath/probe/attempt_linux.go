@@ -259,4 +259,5 @@ func (r *run) answered(at int, line []byte) bool {
 func (r *run) record(at int, a Answer) {
 	s := &r.seen[r.order[at]]
 	s.Answer, s.Node, s.Source, s.Forwarded, s.TTL = a.Name, a.Node, a.Peer, a.Forwarded.Unmap(), a.TTL
+	s.Asked = a.Asked.fields()
 }

@@ -157,7 +157,7 @@ func (s *Server) respond(c *conn, r request) bool {
 	if h := c.listener.health; h != nil {
 		s.out = h.appendResponse(s.out[:0], r)
 	} else {
-		c.answer.Forwarded = r.forwarded
+		c.answer.Forwarded, c.answer.Asked = r.forwarded, r.asked
 		s.out = r.appendResponse(s.out[:0], s.line(nil, c))
 	}
 	n, err := unix.SendmsgN(c.fd, s.out, nil, nil, unix.MSG_NOSIGNAL)

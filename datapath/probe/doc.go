@@ -15,7 +15,8 @@
 // name and node are the agent's, node is empty outside the cluster; local is the
 // server's address, after all translation, peer the client's address, and ttl the TTL
 // or hop limit with which its first packet arrived, if the kernel reports it. Over HTTP there is
-// also the client that a proxy names in X-Forwarded-For, as "forwarded".
+// also the client that a proxy names in X-Forwarded-For, as "forwarded", and the request as it
+// arrived, as "asked": its host, path and header fields.
 //
 // Over TCP:
 //

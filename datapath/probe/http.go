@@ -45,6 +45,7 @@ type request struct {
 	line   bool // not HTTP after all: typed text
 	// forwarded is the client for whom a proxy asks; not valid: there is none.
 	forwarded netip.Addr
+	asked     *Asked
 }
 
 // parseRequest reads a request's head. It reports false while the head is
@@ -62,11 +63,13 @@ func parseRequest(b []byte) (request, bool) {
 	if end < 0 {
 		return request{}, false
 	}
-	r := request{length: end, head: words[0] == "HEAD", close: words[2] == "HTTP/1.0"}
+	r := request{length: end, head: words[0] == "HEAD", close: words[2] == "HTTP/1.0", asked: &Asked{Path: words[1], Header: map[string]string{}}}
 	for _, field := range strings.Split(string(b[len(first)+1:end]), "\n") {
 		name, value, _ := strings.Cut(field, ":")
-		value = strings.ToLower(strings.TrimSpace(value))
-		switch strings.ToLower(name) {
+		name, value = strings.ToLower(name), strings.TrimSpace(value)
+		r.asked.note(name, value)
+		value = strings.ToLower(value)
+		switch name {
 		case "x-forwarded-for":
 			first, _, _ := strings.Cut(value, ",")
 			r.forwarded, _ = netip.ParseAddr(strings.TrimSpace(first))
@@ -81,6 +84,18 @@ func parseRequest(b []byte) (request, bool) {
 		}
 	}
 	return r, true
+}
+
+// note notes a header field; those of one name are a list (RFC 9110, 5.3).
+func (a *Asked) note(name, value string) {
+	switch before, again := a.Header[name]; {
+	case name == "host":
+		a.Host = value
+	case again:
+		a.Header[name] = before + ", " + value
+	case strings.TrimSpace(name) != "":
+		a.Header[name] = value
+	}
 }
 
 // headEnd is the length of the head that b begins with, or -1.
@@ -119,7 +134,7 @@ func (r request) appendBody(b, body []byte) []byte {
 // response is the relevant part of an HTTP response.
 type response struct {
 	status int
-	header map[string]string // names in lower case; for a repeated field the last one
+	header map[string]string // names in lower case; the values of a repeated field are a list
 	body   string
 }
 
@@ -141,7 +156,11 @@ func parseResponse(b []byte) (r response, done bool) {
 	r.header = map[string]string{}
 	for _, field := range lines[1:] {
 		if name, value, ok := strings.Cut(field, ":"); ok {
-			r.header[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
+			name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
+			if before, again := r.header[name]; again {
+				value = before + ", " + value
+			}
+			r.header[name] = value
 		}
 	}
 	r.body = string(b[end:])
@@ -184,6 +203,7 @@ func Request(conn net.Conn, o *flow.Observation) {
 	o.Outcome, o.Status, o.Header, o.Body = flow.Connected, res.status, res.header, res.body
 	if a, ok := ParseAnswer([]byte(res.body)); ok {
 		o.Answer, o.Node, o.Source, o.Forwarded, o.TTL = a.Name, a.Node, a.Peer, a.Forwarded.Unmap(), a.TTL
+		o.Asked = a.Asked.fields()
 	}
 }
 

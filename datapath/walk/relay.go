@@ -11,6 +11,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/httproute"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk/memory"
+	"github.com/netlab/netlab/datapath/walk/request"
 	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
@@ -149,7 +150,7 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 		b.Why = who.Name + " closes a connection that does not begin with the PROXY protocol"
 		return b
 	case secure && !t.flow.TLS || !who.Ingress.ProxyProtocol && proxied:
-		b.Status, b.Why = 400, who.Name+" does not understand how the connection begins"
+		b.Status, b.Header, b.Why = 400, t.flow.Look.Pick(request.Unknown), who.Name+" does not understand how the connection begins"
 		return b
 	}
 	table := f.h.Requests()
@@ -164,6 +165,7 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 	own := func(status int, why string) trace.Branch {
 		b := ended(flow.Connected, why)
 		b.Status, b.Answer, b.Node, b.Source = status, who.Name, who.Node, seen
+		b.Header = t.flow.Look.Pick(func(name string) (string, bool) { return request.Answered(who, name) })
 		return b
 	}
 	if slices.Contains(r.through, who.Name) {
@@ -171,13 +173,27 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 	}
 	r.through = append(r.through, who.Name)
 	defer func() { r.through = r.through[:len(r.through)-1] }()
-	route, ok := table.Choose(httproute.Request{Host: cmp.Or(t.flow.Host, t.flow.To.String()), Target: t.flow.Path, Header: t.flow.Sends.Get})
+	asks := httproute.Request{Host: cmp.Or(t.flow.Host, t.flow.To.String()), Target: t.flow.Path, Secure: t.flow.TLS, Header: t.flow.Sends.Get}
+	route, ok := table.Choose(asks)
 	if !ok {
 		return own(404, "no route of "+who.Name+" is for the request")
+	}
+	if words := route.Filters.Words(); words != "" {
+		r.step(f.p, trace.Step{Kind: trace.Relay, Netns: f.h.Name, Origin: trace.Origin(route.Origin), Text: fmt.Sprintf("%s of %s %s", route.Where(), route.Object, words)})
+	}
+	if d := route.Filters.Redirect; d != nil {
+		location := route.Location(asks)
+		b := own(d.Status, route.Where()+" leads to "+location)
+		b.Header = request.Changed(t.flow.Look, b.Header, httproute.Change{Set: []httproute.Header{{Name: "Location", Value: location}}})
+		b.Header = request.Changed(t.flow.Look, b.Header, route.Filters.Response)
+		return b
 	}
 	backend := r.weighted(route.Backends)
 	if backend == nil {
 		return own(500, route.Words()+" leads nowhere: no weight is above 0")
+	}
+	if backend.Refused {
+		return own(500, route.Where()+" leads to "+backend.Service+" of another namespace, which no reference grant allows")
 	}
 	if len(backend.Endpoints) == 0 {
 		return own(503, "what "+route.Words()+" leads to has no endpoint")
@@ -186,7 +202,7 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 	if proxied {
 		client = t.flow.Proxied.Client.Addr()
 	}
-	return r.handOn(t, f, who, route, backend, client, own)
+	return r.handOn(f, who, route, backend, request.PassedOn(t.flow, who, route, asks, client), own)
 }
 
 // weighted chooses a backend by the weights.
@@ -208,24 +224,23 @@ func (r *run) weighted(backends []httproute.Backend) *httproute.Backend {
 
 // handOn makes the controller's own connection to an endpoint of a backend, any of them, or else
 // to the next ones.
-func (r *run) handOn(t *talk, f *fate, who *occupant.Agent, route *httproute.Route, backend *httproute.Backend, client netip.Addr, own func(int, string) trace.Branch) trace.Branch {
-	n, next := len(backend.Endpoints), 0
-	for ; next < n-1 && !r.decide(1/float64(n-next)); next++ {
+func (r *run) handOn(f *fate, who *occupant.Agent, route *httproute.Route, backend *httproute.Backend, next flow.Flow, own func(int, string) trace.Branch) trace.Branch {
+	n, turn := len(backend.Endpoints), 0
+	for ; turn < n-1 && !r.decide(1/float64(n-turn)); turn++ {
 	}
 	status, why, waited := 502, "", time.Duration(0)
 	for range min(n, httproute.Attempts) {
-		e := backend.Endpoints[next]
-		next = (next + 1) % n
+		e := backend.Endpoints[turn]
+		turn = (turn + 1) % n
 		r.leg = trace.Request
+		next.From, next.To = f.h.Name, e
 		r.step(f.p, trace.Step{Kind: trace.Relay, Netns: f.h.Name, Origin: trace.Origin(route.Origin),
 			Text: fmt.Sprintf("%s leads to %s of %s", route.Where(), e, backend.Service)})
-		b := r.dial(flow.Flow{From: f.h.Name, To: e, Protocol: flow.TCP, Path: t.flow.Path, Host: t.flow.Host, Within: flow.IngressPatience})
+		b := r.dial(next)
 		r.leg = trace.Reply
 		switch b.Outcome {
 		case flow.Connected:
-			if b.Status == 200 && b.Answer != who.Name {
-				b.Forwarded = client
-			}
+			b.Header = request.Changed(next.Look, b.Header, route.Filters.Response)
 			return b
 		case flow.Failed:
 			return b

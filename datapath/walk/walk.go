@@ -12,6 +12,7 @@ import (
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/walk/memory"
 	"github.com/netlab/netlab/datapath/walk/network"
+	"github.com/netlab/netlab/datapath/walk/request"
 	"github.com/netlab/netlab/datapath/walk/trace"
 )
 
@@ -365,11 +366,14 @@ func (r *run) serve(t *talk, f *fate) trace.Branch {
 		return b // neither is HTTP to an agent
 	}
 	if t.flow.Path != "" {
-		b.Status = status(who)
+		b.Status, b.Header = status(who), t.flow.Look.Pick(func(name string) (string, bool) { return request.Answered(who, name) })
 	}
 	// A health check reports on the service, not its own name and what it saw.
 	if who.Health == (occupant.Health{}) {
 		b.Answer, b.Node, b.Source, b.TTL = who.Name, who.Node, seen.Addr(), ttl
+		if t.flow.Path != "" {
+			b.Seen, b.Forwarded = t.flow.Seen.Pick(request.Asked(t.flow)), request.Forwarded(t.flow)
+		}
 	}
 	return b
 }
@@ -388,7 +392,7 @@ func (r *run) program(t *talk, f *fate, x *occupant.Exec) trace.Branch {
 	}
 	b.Answer, b.Node, b.Source, b.TTL = x.Name, x.Node, seen.Addr(), ttl
 	if t.flow.Path != "" {
-		b.Status = flow.AnyStatus
+		b.Status, b.Header, b.Seen = flow.AnyStatus, t.flow.Look.Pick(request.Unknown), t.flow.Seen.Pick(request.Unknown)
 	}
 	if b.Assumed = t.flow.Upload > 0; b.Assumed {
 		b.Why = fmt.Sprintf("what the program of %s does with an upload is not in the plan", x.Name)

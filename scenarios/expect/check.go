@@ -10,7 +10,7 @@ import (
 // checks are all that an expectation can claim of a pair, in the order in which claims
 // are described.
 var checks = []check{
-	outcomeCheck, answerCheck, stickyCheck, statusCheck, headerCheck, sourceCheck, forwardedCheck, ttlCheck,
+	outcomeCheck, answerCheck, stickyCheck, statusCheck, headerCheck, seenCheck, sourceCheck, forwardedCheck, ttlCheck,
 	latencyCheck, throughputCheck, mtuCheck, spreadCheck,
 }
 

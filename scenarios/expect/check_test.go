@@ -36,8 +36,12 @@ var Examples = map[string]struct{ Right, Wrong Reach }{
 	},
 	"http status": {Reach{HTTP: &HTTP{Path: "/", Status: 200}}, Reach{HTTP: &HTTP{Path: "/", Status: 404}}},
 	"http header": {
-		Reach{HTTP: &HTTP{Path: "/", Header: map[string]string{"Server": "x"}}},
+		Reach{HTTP: &HTTP{Path: "/", Header: map[string]string{"Content-Type": "application/json", "Server": ""}}},
 		Reach{HTTP: &HTTP{Path: "/", Header: map[string]string{"Server": "y"}}},
+	},
+	"seen": {
+		Reach{HTTP: &HTTP{Path: "/", Seen: map[string]string{flow.SeenPath: "/", "X-Debug": ""}}},
+		Reach{HTTP: &HTTP{Path: "/", Seen: map[string]string{flow.SeenPath: "/other"}}},
 	},
 	"latency":    {Reach{Latency: &Bound{Max: 1}}, Reach{Latency: &Bound{Min: 1}}},
 	"throughput": {Reach{Throughput: &Bound{Max: 1e9}}, Reach{Throughput: &Bound{Min: 1e9}}},

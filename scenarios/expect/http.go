@@ -19,7 +19,8 @@ type HTTP struct {
 	Proxied flow.Proxied
 	Status  int               // 0: any
 	Mute    bool              // there is no response, though the connection is made
-	Header  map[string]string // fields that the response must have, with these values
+	Header  map[string]string // fields that the response must have, with these values; "": not at all
+	Seen    map[string]string // the same of the request as the server sees it, flow.SeenHost and flow.SeenPath too
 }
 
 // The status of the HTTP response. Agents answer 200, and health checks by their
@@ -54,7 +55,7 @@ var statusCheck = check{
 	},
 }
 
-// The fields of the HTTP response: what a server writes there is not in the plan.
+// The fields of the HTTP response, as far as the plan has them.
 var headerCheck = check{
 	name:       "http header",
 	attributes: []string{"http"},
@@ -62,34 +63,84 @@ var headerCheck = check{
 		if r.HTTP == nil {
 			return nil
 		}
-		var texts []string
-		for _, name := range slices.Sorted(maps.Keys(r.HTTP.Header)) {
-			texts = append(texts, name+": "+r.HTTP.Header[name])
-		}
-		return texts
+		return r.HTTP.listed(r.HTTP.Header, "header ")
 	},
-	measure: func(p *Pair, own, _ []flow.Observation) (_, wrong []string) {
-		if p.HTTP == nil {
-			return nil, nil
+	part: func(r flow.Result) any { return [2]any{r.Status, r.Header} },
+	each: func(p *Pair, r flow.Result) (string, bool) {
+		if p.HTTP == nil || r.Status == 0 {
+			return "", true // covered by the status
 		}
-		for _, o := range own {
-			if o.Outcome != flow.Connected || o.Status == 0 {
-				continue // covered by the outcome and the status
-			}
-			for _, name := range slices.Sorted(maps.Keys(p.HTTP.Header)) {
-				got, ok := o.Header[strings.ToLower(name)]
-				text := ""
-				switch want := p.HTTP.Header[name]; {
-				case !ok:
-					text = "no header " + name
-				case got != want:
-					text = fmt.Sprintf("header %s is %q, not %q", name, got, want)
-				}
-				if text != "" && !slices.Contains(wrong, text) {
-					wrong = append(wrong, text)
-				}
+		for _, name := range slices.Sorted(maps.Keys(p.HTTP.Header)) {
+			got, known, there := r.Header.Get(strings.ToLower(name))
+			if why := differs("header "+name, got, p.HTTP.Header[name]); (known || !there) && why != "" {
+				return why, false
 			}
 		}
-		return nil, wrong
+		return "", true
 	},
+}
+
+// The request as the server sees it, behind a proxy that may have changed it.
+var seenCheck = check{
+	name:       "seen",
+	attributes: []string{"http"},
+	wanted: func(r *Reach, _ int) []string {
+		if r.HTTP == nil {
+			return nil
+		}
+		return r.HTTP.listed(r.HTTP.Seen, "asked for ")
+	},
+	part: func(r flow.Result) any { return [2]any{r.Status, r.Seen} },
+	each: func(p *Pair, r flow.Result) (string, bool) {
+		if p.HTTP == nil || r.Status == 0 {
+			return "", true // covered by the status
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.HTTP.Seen)) {
+			got, known, there := r.Seen.Get(strings.ToLower(name))
+			if !there {
+				return "what answers does not tell what it was asked for", false
+			}
+			if why := differs(seenWord(name)+" of the request that the server saw", got, p.HTTP.Seen[name]); known && why != "" {
+				return why, false
+			}
+		}
+		return "", true
+	},
+}
+
+// differs says how a value is not what it should be; "": it is.
+func differs(what, got, want string) string {
+	switch {
+	case got == want:
+		return ""
+	case got == "":
+		return fmt.Sprintf("no %s, which should be %q", what, want)
+	case want == "":
+		return fmt.Sprintf("%s is %q, and should not be there", what, got)
+	}
+	return fmt.Sprintf("%s is %q, not %q", what, got, want)
+}
+
+// seenWord is what of a request a name is for.
+func seenWord(name string) string {
+	switch name {
+	case flow.SeenHost:
+		return "host"
+	case flow.SeenPath:
+		return "path"
+	}
+	return "header " + name
+}
+
+// listed are claims of fields, in the order of their names.
+func (h *HTTP) listed(fields map[string]string, what string) (texts []string) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		word := strings.TrimPrefix(seenWord(name), "header ")
+		if fields[name] == "" {
+			texts = append(texts, "no "+what+word)
+			continue
+		}
+		texts = append(texts, what+word+": "+fields[name])
+	}
+	return texts
 }

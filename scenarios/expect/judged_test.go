@@ -44,7 +44,7 @@ func TestEveryCheckJudgesPacketsAndPaper(t *testing.T) {
 func asPredicted(r *expect.Reach, w *walk.World) []flow.Observation {
 	var all []flow.Observation
 	for i, f := range trial.New(r, nil).Flows() {
-		o := flow.Observation{Flow: f, RoundTrip: time.Millisecond, Rate: 1e6, MTU: 1500, Header: map[string]string{"server": "x"}}
+		o := flow.Observation{Flow: f, RoundTrip: time.Millisecond, Rate: 1e6, MTU: 1500, Header: map[string]string{"content-type": "application/json"}, Asked: map[string]string{flow.SeenPath: "/"}}
 		at := (float64(i) + 0.5) / float64(r.Connections())
 		for _, b := range w.Walk(f).Branches {
 			if at -= b.Probability; at < 0 {

@@ -3,6 +3,7 @@ package expect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strings"
 	"time"
@@ -96,6 +97,7 @@ func (r *Reach) flow(from, to, n int) flow.Flow {
 	f := flow.Flow{From: r.From[from].Netns, To: r.To[to].at(n), Lookup: r.To[to].lookup(from), Protocol: r.Transport(), Within: r.Within}
 	if r.HTTP != nil {
 		f.Path, f.Host, f.TLS, f.Proxied, f.Sends = r.HTTP.Path, cmp.Or(r.HTTP.Host, r.To[to].Host), r.HTTP.TLS, r.HTTP.Proxied, r.HTTP.Sends
+		f.Look, f.Seen = flow.NamesOf(maps.Keys(r.HTTP.Header)), flow.NamesOf(maps.Keys(r.HTTP.Seen))
 	}
 	if f.Upload = r.Upload; f.Upload == 0 && (r.Throughput != nil || r.MTU != 0) {
 		f.Upload = uploadSize

@@ -103,19 +103,102 @@ func ingressTLSTable(s *topology.IngressTLSSpec) blocks.Schema {
 // httpRouteTable is an HTTPRoute of the Gateway API.
 func httpRouteTable(s *topology.HTTPRouteSpec) blocks.Schema {
 	return blocks.Schema{Kind: "http_route", Blocks: []blocks.Nested{
+		blocks.Plain("parent", "A gateway, or one of its listeners, that the route is attached to.", func() blocks.Schema { return parentTable(new(topology.ParentSpec)) }),
 		blocks.Plain("rule", "Requests that match, and where they go.", func() blocks.Schema { return httpRouteRuleTable() }),
 	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
 		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the route, and of the services that it leads to."},
 		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
-		{At: &s.Gateway, Name: "gateway", Means: "The gateway that the route is attached to; in a lab that is the ingress controller, whatever its name is."},
+		{At: gatewayOf(s), Name: "gateway", Means: "The gateway of the namespace that the route is attached to, if it is one; in a lab without gateways that is the ingress controller, whatever the name is."},
 		{At: &s.Hostnames, Name: "hostnames", Means: "The hosts of the requests, all if none is given; \"*.example\" stands for any number of labels more."},
 	})}
+}
+
+// gatewayOf is the only gateway of a route, as an attribute.
+func gatewayOf(s *topology.HTTPRouteSpec) blocks.Value {
+	return blocks.Value{Type: "string", Read: func(l *blocks.Reader, a *hcl.Attribute, sc blocks.Scope) {
+		if name := l.Text(a, sc); name.Set {
+			s.Parents = append(s.Parents, topology.ParentSpec{Gateway: name, Origin: name.Origin})
+		}
+	}}
+}
+
+// parentTable is a gateway that a route is attached to.
+func parentTable(s *topology.ParentSpec) blocks.Schema {
+	return blocks.Schema{Kind: "parent of a route", Attrs: []blocks.Attribute{
+		{At: &s.Gateway, Name: "gateway", Required: true, Means: "The name of the gateway."},
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Means: "The namespace of the gateway; by default that of the route."},
+		{At: &s.Listener, Name: "listener", Means: "The listener of the gateway; all if it is not set."},
+		{At: &s.Port, Name: "port", Means: "The port of its listeners, 80 or 443; both if it is not set."},
+	}}
+}
+
+// gatewayTable is a Gateway of the Gateway API.
+func gatewayTable(s *topology.GatewaySpec) blocks.Schema {
+	return blocks.Schema{Kind: "gateway", Blocks: []blocks.Nested{
+		blocks.Labeled("listener", "A port of the gateway, for all hosts or some.", func() blocks.Schema { return listenerTable(new(topology.ListenerSpec)) }),
+	}, Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the gateway."},
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: &s.Class, Name: "gateway_class_name", Default: strconv.Quote(topology.GatewayClass), Means: "The class of the gateway; the controller of a lab serves every class."},
+	})}
+}
+
+// listenerTable is a listener of a gateway.
+func listenerTable(s *topology.ListenerSpec) blocks.Schema {
+	return blocks.Schema{Kind: "listener of a gateway", Attrs: []blocks.Attribute{
+		{At: &s.Protocol, Name: "protocol", Default: `"HTTP"`, Means: "HTTP, or HTTPS, which ends in the controller, with certificates that clients in the lab trust, for the hosts of routes."},
+		{At: &s.Port, Name: "port", Means: "80 for HTTP and 443 for HTTPS."},
+		{At: &s.Hostname, Name: "hostname", Means: "The host of the requests, any if it is not set; \"*.example\" stands for any number of labels more, and a route is served for the hosts that both name."},
+		{At: &s.Certificates, Name: "certificates", Means: "The secrets that have the certificates in a cluster; in a lab they are generated."},
+		{At: &s.RoutesFrom, Name: "routes_from", Default: `"Same"`, Means: "The namespaces whose routes may be attached: Same, that of the gateway; All; or Selector, by namespace_labels."},
+		{At: &s.NamespaceLabels, Name: "namespace_labels", Means: "The labels of those namespaces."},
+	}}
+}
+
+// grantTable is a ReferenceGrant of the Gateway API.
+func grantTable(s *topology.ReferenceGrantSpec) blocks.Schema {
+	return blocks.Schema{Kind: "reference_grant", Attrs: blocks.Object(blocks.OwnName(&s.Name, &s.Written.Named), []blocks.Attribute{
+		{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Default: `"default"`, Means: "The namespace of the services."},
+		{At: &s.Labels, Name: "labels", Means: "Labels of the object, which selectors match."},
+		{At: blocks.NamesOf("namespace", &s.From), Name: "from", Required: true, Means: "The namespaces whose routes may lead to these services."},
+		{At: blocks.NamesOf("service", &s.Services), Name: "services", Means: "The services; all of the namespace if it is not set."},
+	})}
+}
+
+// evalGrants reads the reference_grant blocks.
+func (l *loader) evalGrants() {
+	for b := range l.Objects("reference_grant") {
+		s := topology.ReferenceGrantSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
+		l.Read(b, grantTable(&s))
+		l.spec.Grants = append(l.spec.Grants, s)
+	}
+}
+
+// evalGateways reads the gateway blocks.
+func (l *loader) evalGateways() {
+	for b := range l.Objects("gateway") {
+		s := topology.GatewaySpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
+		for _, lb := range l.Read(b, gatewayTable(&s)).Named("listener") {
+			one := topology.ListenerSpec{Name: lb.Label, Origin: lb.Origin()}
+			l.Read(lb, listenerTable(&one))
+			s.Listeners = append(s.Listeners, one)
+		}
+		l.spec.Gateways = append(l.spec.Gateways, s)
+	}
 }
 
 // httpRouteRuleTable is a rule of a route.
 func httpRouteRuleTable() blocks.Schema {
 	return blocks.Schema{Kind: "rule of a route", Blocks: []blocks.Nested{
 		blocks.Plain("match", "What requests must have, all of it; of several, one is enough.", func() blocks.Schema { return httpRouteMatchTable(new(topology.HTTPRouteMatchSpec)) }),
+		blocks.Plain("request_headers", "What is changed of the header of the requests.", func() blocks.Schema {
+			return headerChangeTable("request_headers block", new(topology.HeaderChangeSpec))
+		}),
+		blocks.Plain("response_headers", "What is changed of the header of the responses.", func() blocks.Schema {
+			return headerChangeTable("response_headers block", new(topology.HeaderChangeSpec))
+		}),
+		blocks.Plain("redirect", "Where the controller sends the client instead of passing its requests on.", func() blocks.Schema { return redirectTable(new(topology.RedirectSpec)) }),
+		blocks.Plain("rewrite", "What the backends are asked for instead.", func() blocks.Schema { return rewriteTable(new(topology.RewriteSpec)) }),
 		blocks.Plain("backend", "A service that requests go to.", func() blocks.Schema { return routeBackendTable(new(topology.BackendSpec)) }),
 	}}
 }
@@ -124,16 +207,20 @@ func httpRouteRuleTable() blocks.Schema {
 func httpRouteMatchTable(s *topology.HTTPRouteMatchSpec) blocks.Schema {
 	return blocks.Schema{Kind: "match block", Attrs: []blocks.Attribute{
 		{At: &s.Path, Name: "path", Default: `"/"`, Means: "The path of the requests; the longest that matches is taken."},
-		{At: &s.Type, Name: "path_type", Default: `"PathPrefix"`, Means: "How the path is compared: PathPrefix, element by element, or Exact."},
+		{At: &s.Type, Name: "path_type", Default: `"PathPrefix"`, Means: "How the path is compared: PathPrefix, element by element; Exact; or RegularExpression (RE2), for all of it."},
 		{At: &s.Method, Name: "method", Means: "The method of the requests, such as \"GET\"."},
 		{At: &s.Headers, Name: "headers", Means: "Header fields of the requests and their exact values."},
+		{At: &s.HeaderPatterns, Name: "header_patterns", Means: "Header fields and regular expressions (RE2) for all of their values."},
+		{At: &s.Query, Name: "query", Means: "Query parameters of the requests and their exact values; of one that is there twice the first counts."},
+		{At: &s.QueryPatterns, Name: "query_patterns", Means: "Query parameters and regular expressions (RE2) for all of their values."},
 	}}
 }
 
 // routeBackendTable is a service that requests of a route go to.
 func routeBackendTable(s *topology.BackendSpec) blocks.Schema {
 	t := backendTable("backend of a route", s)
-	t.Attrs = append(t.Attrs, blocks.Attribute{At: &s.Weight, Name: "weight", Default: `1`, Means: "Its share of the requests, relative to the other backends."})
+	t.Attrs = append(t.Attrs, blocks.Attribute{At: blocks.NameOf("namespace", &s.Namespace), Name: "namespace", Means: "The namespace of the service, if it is not that of the route; without a reference_grant there, requests get status 500."},
+		blocks.Attribute{At: &s.Weight, Name: "weight", Default: `1`, Means: "Its share of the requests, relative to the other backends."})
 	return t
 }
 
@@ -204,7 +291,13 @@ func (l *loader) evalIngresses() {
 func (l *loader) evalHTTPRoutes() {
 	for b := range l.Objects("http_route") {
 		s := topology.HTTPRouteSpec{Name: b.Name(), Written: b.Written(), Origin: b.Origin()}
-		for _, rb := range l.Read(b, httpRouteTable(&s)).Named("rule") {
+		of := l.Read(b, httpRouteTable(&s))
+		for _, pb := range of.Named("parent") {
+			p := topology.ParentSpec{Origin: pb.Origin()}
+			l.Read(pb, parentTable(&p))
+			s.Parents = append(s.Parents, p)
+		}
+		for _, rb := range of.Named("rule") {
 			r := topology.HTTPRouteRuleSpec{Origin: rb.Origin()}
 			c := l.Read(rb, httpRouteRuleTable())
 			for _, mb := range c.Named("match") {
@@ -212,6 +305,7 @@ func (l *loader) evalHTTPRoutes() {
 				l.Read(mb, httpRouteMatchTable(&m))
 				r.Matches = append(r.Matches, m)
 			}
+			l.filters(&r.Filters, c)
 			for _, bb := range c.Named("backend") {
 				to := topology.BackendSpec{Origin: bb.Origin()}
 				l.Read(bb, routeBackendTable(&to))
@@ -220,5 +314,57 @@ func (l *loader) evalHTTPRoutes() {
 			s.Rules = append(s.Rules, r)
 		}
 		l.spec.HTTPRoutes = append(l.spec.HTTPRoutes, s)
+	}
+}
+
+// What a rule of a route may change of requests and responses.
+
+func headerChangeTable(kind string, s *topology.HeaderChangeSpec) blocks.Schema {
+	return blocks.Schema{Kind: kind, Attrs: []blocks.Attribute{
+		{At: &s.Set, Name: "set", Means: "Header fields and the only values that they then have."},
+		{At: &s.Add, Name: "add", Means: "Header fields and the values that they have then, too."},
+		{At: &s.Remove, Name: "remove", Means: "The names of header fields that are removed."},
+	}}
+}
+
+func redirectTable(s *topology.RedirectSpec) blocks.Schema {
+	return blocks.Schema{Kind: "redirect block", Attrs: append([]blocks.Attribute{
+		{At: &s.Scheme, Name: "scheme", Means: "\"http\" or \"https\"; by default that of the request."},
+		{At: &s.Hostname, Name: "hostname", Means: "The host; by default that of the request."},
+		{At: &s.Port, Name: "port", Means: "The port; by default that of the scheme."},
+		{At: &s.Status, Name: "status", Default: "302", Means: "The status of the response: 301, 302, 303, 307 or 308."},
+	}, pathChangeAttributes(&s.Path)...)}
+}
+
+func rewriteTable(s *topology.RewriteSpec) blocks.Schema {
+	return blocks.Schema{Kind: "rewrite block", Attrs: append([]blocks.Attribute{
+		{At: &s.Hostname, Name: "hostname", Means: "The host that backends are asked for; by default that of the request."},
+	}, pathChangeAttributes(&s.Path)...)}
+}
+
+func pathChangeAttributes(s *topology.PathChangeSpec) []blocks.Attribute {
+	return []blocks.Attribute{
+		{At: &s.Full, Name: "path", Means: "What stands for the whole path (ReplaceFullPath); the query stays."},
+		{At: &s.Prefix, Name: "prefix", Means: "What stands for the prefix that the only match of the rule compares (ReplacePrefixMatch)."},
+	}
+}
+
+// filters reads those of a rule.
+func (l *loader) filters(f *topology.HTTPFiltersSpec, c *blocks.Content) {
+	if b := l.Option(c, "request_headers"); b != nil {
+		f.RequestHeaders = &topology.HeaderChangeSpec{Origin: b.Origin()}
+		l.Read(b, headerChangeTable("request_headers block", f.RequestHeaders))
+	}
+	if b := l.Option(c, "response_headers"); b != nil {
+		f.ResponseHeaders = &topology.HeaderChangeSpec{Origin: b.Origin()}
+		l.Read(b, headerChangeTable("response_headers block", f.ResponseHeaders))
+	}
+	if b := l.Option(c, "redirect"); b != nil {
+		f.Redirect = &topology.RedirectSpec{Origin: b.Origin()}
+		l.Read(b, redirectTable(f.Redirect))
+	}
+	if b := l.Option(c, "rewrite"); b != nil {
+		f.Rewrite = &topology.RewriteSpec{Origin: b.Origin()}
+		l.Read(b, rewriteTable(f.Rewrite))
 	}
 }

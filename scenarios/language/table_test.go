@@ -323,17 +323,50 @@ ingress "i" {
     }
   }
 }
+gateway "g" {
+  #[gateway]
+  listener "http" {
+    #[gateway.listener]
+  }
+  listener "https" {
+    protocol     = "HTTPS"
+    certificates = ["s"]
+  }
+}
+reference_grant "g" {
+  from = ["default"]
+  #[reference_grant]
+}
 http_route "r" {
   #[http_route]
+  parent {
+    gateway = "g"
+    #[http_route.parent]
+  }
   hostnames = ["r.example"]
   rule {
     match {
       method = "GET"
       #[http_route.rule.match]
     }
+    request_headers {
+      #[http_route.rule.request_headers]
+    }
+    response_headers {
+      #[http_route.rule.response_headers]
+    }
+    rewrite {
+      #[http_route.rule.rewrite]
+    }
     backend {
       service = service.b
       #[http_route.rule.backend]
+    }
+  }
+  rule {
+    match { path = "/old" }
+    redirect {
+      #[http_route.rule.redirect]
     }
   }
 }

@@ -1,6 +1,6 @@
 # What you will see: HTTPRoutes of the Gateway API, served by the same controller as ingresses. A
-# rule matches by path, method and headers, and divides requests among services by weight, as for
-# a canary: three of four requests go to the stable pods.
+# rule matches by path, method, headers and query, and divides requests among services by weight,
+# as for a canary: three of four requests go to the stable pods.
 #
 #   laptop ──▶ controller ──▶ 3/4 stable, 1/4 canary
 #                             X-Version: canary ──▶ canary
@@ -8,8 +8,9 @@
 # What to try: netlab exec laptop -- curl -H 'X-Version: canary' http://shop.example/; set the
 # weight of canary to 0.
 #
-# The proof: "three of four", "a header chooses", "a wildcard stands for any number of labels", and
-# "a rule without weight".
+# The proof: "three of four", "a header chooses", "a query parameter, a pattern of a parameter or of
+# the path" and "what matches none of them", "a wildcard stands for any number of labels", and "a
+# rule without weight".
 
 node "node1" {}
 node "node2" {}
@@ -46,6 +47,26 @@ http_route "shop" {
       service = service.stable
       weight  = 0
     }
+  }
+}
+
+http_route "queries" {
+  hostnames = ["query.example"]
+  rule {
+    match { query = { version = "2" } }
+    backend { service = service.canary }
+  }
+  rule {
+    match { header_patterns = { User-Agent = ".*Mobile.*" } }
+    match { query_patterns = { tester = "[a-z]+" } }
+    match {
+      path      = "/v[0-9]+/.*"
+      path_type = "RegularExpression"
+    }
+    backend { service = service.canary }
+  }
+  rule {
+    backend { service = service.stable }
   }
 }
 
@@ -140,6 +161,32 @@ expect "a wildcard stands for any number of labels" {
   to     = "shop.example:80"
   answer = [pod.stable, pod.canary]
   http { host = "a.b.shop.example" }
+}
+
+expect "a query parameter, a pattern of a parameter or of the path" {
+  for_each = toset(["/?version=2", "/any/x?a=b&version=2&version=1", "/?tester=ann", "/v12/x"])
+  from     = client.laptop
+  to       = "query.example:80"
+  answer   = pod.canary
+  http { path = each.key }
+}
+
+expect "a pattern of a header field" {
+  from   = client.laptop
+  to     = "query.example:80"
+  answer = pod.canary
+  http { sends = { User-Agent = "X (Mobile)" } }
+}
+
+expect "what matches none of them" {
+  for_each = toset(["/", "/?version=1&version=2", "/?tester=1ann", "/v/x", "/version=2"])
+  from     = client.laptop
+  to       = "query.example:80"
+  answer   = pod.stable
+  http {
+    path  = each.key
+    sends = { User-Agent = "X" }
+  }
 }
 
 expect "a rule without weight" {

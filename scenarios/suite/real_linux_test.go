@@ -38,14 +38,14 @@ var (
 	realMode   = flag.String("real-modes", "iptables,nftables", "the proxy modes")
 )
 
-// realProxy is the kube-proxy to be compared with.
-func realProxy(t *testing.T) string {
+// realProxy is the program to be compared with: kube-proxy, or what else make real builds of it.
+func realProxy(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv(realVariable)
 	if dir == "" {
 		t.Skip("kube-proxy is not built: make test-real")
 	}
-	path := filepath.Join(dir, "kube-proxy")
+	path := filepath.Join(dir, name)
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("%s: %v", realVariable, err)
 	}
@@ -63,13 +63,22 @@ func realMeta(s *language.Scenario, p *plan.Plan) engine.Meta {
 // In every scenario that ships, the real kube-proxy writes the rules that netlab writes, and packets
 // through them do what was predicted.
 func TestRealKubeProxyInScenarios(t *testing.T) {
-	path := realProxy(t)
+	path := realProxy(t, "kube-proxy")
+	list := realScenarios(t, path, strings.Split(*realMode, ","))
+	for try := 1; len(list) > 0; try++ {
+		list = compareReal(t, list, try)
+	}
+}
+
+// realScenarios are the scenarios that ship, and what their matrices make of them, with the real
+// kube-proxy in some modes.
+func realScenarios(t *testing.T, path string, modes []string) (list []*suite.Lab) {
+	t.Helper()
 	only := regexp.MustCompile(*realOnly)
 	paths, err := source.Find([]string{".."})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []*suite.Lab
 	seen := map[string]bool{}
 	for _, file := range paths {
 		plain, diags := language.Load(file, language.Options{Catalogue: datapath.Catalogue()})
@@ -80,7 +89,7 @@ func TestRealKubeProxyInScenarios(t *testing.T) {
 			continue
 		}
 		for _, v := range language.Variations(plain.Matrix) {
-			for _, mode := range strings.Split(*realMode, ",") {
+			for _, mode := range modes {
 				lab, why := realLab(t, file, inMode(v, mode), path)
 				switch key := file + lab.title(); {
 				case why != "":
@@ -92,9 +101,7 @@ func TestRealKubeProxyInScenarios(t *testing.T) {
 			}
 		}
 	}
-	for try := 1; len(list) > 0; try++ {
-		list = compareReal(t, list, try)
-	}
+	return list
 }
 
 // compareReal runs labs and compares them with what netlab says. It returns those that are to be
@@ -105,7 +112,7 @@ func compareReal(t *testing.T, list []*suite.Lab, try int) (again []*suite.Lab) 
 	titled := func(path, title string) string { return path + " [" + title + "]" }
 	runner := suite.New(list, suite.Options{Parallel: *realAtOnce, Meta: func(lab *suite.Lab) engine.Meta { return realMeta(lab.Scenario, lab.Plan) },
 		Finish: func(ctx context.Context, lab *suite.Lab, running *engine.Client, _ bool) error {
-			rules, err := realRules(ctx, lab.Scenario, running)
+			rules, err := realRules(ctx, lab.Scenario, running, "")
 			found.Store(titled(lab.Path, lab.Scenario.Title()), rules)
 			if err != nil {
 				running.Abandon()
@@ -205,30 +212,16 @@ func realLab(t *testing.T, file string, v language.Variation, proxy string) (tri
 
 // In random labs, too.
 func TestRealKubeProxyInRandomLabs(t *testing.T) {
-	path := realProxy(t)
+	path := realProxy(t, "kube-proxy")
 	for _, mode := range strings.Split(*realMode, ",") {
 		t.Run(mode, func(t *testing.T) {
 			for _, seed := range seeds(*realLabs) {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
 					t.Parallel()
-					script := randomIn(seed, datapath.ClusterModes())
-					s, err := script.load(t, language.Variation{{Axis: "proxy", Value: mode}})
-					if err != nil {
-						t.Skipf("not valid in proxy mode %s: %v", mode, err) // options that only others have
-					}
-					datapath.UseKubeProxy(s.Lab, path)
-					p, err := datapath.Compile(s.Lab)
-					if err != nil {
-						t.Fatal(err)
-					}
-					twin, err := datapath.OnPaper(s.Lab, p)
-					if err != nil {
-						t.Fatal(err)
-					}
-					b := &built{script, s.Lab, p, walk.New(twin)}
+					b, s := realRandom(t, seed, mode, path)
 					for try := 1; ; try++ {
-						running := b.startWith(t, realMeta(s, p))
-						rules, err := realRules(t.Context(), s, running)
+						running := b.startWith(t, realMeta(s, b.plan))
+						rules, err := realRules(t.Context(), s, running, "")
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -237,7 +230,7 @@ func TestRealKubeProxyInRandomLabs(t *testing.T) {
 							continue
 						}
 						if len(rules.lines) > 0 {
-							t.Errorf("-seed %d -real-labs 1 -real-modes %s: other rules:\n\t%s\n%s", seed, mode, rules, script)
+							t.Errorf("-seed %d -real-labs 1 -real-modes %s: other rules:\n\t%s\n%s", seed, mode, rules, b.script)
 						}
 						b.askIn(t, seed, running)
 						return
@@ -246,6 +239,26 @@ func TestRealKubeProxyInRandomLabs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// realRandom is a random lab with the real kube-proxy.
+func realRandom(t *testing.T, seed uint64, mode, path string) (*built, *language.Scenario) {
+	t.Helper()
+	script := randomIn(seed, datapath.ClusterModes())
+	s, err := script.load(t, language.Variation{{Axis: "proxy", Value: mode}})
+	if err != nil {
+		t.Skipf("not valid in proxy mode %s: %v", mode, err) // options that only others have
+	}
+	datapath.UseKubeProxy(s.Lab, path)
+	p, err := datapath.Compile(s.Lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin, err := datapath.OnPaper(s.Lab, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &built{script, s.Lab, p, walk.New(twin)}, s
 }
 
 // settles is how long kube-proxy may take for what it learns after its first rules, on a machine
@@ -269,8 +282,9 @@ func (d difference) lost() string {
 }
 
 // realRules are the differences between what the agents of a lab have made and the rules that they
-// are measured by, but for those that have a name.
-func realRules(ctx context.Context, s *language.Scenario, running *engine.Client) (difference, error) {
+// are measured by, but for those that have a name. Virtual servers are read from a folder, if they
+// were recorded.
+func realRules(ctx context.Context, s *language.Scenario, running *engine.Client, recorded string) (difference, error) {
 	if s.Lab.PolicyOptions.Agent != nil {
 		return difference{}, nil // its rules are of no style
 	}
@@ -281,6 +295,9 @@ func realRules(ctx context.Context, s *language.Scenario, running *engine.Client
 	}
 	for began := time.Now(); ; {
 		have, _, err := running.ReadAll(ctx)
+		if err == nil && recorded != "" {
+			err = addRecorded(have, s.Lab, recorded)
+		}
 		if err != nil {
 			return difference{}, err
 		}
@@ -376,7 +393,7 @@ func rulesOnly(lab *topology.Lab, p *plan.Plan) *plan.Plan {
 }
 
 // unordered are the chains whose rules kube-proxy writes in no order.
-var unordered = map[string]bool{"KUBE-SERVICES": true, "KUBE-NODEPORTS": true, "KUBE-EXTERNAL-SERVICES": true, "KUBE-PROXY-FIREWALL": true}
+var unordered = map[string]bool{"KUBE-SERVICES": true, "KUBE-NODEPORTS": true, "KUBE-EXTERNAL-SERVICES": true, "KUBE-PROXY-FIREWALL": true, "KUBE-IPVS-OUT-FILTER": true}
 
 // A node with the rules of a node without a zone is told from one with any other rules.
 func TestLostZonesAreRecognized(t *testing.T) {

@@ -2,9 +2,8 @@ package kubernetes
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/netlab/netlab/topology"
 )
@@ -113,23 +112,26 @@ func (c *converter) routes() {
 		c.carried(&x.header, "http_route."+label)
 		s := topology.HTTPRouteSpec{Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace),
 			Labels: x.Meta.Labels, Hostnames: listed(x.Spec.Hostnames), Origin: x.at()}
-		if len(x.Spec.Parents) > 0 {
-			s.Gateway = x.Spec.Parents[0].Name
+		for _, p := range x.Spec.Parents {
+			if p.Kind.Set && p.Kind.Value != "Gateway" {
+				c.lose("http_route."+label, p.Origin, "parentRefs: a route of a lab is attached to gateways, not to a %s", shorten(p.Kind.Value))
+				continue
+			}
+			s.Parents = append(s.Parents, topology.ParentSpec{Gateway: p.Name, Namespace: unless(p.Namespace, x.namespace()), Listener: p.Section, Port: p.Port, Origin: p.Origin})
 		}
 		for _, r := range x.Spec.Rules {
 			rule := topology.HTTPRouteRuleSpec{Origin: r.Origin}
 			for _, m := range r.Matches {
 				one := topology.HTTPRouteMatchSpec{Path: unless(m.Path.Value, "/"), Type: unless(m.Path.Type, string(topology.RoutePathPrefix)), Method: m.Method, Origin: m.Origin}
-				for _, h := range m.Headers {
-					if one.Headers == nil {
-						one.Headers = map[string]string{}
-					}
-					one.Headers[h.Name.Value] = h.Value.Value
-				}
+				one.Headers, one.HeaderPatterns = c.values(m.Headers, strings.ToLower)
+				one.Query, one.QueryPatterns = c.values(m.Query, func(name string) string { return name })
 				rule.Matches = append(rule.Matches, one)
 			}
+			for i := range r.Filters {
+				c.filter(&rule.Filters, &r.Filters[i])
+			}
 			for _, b := range r.Backends {
-				to := topology.BackendSpec{Service: b.Name, Weight: unless(b.Weight, 1), Origin: b.Origin}
+				to := topology.BackendSpec{Service: b.Name, Namespace: unless(b.Namespace, x.namespace()), Weight: unless(b.Weight, 1), Origin: b.Origin}
 				if b.Port.Set {
 					to.Port = str{Value: strconv.Itoa(b.Port.Value), Set: true, Origin: b.Port.Origin}
 				}
@@ -141,26 +143,59 @@ func (c *converter) routes() {
 	}
 }
 
+// values are the conditions of a match by name, of equal names the first, as the API has it.
+func (c *converter) values(list []valueMatch, key func(string) string) (exact, patterns map[string]string) {
+	exact, patterns = map[string]string{}, map[string]string{}
+	seen := map[string]bool{}
+	for _, v := range list {
+		to := exact
+		switch {
+		case seen[key(v.Name.Value)]:
+			continue
+		case v.Type.Value == topology.RegularExpression:
+			to = patterns
+		case v.Type.Set && v.Type.Value != string(topology.PathExact):
+			c.errorf(v.Type.Origin, "Unknown type", "A value is matched by type Exact or RegularExpression, not %q. Write one of them.", shorten(v.Type.Value))
+			continue
+		}
+		seen[key(v.Name.Value)] = true
+		to[v.Name.Value] = v.Value.Value
+	}
+	return exact, patterns
+}
+
+// valuesOf writes the conditions of a match.
+func valuesOf(list []topology.ValueMatch) (out []tree) {
+	for _, v := range list {
+		var kind any
+		if v.Pattern {
+			kind = topology.RegularExpression
+		}
+		out = append(out, fields("type", kind, "name", v.Name, "value", v.Value))
+	}
+	return out
+}
+
 // route writes a route of the Gateway API.
 func (e *exporter) route(x *topology.HTTPRoute) {
 	var rules []tree
 	for _, r := range x.Rules {
 		var matches, backends []tree
 		for _, m := range r.Matches {
-			var headers []tree
-			for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
-				headers = append(headers, fields("name", name, "value", m.Headers[name]))
-			}
-			matches = append(matches, fields("path", fields("type", string(m.Type), "value", m.Path), "method", m.Method, "headers", headers))
+			matches = append(matches, fields("path", fields("type", string(m.Type), "value", m.Path), "method", m.Method, "headers", valuesOf(m.Headers), "queryParams", valuesOf(m.Query)))
 		}
 		for _, b := range r.Backends {
-			backends = append(backends, fields("name", b.Service.Name, "port", int(b.Port.Port), "weight", b.Weight))
+			var elsewhere any
+			if b.Service.Namespace != x.Namespace {
+				elsewhere = b.Service.Namespace
+			}
+			backends = append(backends, fields("name", b.Service.Name, "namespace", elsewhere, "port", int(b.Port.Port), "weight", b.Weight))
 		}
-		rules = append(rules, fields("matches", matches, "backendRefs", backends))
+		rules = append(rules, fields("matches", matches, "filters", filtersOf(r.Filters), "backendRefs", backends))
 	}
 	var parents []tree
-	if x.Gateway != "" {
-		parents = []tree{fields("name", x.Gateway)}
+	for _, p := range x.Parents {
+		parents = append(parents, fields("name", p.Gateway, "namespace", p.Namespace, "sectionName", p.Listener, "port", present(p.Port)))
 	}
 	e.object("gateway.networking.k8s.io/v1", "HTTPRoute", e.inNamespace(x.Name, x.Namespace, x.Labels), "spec",
 		fields("parentRefs", parents, "hostnames", x.Hostnames, "rules", rules))

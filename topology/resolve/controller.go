@@ -30,6 +30,8 @@ func (r *resolver) addController() {
 		switch {
 		case len(r.Spec.Ingresses) > 0:
 			o = r.Spec.Ingresses[0].Origin
+		case len(r.Spec.Gateways) > 0:
+			o = r.Spec.Gateways[0].Origin
 		case len(r.Spec.HTTPRoutes) > 0:
 			o = r.Spec.HTTPRoutes[0].Origin
 		default:

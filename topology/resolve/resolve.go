@@ -73,6 +73,10 @@ func (r *resolver) sort() {
 		slices.SortFunc(n.Pods, byName)
 	}
 	slices.SortFunc(r.Lab.Services, func(a, b *topology.Service) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
+	slices.SortFunc(r.Lab.Gateways, func(a, b *topology.Gateway) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
+	slices.SortFunc(r.Lab.Grants, func(a, b *topology.ReferenceGrant) int {
+		return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name)
+	})
 	slices.SortFunc(r.Lab.HTTPRoutes, func(a, b *topology.HTTPRoute) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
 	slices.SortFunc(r.Lab.Ingresses, func(a, b *topology.Ingress) int { return draft.ByNamespace(a.Namespace, b.Namespace, a.Name, b.Name) })
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -64,7 +65,7 @@ type Controller struct {
 func Serve(c Config, plain, secure net.Listener) *Controller {
 	x := &Controller{Config: c, open: map[net.Conn]bool{}}
 	x.table.Store(new(httproute.Table))
-	proxy := &httputil.ReverseProxy{Rewrite: rewrite, ErrorHandler: x.failed, ErrorLog: log.New(io.Discard, "", 0),
+	proxy := &httputil.ReverseProxy{Rewrite: rewrite, ModifyResponse: respond, ErrorHandler: x.failed, ErrorLog: log.New(io.Discard, "", 0),
 		Transport: &http.Transport{DialContext: x.connect, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeader}}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: x.certificate}
 	for _, l := range []struct {
@@ -155,7 +156,11 @@ func (l *tracked) Accept() (net.Conn, error) {
 }
 
 // passing is what a request carries through the proxy: where it goes.
-type passing struct{ endpoints []netip.AddrPort } // the first is tried first
+type passing struct {
+	endpoints []netip.AddrPort // the first is tried first
+	route     *httproute.Route
+	asks      httproute.Request
+}
 
 type passingKey struct{}
 
@@ -176,13 +181,19 @@ func (x *Controller) handler(proxy http.Handler) http.Handler {
 			x.answer(w, r, http.StatusLoopDetected)
 			return
 		}
-		route, ok := x.table.Load().Choose(httproute.Request{Host: r.Host, Target: r.URL.EscapedPath(), Method: r.Method, Header: r.Header.Get})
+		asks := httproute.Request{Host: r.Host, Target: r.URL.RequestURI(), Secure: r.TLS != nil, Method: r.Method, Header: r.Header.Get}
+		route, ok := x.table.Load().Choose(asks)
 		if !ok {
 			x.answer(w, r, http.StatusNotFound)
 			return
 		}
+		if to := route.Filters.Redirect; to != nil {
+			w.Header().Set("Location", route.Location(asks))
+			x.answer(w, r, to.Status, route.Filters.Response)
+			return
+		}
 		b := weighted(route.Backends)
-		if b == nil {
+		if b == nil || b.Refused {
 			x.answer(w, r, http.StatusInternalServerError) // as the Gateway API wants it
 			return
 		}
@@ -191,11 +202,14 @@ func (x *Controller) handler(proxy http.Handler) http.Handler {
 			return
 		}
 		n := rand.IntN(len(b.Endpoints))
-		p := &passing{endpoints: slices.Concat(b.Endpoints[n:], b.Endpoints[:n])}
+		p := &passing{slices.Concat(b.Endpoints[n:], b.Endpoints[:n]), route, asks}
 		r.Header.Add("Via", via)
+		w.Header()[contentType] = nil // that of the endpoint, or none
 		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), passingKey{}, p)))
 	})
 }
+
+const contentType = "Content-Type"
 
 // weighted chooses a backend by the weights; nil: none has any.
 func weighted(backends []httproute.Backend) *httproute.Backend {
@@ -220,11 +234,16 @@ func weighted(backends []httproute.Backend) *httproute.Backend {
 // learns which program has answered.
 const probeOption = "netlab-"
 
-// rewrite makes the request to the endpoint of one to the controller. The host stays.
+// rewrite makes the request to the endpoint of one to the controller. The host and the path stay,
+// unless the route changes them.
 func rewrite(r *httputil.ProxyRequest) {
 	p := r.In.Context().Value(passingKey{}).(*passing)
+	host, target := p.route.Rewritten(p.asks)
+	if to, err := url.ParseRequestURI(target); err == nil && target != p.asks.Target {
+		r.Out.URL = to
+	}
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", p.endpoints[0].String()
-	r.Out.Host = r.In.Host
+	r.Out.Host = host
 	r.SetXForwarded()
 	if client, _, err := net.SplitHostPort(r.In.RemoteAddr); err == nil {
 		r.Out.Header.Set("X-Real-IP", client)
@@ -235,6 +254,13 @@ func rewrite(r *httputil.ProxyRequest) {
 			r.Out.Header.Set("X-Request-Id", option)
 		}
 	}
+	p.route.Filters.Request.Apply(r.Out.Header)
+}
+
+// respond makes the response to the client of that of an endpoint.
+func respond(r *http.Response) error {
+	r.Request.Context().Value(passingKey{}).(*passing).route.Filters.Response.Apply(r.Header)
+	return nil
 }
 
 // connect connects to the first endpoint of a request that takes a connection.
@@ -267,12 +293,18 @@ func (x *Controller) failed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // answer is the controller's own response: it says who it is, and whom it sees.
-func (x *Controller) answer(w http.ResponseWriter, r *http.Request, status int) {
+func (x *Controller) answer(w http.ResponseWriter, r *http.Request, status int, changes ...httproute.Change) {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	seen, _ := r.Context().Value(peerKey{}).(netip.AddrPort)
 	body := x.Identity(addrPort(local), seen)
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set(contentType, "application/json")
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+	for _, c := range changes {
+		c.Apply(w.Header())
+	}
+	if w.Header().Get(contentType) == "" {
+		w.Header()[contentType] = nil // or net/http guesses
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }

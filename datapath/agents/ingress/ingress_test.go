@@ -189,6 +189,48 @@ func TestTheClientIsWhomTheProxyProtocolNames(t *testing.T) {
 	}
 }
 
+func TestFiltersChangeRequestsAndResponses(t *testing.T) {
+	change := func(set, add, remove string) httproute.Change {
+		return httproute.Change{Set: []httproute.Header{{Name: set, Value: "1"}}, Add: []httproute.Header{{Name: add, Value: "1"}}, Remove: []string{remove}}
+	}
+	_, at, _ := start(t, Config{},
+		httproute.Route{Path: "/a", Match: httproute.Prefix, Backends: to(echo(t)), Filters: httproute.Filters{
+			Request: change("X-Set", "X-Add", "X-Remove"), Response: change("X-Set", "X-Add", "Content-Type"),
+			Rewrite: httproute.Rewrite{Host: "inside", Path: httproute.Replace{Match: httproute.Prefix, With: "/b"}}}},
+		httproute.Route{Path: "/r", Match: httproute.Prefix, Filters: httproute.Filters{Response: change("X-Set", "X-Add", "Content-Type"),
+			Redirect: &httproute.Redirect{Scheme: "https", Status: 308}}})
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ask := func(path string) (*http.Response, string) {
+		r, _ := http.NewRequest("GET", "http://"+at+path, nil)
+		r.Host = "outside"
+		for _, name := range []string{"X-Set", "X-Add", "X-Remove"} {
+			r.Header.Set(name, "0")
+		}
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		b, _ := io.ReadAll(res.Body)
+		if _, typed := res.Header["Content-Type"]; res.Header.Get("X-Set") != "1" || res.Header.Get("X-Add") != "1" || typed {
+			t.Errorf("%s: got %v", path, res.Header)
+		}
+		return res, string(b)
+	}
+	res, body := ask("/a/x")
+	for _, want := range []string{`"host":"inside"`, `"path":"/b/x"`, `"X-Set":["1"]`, `"X-Add":["0","1"]`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s in %s", want, body)
+		}
+	}
+	if res.StatusCode != 200 || strings.Contains(body, "X-Remove") {
+		t.Errorf("%d %s", res.StatusCode, body)
+	}
+	if res, _ := ask("/r/x?y"); res.StatusCode != 308 || res.Header.Get("Location") != "https://outside/r/x?y" {
+		t.Errorf("%d %v", res.StatusCode, res.Header)
+	}
+}
+
 func TestClosingEndsWhatIsOpen(t *testing.T) {
 	hangs, _ := net.Listen("tcp4", "127.0.0.1:0")
 	defer hangs.Close()

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,18 +14,21 @@ import (
 
 // Table is the routes of a controller. The zero Table has none.
 type Table struct {
-	hosts  map[string][]Route // by host, the one that is asked first at the front
-	others *Route             // the default one
+	hosts map[string][]Route // by host, the one that is asked first at the front
+	// patterns are the regular expressions of the routes; nil: it is none.
+	patterns map[string]*regexp.Regexp
+	others   *Route // the default one
 }
 
 // New returns a table of routes.
 func New(routes []Route) *Table {
-	t := &Table{hosts: map[string][]Route{}}
+	t := &Table{hosts: map[string][]Route{}, patterns: map[string]*regexp.Regexp{}}
 	for _, r := range routes {
 		if r.Default {
 			t.others = &r
 			continue
 		}
+		t.compile(&r)
 		host := r.Host
 		if r.Deep {
 			host = "*" + host
@@ -37,17 +41,52 @@ func New(routes []Route) *Table {
 	return t
 }
 
-// precedence puts the longer path first, of two equal ones that which matches exactly, then that
-// which wants a method, and that which wants more headers (HTTPRouteRule in the Gateway API).
+// compile compiles the regular expressions of a route.
+func (t *Table) compile(r *Route) {
+	add := func(text string) { t.patterns[text], _ = regexp.Compile(`^(?:` + text + `)$`) }
+	if r.Match == Regular {
+		add(r.Path)
+	}
+	for _, c := range slices.Concat(r.Headers, r.Query) {
+		if c.Pattern {
+			add(c.Value)
+		}
+	}
+}
+
+// fits reports whether a regular expression matches all of a text.
+func (t *Table) fits(pattern, text string) bool {
+	p := t.patterns[pattern]
+	return p != nil && p.MatchString(text)
+}
+
+// matches are the ways to compare paths, that which takes precedence first. Where regular
+// expressions come is a matter of the implementation.
+var matches = []Match{Exact, Regular, Prefix}
+
+// precedence puts the exact path first, then the longer prefix, then what wants a method, then
+// what wants more headers, then more query parameters (HTTPRouteRule in the Gateway API). Of
+// others the first by namespace and name takes the request: the objects of a lab are of one age.
 func precedence(a, b Route) int {
-	return cmp.Or(cmp.Compare(len(b.elements()), len(a.elements())), cmp.Compare(a.Match, b.Match),
-		ordered.Bools(a.Method == "", b.Method == ""), cmp.Compare(len(b.Headers), len(a.Headers)), cmp.Compare(a.Object, b.Object))
+	return cmp.Or(cmp.Compare(slices.Index(matches, a.Match), slices.Index(matches, b.Match)), cmp.Compare(len(b.elements()), len(a.elements())),
+		ordered.Bools(a.Method == "", b.Method == ""), cmp.Compare(len(b.Headers), len(a.Headers)), cmp.Compare(len(b.Query), len(a.Query)),
+		cmp.Compare(a.name(), b.name()), cmp.Compare(a.Order, b.Order))
+}
+
+// name is the object of a route with its namespace.
+func (r *Route) name() string {
+	kind, name, _ := strings.Cut(r.Object, " ")
+	if !strings.Contains(name, "/") {
+		name = "default/" + name
+	}
+	return kind + " " + name
 }
 
 // Request is what a route is chosen by.
 type Request struct {
 	Host   string                   // with a port or without
-	Target string                   // the path as it is sent
+	Target string                   // the path and query as they are sent
+	Secure bool                     // it came over TLS
 	Method string                   // "": GET
 	Header func(name string) string // nil: it has none that routes ask for
 }
@@ -69,7 +108,7 @@ func (t *Table) Choose(q Request) (*Route, bool) {
 	asked := Clean(q.Target)
 	for _, h := range candidates(q.Host) {
 		for i := range t.hosts[h] {
-			if r := &t.hosts[h][i]; r.takes(asked) && r.wants(q) {
+			if r := &t.hosts[h][i]; t.takes(r, asked) && t.wants(r, q) {
 				return r, true
 			}
 		}
@@ -77,20 +116,51 @@ func (t *Table) Choose(q Request) (*Route, bool) {
 	return t.others, t.others != nil
 }
 
-// wants reports whether a request has the method and the headers of the route.
-func (r *Route) wants(q Request) bool {
+// scheme is how the request comes.
+func (q *Request) scheme() Scheme {
+	if q.Secure {
+		return HTTPS
+	}
+	return HTTP
+}
+
+// wants reports whether a request has the scheme, the method, the headers and the query of a route.
+// Of a query parameter that is there twice the first counts.
+func (t *Table) wants(r *Route, q Request) bool {
+	if r.Only != "" && r.Only != q.scheme() {
+		return false
+	}
 	if r.Method != "" && r.Method != cmp.Or(q.Method, "GET") {
 		return false
 	}
-	return !slices.ContainsFunc(r.Headers, func(h Header) bool { return q.Header == nil || q.Header(h.Name) != h.Value })
+	has := func(c Condition, value string) bool {
+		return c.Pattern && value != "" && t.fits(c.Value, value) || !c.Pattern && value == c.Value
+	}
+	if slices.ContainsFunc(r.Headers, func(c Condition) bool { return q.Header == nil || !has(c, q.Header(c.Name)) }) {
+		return false
+	}
+	if len(r.Query) == 0 {
+		return true
+	}
+	_, text, _ := strings.Cut(q.Target, "?")
+	query, _ := url.ParseQuery(text) // what is valid of it
+	return !slices.ContainsFunc(r.Query, func(c Condition) bool { return !has(c, query.Get(c.Name)) })
 }
 
 // Certificate is the name in the certificate for a host: the host itself, or its wildcard;
 // false: it has none.
 func (t *Table) Certificate(host string) (string, bool) {
-	for _, h := range candidates(host) {
-		if h != "" && slices.ContainsFunc(t.hosts[h], func(r Route) bool { return r.TLS }) {
+	all := candidates(host)
+	for _, h := range all {
+		if h == "" || !slices.ContainsFunc(t.hosts[h], func(r Route) bool { return r.TLS }) {
+			continue
+		}
+		name, deep := strings.CutPrefix(h, "*")
+		if deep = deep && name[0] == '*'; !deep {
 			return h, true
+		}
+		if name == all[1] { // of any number of labels, a certificate covers one
+			return name, true
 		}
 	}
 	return "", false
@@ -122,7 +192,10 @@ func candidates(host string) []string {
 	return list
 }
 
-func (r *Route) takes(asked string) bool {
+func (t *Table) takes(r *Route, asked string) bool {
+	if r.Match == Regular {
+		return t.fits(r.Path, asked)
+	}
 	of := r.elements()
 	if r.Match == Exact {
 		return asked == of

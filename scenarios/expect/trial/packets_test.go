@@ -210,9 +210,11 @@ func TestHTTPResponses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.in.Path = "/healthz"
 			r := expect.Reach{From: []expect.Place{laptop}, To: []expect.Target{node1}, HTTP: &tt.in}
-			if f := New(&r, nil).Flows(); len(f) != 1 || f[0].Path != "/healthz" {
+			f := New(&r, nil).Flows()
+			if len(f) != 1 || f[0].Path != "/healthz" {
 				t.Fatalf("flows %v", f)
 			}
+			tt.seen.Flow = f[0]
 			if v := New(&r, nil).Judge([]flow.Observation{tt.seen}); v.OK != tt.ok {
 				t.Errorf("ok %v: %s", v.OK, v.Pairs[0].Observed)
 			}

@@ -1,7 +1,9 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -67,6 +69,17 @@ func (p *pair) unknown(of trace.Prediction) string {
 			return b.Why
 		case b.Status == flow.AnyStatus && p.HTTP != nil && p.HTTP.Status != 0:
 			return fmt.Sprintf("the status that the program of %s answers is not in the plan", b.Answer)
+		case p.HTTP != nil:
+			for _, name := range slices.Sorted(maps.Keys(p.HTTP.Header)) {
+				if _, known, there := b.Header.Get(strings.ToLower(name)); there && !known {
+					return fmt.Sprintf("the header %s that %s answers with is not in the plan", name, cmp.Or(b.Answer, p.Target().Name))
+				}
+			}
+			for _, name := range slices.Sorted(maps.Keys(p.HTTP.Seen)) {
+				if _, known, there := b.Seen.Get(strings.ToLower(name)); there && !known {
+					return fmt.Sprintf("what %s sees of a request is not in the plan", b.Answer)
+				}
+			}
 		}
 	}
 	return ""

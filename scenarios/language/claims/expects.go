@@ -330,6 +330,7 @@ func (l *reader) http(c *expectBody, protocol topology.Protocol, sc blocks.Scope
 	l.httpHost(out, &body)
 	l.sends(out, &body, b)
 	l.proxied(out, &body)
+	l.seen(out, &body, b)
 	if path.Set {
 		if out.Path = path.Value; !strings.HasPrefix(out.Path, "/") || strings.ContainsFunc(out.Path, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			l.Errorf(source.RangeOf(path.Origin), "Invalid path", "path must begin with \"/\" and hold no space. Write path = \"/healthz\".")

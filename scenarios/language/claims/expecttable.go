@@ -85,6 +85,9 @@ type httpBody struct {
 	response   topology.Opt[bool]
 	header     map[string]string
 	sends      map[string]string
+	seen       map[string]string
+	seenHost   topology.Opt[string]
+	seenPath   topology.Opt[string]
 	client     topology.Opt[netip.Addr]
 	version    topology.Opt[int]
 }
@@ -96,8 +99,11 @@ func (b *httpBody) table() blocks.Schema {
 		{At: &b.tls, Name: "tls", Default: `false`, Means: "Whether the request is made over TLS, by a client that trusts the certificates of the lab: without one for the host there is no response."},
 		{At: &b.status, Name: "status", Means: "The status of the response."},
 		{At: &b.response, Name: "response", Default: `true`, Means: "Whether there is a response; false if the server ends or refuses the connection before that, as for want of a certificate."},
-		{At: &b.header, Name: "header", Means: "Header fields of the response and their values."},
+		{At: &b.header, Name: "header", Means: "Header fields of the response and their values; \"\" where there is none."},
 		{At: &b.sends, Name: "sends", Means: "Header fields of the request and their values."},
+		{At: &b.seenHost, Name: "seen_host", Means: "The host of the request as the server sees it, behind proxies that may rewrite it."},
+		{At: &b.seenPath, Name: "seen_path", Means: "The path and query of the request as the server sees it."},
+		{At: &b.seen, Name: "seen", Means: "Header fields of the request as the server sees it, and their values; \"\" where there is none."},
 		{At: &b.client, Name: "proxied_for", Means: "The client that a header of the PROXY protocol names, as if the dialer were its load balancer."},
 		{At: &b.version, Name: "proxy_protocol", Default: "1", Means: "The version of the PROXY protocol: 1 or 2."},
 	}}

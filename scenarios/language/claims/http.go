@@ -29,12 +29,11 @@ func (l *reader) httpHost(out *expect.HTTP, b *httpBody) {
 
 // sends reads header fields of a request, in the order of their names.
 func (l *reader) sends(out *expect.HTTP, b *httpBody, block *blocks.Block) {
-	const most = 4096                                                                                            // bytes of all
-	token := func(c rune) bool { return c > ' ' && c < 0x7f && !strings.ContainsRune("\"(),/:;<=>?@[\\]{}", c) } // RFC 9110, 5.6.2
+	const most = 4096 // bytes of all
 	for _, name := range slices.Sorted(maps.Keys(b.sends)) {
 		value := b.sends[name]
 		switch lower := strings.ToLower(name); {
-		case name == "" || strings.ContainsFunc(name, func(c rune) bool { return !token(c) }) || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }):
+		case !isHeader(name, value):
 			l.Errorf(block.KindRange, "Invalid header", "%q is not a header field that can be sent: a name without spaces and colons, and a value of printable ASCII. Write sends = { X-Version = \"2\" }.", name)
 			return
 		case slices.Contains([]string{"host", "connection", "content-length", "transfer-encoding"}, lower) || strings.HasPrefix(lower, "x-forwarded-"):
@@ -49,9 +48,36 @@ func (l *reader) sends(out *expect.HTTP, b *httpBody, block *blocks.Block) {
 	}
 }
 
+// isHeader reports whether a header field can be sent (RFC 9110, 5.5 and 5.6.2).
+func isHeader(name, value string) bool {
+	token := func(c rune) bool { return c > ' ' && c < 0x7f && !strings.ContainsRune("\"(),/:;<=>?@[\\]{}", c) }
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool { return !token(c) }) && !strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' })
+}
+
+// seen reads what a request should be when it reaches the server.
+func (l *reader) seen(out *expect.HTTP, b *httpBody, block *blocks.Block) {
+	out.Seen = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(b.seen)) {
+		switch lower := strings.ToLower(name); {
+		case !isHeader(name, b.seen[name]):
+			l.Errorf(block.KindRange, "Invalid header", "%q is not a header field that a server can see: a name without spaces and colons, and a value of printable ASCII. Write seen = { X-Version = \"2\" }.", name)
+		case slices.Contains([]string{"host", "connection", "content-length", "transfer-encoding", "x-request-id"}, lower):
+			l.Errorf(block.KindRange, "Header of the connection", "The header field %q follows from the connection itself. Write seen_host = …, or remove it.", name)
+		default:
+			out.Seen[name] = b.seen[name]
+		}
+	}
+	if b.seenHost.Set {
+		out.Seen[flow.SeenHost] = b.seenHost.Value
+	}
+	if b.seenPath.Set {
+		out.Seen[flow.SeenPath] = b.seenPath.Value
+	}
+}
+
 // mute rejects claims about a response that is not to come.
 func (l *reader) mute(out *expect.HTTP, c *expectBody, b *httpBody) {
-	if out.Mute && (out.Status != 0 || len(out.Header) > 0 || c.answer != nil || c.source != nil || c.forwarded != nil) {
+	if out.Mute && (out.Status != 0 || len(out.Header)+len(out.Seen) > 0 || c.answer != nil || c.source != nil || c.forwarded != nil) {
 		l.Errorf(source.RangeOf(b.response.Origin), "No response expected", "Without a response there is no status, header, answer or source. Remove these, or response.")
 	}
 }

@@ -15,7 +15,7 @@ import (
 func stateBlocks() []blocks.Nested {
 	return []blocks.Nested{
 		blocks.Plain("rules", "Rules of a node or router, in the words of iptables-save, ipset save, ipvsadm -Sn and nft list ruleset.", func() blocks.Schema { return new(rulesBody).table() }),
-		blocks.Plain("run", "A command on a host, for at most "+state.RunsFor.String()+", confined as the programs of pods are: it has no capabilities, and so may read addresses, routes and sysctls but no rules, for which there is the rules block; paper does not know what it prints.",
+		blocks.Plain("run", "A command on a host, for at most "+state.RunsFor.String()+", confined as the programs of pods are: it has no capabilities (but as an ordinary user those over the network of a pod with net_admin), and so may read addresses, routes and sysctls but no rules, for which there is the rules block; paper does not know what it prints.",
 			func() blocks.Schema { return new(runBody).table() }),
 		blocks.Plain("interface", "A network interface of a host.", func() blocks.Schema { return new(interfaceBody).table() }),
 		blocks.Plain("route", "A route of the main table of a host, but for those that come with addresses.", func() blocks.Schema { return new(routeBody).table() }),

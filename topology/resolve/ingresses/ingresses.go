@@ -27,9 +27,10 @@ type resolver struct {
 // place is where requests go that one path takes.
 type place struct {
 	host, path string
-	exact      bool
+	how        topology.PathType
 	deep       bool   // the wildcard stands for any number of labels
 	others     string // method and headers
+	on         topology.ListenerProtocol
 }
 
 // Resolve resolves the ingresses of a lab whose services are resolved.
@@ -55,6 +56,8 @@ func Resolve(d *draft.Draft) {
 		r.Lab.Ingresses = append(r.Lab.Ingresses, x)
 	}
 	r.Of("ingress", "", "")
+	r.gateways()
+	r.grants()
 	r.routes()
 }
 
@@ -92,7 +95,7 @@ func (r *resolver) rule(x *topology.Ingress, s topology.IngressRuleSpec) {
 		r.checkPath(one, p.Path.Origin)
 		to, ok := r.backend(inNamespace{"ingress", x.Name, x.Namespace}, &p.Backend)
 		where := cmp.Or(p.Path.Origin, p.Origin)
-		key := place{host: out.Host, path: one.Path, exact: one.Type == topology.PathExact}
+		key := place{host: out.Host, path: one.Path, how: one.Type}
 		if r.takes(key, one.Path, where, p.Origin) && ok {
 			one.Backend = to
 			out.Paths = append(out.Paths, one)
@@ -103,7 +106,9 @@ func (r *resolver) rule(x *topology.Ingress, s topology.IngressRuleSpec) {
 
 // takes notes a path, which no other may be. False: it is not part of the lab.
 func (r *resolver) takes(key place, path string, where, o topology.Origin) bool {
-	if !key.exact {
+	switch key.how {
+	case topology.PathPrefix, topology.RoutePathPrefix, topology.ImplementationSpecificPath:
+		key.how = topology.PathPrefix
 		key.path = strings.TrimSuffix(key.path, "/")
 	}
 	if first, taken := r.paths[key]; taken {
@@ -165,12 +170,13 @@ func (r *resolver) backend(x inNamespace, s *topology.BackendSpec) (out topology
 		r.Errorf(draft.At(s.Origin), "Missing service", "This path of the %s %q leads to no service. Add service = service.NAME.", x.kind, x.name)
 		return out, false
 	}
+	namespace := s.Namespace.Or(x.namespace)
 	var here, elsewhere []string
 	for _, sv := range r.Lab.Services {
 		switch {
-		case sv.Namespace == x.namespace && sv.Name == s.Service.Value:
+		case sv.Namespace == namespace && sv.Name == s.Service.Value:
 			out.Service = sv
-		case sv.Namespace == x.namespace:
+		case sv.Namespace == namespace:
 			here = append(here, sv.Name)
 		case sv.Name == s.Service.Value:
 			elsewhere = append(elsewhere, sv.Namespace)
@@ -180,12 +186,16 @@ func (r *resolver) backend(x inNamespace, s *topology.BackendSpec) (out topology
 		hint := topology.DidYouMean(s.Service.Value, here)
 		if len(elsewhere) > 0 {
 			hint = " That of namespace " + topology.OneOf(elsewhere) + " cannot be meant: an " + x.kind + " leads to services of its own namespace."
+			if x.kind == "http_route" {
+				hint = " There is one in namespace " + topology.OneOf(elsewhere) + ", for which namespace would be written, too."
+			}
 		}
 		r.Errorf(draft.At(s.Service.Origin, s.Origin), "No such service", "There is no service %q in namespace %s, to which the %s %q leads.%s Declare it, or name another one.",
-			draft.Shorten(s.Service.Value), x.namespace, x.kind, x.name, hint)
+			draft.Shorten(s.Service.Value), namespace, x.kind, x.name, hint)
 		return out, false
 	}
 	out.Weight = 1
+	out.Refused = namespace != x.namespace && !slices.ContainsFunc(r.Lab.Grants, func(g *topology.ReferenceGrant) bool { return g.Allows(x.namespace, out.Service) })
 	if out.Port, ok = r.port(out.Service, s); !ok {
 		return out, false
 	}

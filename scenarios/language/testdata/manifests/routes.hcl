@@ -30,11 +30,19 @@ service "canary" {
   }
 }
 
-# Not carried over, testdata/manifests/routes.yaml:38: spec.rules[1].filters: the controller of a lab passes requests on as they are.
+gateway "public" {
+  gateway_class_name = "x"
+  listener "http" {}
+}
+
+# Not carried over, testdata/manifests/routes.yaml:44: spec.rules[1].filters[3].requestMirror: no claim sees a copy of a request whose response nobody gets.
 http_route "shop" {
   labels    = { team = "shop" }
-  gateway   = "public"
   hostnames = ["shop.example", "*.shop.example"]
+  parent {
+    gateway  = "public"
+    listener = "http"
+  }
   rule {
     backend {
       service = service.stable
@@ -47,18 +55,40 @@ http_route "shop" {
     }
   }
   rule {
-    match { headers = { X-Version = "canary" } }
+    match {
+      headers         = { X-Version = "canary" }
+      header_patterns = { X-User = "a.*" }
+      query           = { v = "2" }
+      query_patterns  = { w = "[0-9]+" }
+    }
     match {
       path      = "/canary"
       path_type = "Exact"
       method    = "GET"
+    }
+    request_headers {
+      set    = { X-Canary = "1" }
+      add    = { X-Hop = "a" }
+      remove = ["X-Debug"]
+    }
+    response_headers { remove = ["X-Powered-By"] }
+    rewrite {
+      hostname = "canary.internal"
+      path     = "/new"
     }
     backend {
       service = service.canary
       port    = 80
     }
   }
+  rule {
+    match { path = "/old" }
+    redirect {
+      scheme   = "https"
+      hostname = "new.example"
+      port     = 8443
+      prefix   = ""
+      status   = 301
+    }
+  }
 }
-
-# Not carried over:
-#   testdata/manifests/routes.yaml:23: Gateway public: the controller of a lab listens on ports 80 and 443 for every host. Write certificates as the tls block of an ingress.
