@@ -26,6 +26,6 @@ var modes = Article{
 		{Number: 245, Section: "How it is read", Says: "The API server is an endpoint with its node's address, 172.30.1.2:6443", Verdict: Holds},
 		{Number: 246, Section: "IPVS", Says: "It is in the kernel, and takes changes of rules faster", Verdict: Open, Why: "speed is measured, not claimed: netlab bench. With 10,000 services, a third of the time"},
 		{Number: 247, Section: "IPVS", Says: "It has many algorithms", Verdict: Holds},
-		{Number: 248, Section: "IPVS", Says: "A ConfigMap switches it on", Verdict: Open, Why: "a lab has no kube-proxy to configure: proxy { mode = \"ipvs\" } does, as the option of kube-proxy"},
+		{Number: 248, Section: "IPVS", Says: "A ConfigMap switches it on", Verdict: Open, Why: "which file kube-proxy is configured by is up to who installs it; in a lab proxy { mode = \"ipvs\" } does, as the option of kube-proxy"},
 	},
 }
