@@ -276,12 +276,7 @@ func fingerprint(p topology.PodSpec) string {
 
 // controller adds the pods that a controller would make.
 func (c *converter) controller(w *workload) {
-	for k, v := range w.selectorLabels() {
-		if have, ok := w.Template.Meta.Labels[k]; !ok || have != v {
-			c.errorf(w.Selector.Origin, "Selector does not match template",
-				"The selector of %s %q wants %s: %s, which the labels of its template do not have. Add it to template.metadata.labels.", w.Kind.Value, w.Meta.Name.Value, k, v)
-		}
-	}
+	c.selects(w)
 	g := group{workload: workloadNamed(w.Kind.Value, w.Meta.Name.Value), order: w.order, name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
 	if w.service.Value != "" { // StatefulSet's identity: pkg/controller/statefulset/stateful_set_utils.go
 		g.own, g.pod.Hostname, g.pod.Subdomain = true, str{}, lower(w.service)
@@ -311,6 +306,9 @@ func (c *converter) controller(w *workload) {
 		c.errorf(w.count.Origin, "Count out of range", "%d pods are out of range. Use a number from 0 to %d.", count, maxReplicas)
 		return
 	}
+	if count == 0 {
+		c.lose("", w.at(), "%s %s: it has no replicas, so there is no pod", w.Kind.Value, lineOf(w.Meta.Name.Value))
+	}
 	g.nodes = c.place(w.Template.Spec, count, block, len(c.groups))
 	if count > 1 || w.numbered {
 		g.keys = []string{}
@@ -321,11 +319,38 @@ func (c *converter) controller(w *workload) {
 	c.groups = append(c.groups, g)
 }
 
-func (w *workload) selectorLabels() map[string]string {
+// selects checks that a workload selects the pods of its template, as the API server does.
+func (c *converter) selects(w *workload) {
+	required := slices.Contains([]string{topology.Deployment, topology.ReplicaSet, topology.StatefulSet, topology.DaemonSet}, w.Kind.Value)
 	if w.Selector == nil {
-		return nil
+		if required {
+			c.Problems = append(c.Problems, topology.Problem{Summary: "Workload without selector", Origin: w.at(), Warning: true,
+				Detail: fmt.Sprintf("A cluster refuses %s %q without a selector. Add spec.selector with labels of its template.", w.Kind.Value, lineOf(w.Meta.Name.Value))})
+		}
+		return
 	}
-	return w.Selector.MatchLabels
+	labels := w.Template.Meta.Labels
+	for _, k := range slices.Sorted(maps.Keys(w.Selector.MatchLabels)) {
+		v := w.Selector.MatchLabels[k]
+		if have, ok := labels[k]; !ok || have != v {
+			c.errorf(w.Selector.Origin, "Selector does not match template",
+				"The selector of %s %q wants %s: %s, which the labels of its template do not have. Add it to template.metadata.labels.", w.Kind.Value, w.Meta.Name.Value, k, v)
+		}
+	}
+	for _, x := range w.Selector.Expressions {
+		have, ok := labels[x.Key.Value]
+		in := ok && slices.Contains(strs(x.Values), have)
+		operators := map[string]bool{"In": in, "NotIn": !in, "Exists": ok, "DoesNotExist": !ok}
+		all := slices.Sorted(maps.Keys(operators))
+		switch fits, known := operators[x.Operator.Value]; {
+		case !known:
+			c.errorf(cmp.Or(x.Operator.Origin, x.Origin), "Unknown operator", "%q is not a valid selector operator.%s Use %s.", lineOf(x.Operator.Value),
+				topology.DidYouMean(x.Operator.Value, all), topology.OneOf(all))
+		case !fits:
+			c.errorf(x.Origin, "Selector does not match template", "The selector of %s %q has an expression on %q that the labels of its template do not fulfil. Change the labels or the expression.",
+				w.Kind.Value, lineOf(w.Meta.Name.Value), lineOf(x.Key.Value))
+		}
+	}
 }
 
 // place is the node of each pod: the one that is named, else those that the node selector
