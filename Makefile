@@ -23,8 +23,8 @@ REALNAME = kubernetes-$(shell sed -n 's,^\tk8s.io/kubernetes ,,p' $(REALSRC)/go.
 REAL    = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/netlab/$(REALNAME)
 REALS   = $(addprefix $(REAL)/,kubectl kube-proxy kube-proxy-recorded)
 LABS    = 200
-# What only a kernel with IPVS can show: packets, the match ipvs, SCTP.
-IPVSLABS = ^../ipvs/|/(flat-layout|sctp|source-ranges)[.]
+# What only a kernel with IPVS can show: packets, SCTP.
+IPVSLABS = ^../ipvs/|/sctp[.]
 VMTEST  = go run ./cmd/vmtest
 
 STATICCHECK = v0.8.2

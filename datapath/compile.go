@@ -7,6 +7,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/fault"
 	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
@@ -30,11 +31,12 @@ func Compile(lab *topology.Lab) (*plan.Plan, error) {
 	addNodeAgents(lab, netns)
 	addExternalRoutes(lab, netns)
 	addBalancers(lab, netns)
-	if err := addServices(lab, netns); err != nil {
+	virtual, err := addServices(lab, netns)
+	if err != nil {
 		return nil, err
 	}
 	addNodeLocalDNS(lab, netns)
-	if err := addPolicies(lab, netns); err != nil {
+	if err := addPolicies(lab, netns, virtual); err != nil {
 		return nil, err
 	}
 	p.Sort()
@@ -71,26 +73,33 @@ func named[T any](kind, name string, list []T, nameOf func(T) string) (out T, er
 	return list[i], nil
 }
 
-// addServices adds to every node what the backend compiles for the services.
-func addServices(lab *topology.Lab, netns map[string]*plan.Netns) error {
-	if !lab.Proxy.Mode.Translates || lab.Proxy.Agent != nil {
-		return nil
+// addServices adds to every node what the backend compiles for the services, unless an agent does
+// their work. It returns the virtual servers of each node, which are there either way.
+func addServices(lab *topology.Lab, netns map[string]*plan.Netns) (map[string][]ipvs.Server, error) {
+	mode := lab.Proxy.Mode
+	if !mode.Translates || lab.Proxy.Agent != nil && !mode.VirtualServers {
+		return nil, nil
 	}
-	backend, err := named("proxy mode", lab.Proxy.Mode.Name, Backends(), func(b service.Backend) string { return b.Name })
+	backend, err := named("proxy mode", mode.Name, Backends(), func(b service.Backend) string { return b.Name })
 	if err != nil {
-		return err
+		return nil, err
 	}
+	virtual := map[string][]ipvs.Server{}
 	for _, node := range lab.Nodes {
 		n := netns[node.Netns()]
 		view := service.NewView(lab, node, addrsOf(n))
 		rules := backend.Rules(view)
+		virtual[n.Name] = rules.Virtual
+		if lab.Proxy.Agent != nil {
+			continue
+		}
 		merge(n, &rules)
 		if !backend.UserSpace {
 			n.Agents = append(n.Agents, service.HealthChecks(view)...)
 			n.UDP = append(n.UDP, service.UDPServices(view)...)
 		}
 	}
-	return nil
+	return virtual, nil
 }
 
 // addrsOf returns all addresses of a namespace.

@@ -7,8 +7,8 @@ import (
 
 // merge adds the output of a service backend or a policy style to a node. In a built-in
 // chain, rules for services go before the node's, as kube-proxy inserts its own at the
-// head, and rules for policies, which are merged last, before those; their sysctls
-// replace the node's.
+// head, and rules for policies, which are merged last, before those; only what the node has
+// ahead stays there. Their sysctls replace the node's.
 func merge(n, services *plan.Netns) {
 	n.Links = append(n.Links, services.Links...)
 	n.Addrs = append(n.Addrs, services.Addrs...)
@@ -54,7 +54,7 @@ func mergeChains(network, services []iptables.Chain) []iptables.Chain {
 	}
 	for _, c := range network {
 		if i, ok := index[c.Name]; ok {
-			services[i].Rules = append(services[i].Rules, c.Rules...)
+			services[i].Join(c)
 			continue
 		}
 		services = append(services, c)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/policy"
 	"github.com/netlab/netlab/topology"
 )
@@ -20,14 +21,15 @@ func aheadOfAgents(tables []iptables.Table) {
 	}
 }
 
-// addPolicies adds to every node what the lab's style compiles for the policies. Its
+// addPolicies adds to every node what the lab's style compiles for the policies, given the virtual
+// servers by network namespace. Its
 // rules come first in built-in chains, before those of services: a policy sees packets
 // after DNAT, and what it does not deny continues to the others.
 //
 // What policies need on a node is there even without them, ready for the first one:
 // bridged packets traverse iptables, and connections are tracked from their beginning
 // (package podnet).
-func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
+func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns, virtual map[string][]ipvs.Server) error {
 	if !lab.Enforces() || lab.PolicyOptions.Agent != nil {
 		return nil
 	}
@@ -37,7 +39,7 @@ func addPolicies(lab *topology.Lab, netns map[string]*plan.Netns) error {
 	}
 	for _, view := range policy.Views(lab) {
 		n := netns[view.Node.Netns()]
-		view.Virtual = n.Virtual
+		view.Virtual = virtual[n.Name]
 		if len(view.Pods) > 0 {
 			rules, err := style.Compile(view)
 			if err != nil {

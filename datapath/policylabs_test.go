@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/debian"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/topology"
@@ -46,6 +47,54 @@ func guarded(style string) topology.Spec {
 			{Name: "closed", Tier: set("Baseline"), Priority: set(1), Subject: allPods, Origin: at(73), Egress: []topology.PolicyRuleSpec{
 				{Action: set("Deny"), Peers: []topology.PeerSpec{{Networks: set([]netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")}), Origin: at(74)}}, Origin: at(74)}}}},
 	}
+}
+
+// Policies have the same rules and sets whether netlab or an agent balances services, whatever they
+// know of virtual servers.
+func TestPoliciesAreTheSameBesideAnAgent(t *testing.T) {
+	for _, style := range datapath.Styles() {
+		spec := guarded(style.Name)
+		spec.Proxy.Mode, spec.PolicyOptions.HostEgress = set("ipvs"), set("enforce")
+		spec.ClusterPolicies = nil // which not every style has
+		spec.Services = []topology.ServiceSpec{service("web", func(s *topology.ServiceSpec) { s.Type = set("NodePort") })}
+		lab := resolved(t, spec)
+		ours := ofPolicies(compiled(t, lab))
+		datapath.UseKubeProxy(lab, "kube-proxy")
+		beside := ofPolicies(compiled(t, lab))
+		if len(ours) == 0 && !style.Ignores || !slices.Equal(ours, beside) {
+			t.Errorf("%s: rules and sets:\n%s\nbeside an agent:\n%s", style.Name, strings.Join(ours, "\n"), strings.Join(beside, "\n"))
+		}
+	}
+}
+
+// ofPolicies are the lines of a plan that come from policies.
+func ofPolicies(p *plan.Plan) (list []string) {
+	add := func(o plan.Origin, words ...string) {
+		if o.Object == "policies" || strings.HasPrefix(o.Object, "policy.") {
+			list = append(list, strings.Join(words, " "))
+		}
+	}
+	for i := range p.Netns {
+		n := &p.Netns[i]
+		for _, t := range n.Tables {
+			for _, c := range t.Chains {
+				for _, r := range c.Rules {
+					add(r.Origin, n.Name, t.Name, c.Name, r.Save())
+				}
+			}
+		}
+		for _, t := range n.NFT {
+			for _, c := range t.Chains {
+				for _, r := range c.Rules {
+					add(r.Origin, n.Name, t.Name, c.Name, r.Words())
+				}
+			}
+		}
+		for _, s := range n.Sets {
+			add(s.Origin, n.Name, s.Name)
+		}
+	}
+	return list
 }
 
 // Changing a label that removes a pod from a rule changes one element of one set on

@@ -258,6 +258,7 @@ type Pod struct {
 	DNSConfig           DNSConfig
 	// NameServer says that it answers DNS queries about the lab on its ports.
 	NameServer bool
+	Workload   Workload // that it is part of
 	// Ingress says that it is an ingress controller, on its ports.
 	Ingress bool
 	Ports   []Port

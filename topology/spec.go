@@ -299,6 +299,7 @@ type PodSpec struct {
 	Subdomain   Opt[string]
 	DNSPolicy   Opt[string]
 	DNSConfig   DNSConfigSpec
+	Workload    Opt[string] // a kind, or a kind, a slash and a name
 	Ports       []PortSpec
 	Command     []string
 	Env         map[string]string

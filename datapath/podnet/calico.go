@@ -43,7 +43,9 @@ func CalicoMasquerade(out *plan.Netns, lab *topology.Lab, _ *topology.Node) {
 	}
 }
 
-// calicoNAT is the table nat. The chains of floating addresses are there, and empty.
+// calicoNAT is the table nat. The chains of floating addresses are there, and empty. What leads to
+// them from built-in chains comes first there, before kube-proxy's: Felix inserts it at the
+// head, and again where it finds another rule before (ChainInsertMode in felix/config).
 func calicoNAT(ipv6 bool, o plan.Origin, outgoing []iptables.Match) iptables.Table {
 	b := iptables.NewBuilder("nat", ipv6, 9)
 	jump := func(from, to string) {
@@ -59,12 +61,17 @@ func calicoNAT(ipv6 bool, o plan.Origin, outgoing []iptables.Match) iptables.Tab
 	jump("cali-POSTROUTING", "cali-nat-outgoing")
 	b.Add("cali-nat-outgoing", o, iptables.Masquerade{RandomFully: true}, outgoing...)
 	for i := range b.Chains {
-		felix.Sign(&b.Chains[i])
+		c := &b.Chains[i]
+		felix.Sign(c)
+		if c.Policy != "" {
+			c.Ahead = len(c.Rules)
+		}
 	}
 	return b.Table
 }
 
-// join adds a table to those of a namespace, after the rules that it has already.
+// join adds a table to those of a namespace, after the rules that it has already, but for those
+// that stay ahead.
 func join(out *plan.Netns, t iptables.Table) {
 	for i := range out.Tables {
 		have := &out.Tables[i]
@@ -77,7 +84,7 @@ func join(out *plan.Netns, t iptables.Table) {
 				have.Chains = append(have.Chains, c)
 				continue
 			}
-			have.Chains[at].Rules = append(have.Chains[at].Rules, c.Rules...)
+			have.Chains[at].Join(c)
 		}
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha512"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,11 +125,11 @@ func portmap(t *iptables.Table, lab *topology.Lab, n *topology.Node) {
 	t.Chains = append(t.Chains, entry)
 }
 
-// first puts a rule at the head of a built-in chain.
+// first puts a rule at the head of a built-in chain, after those that stay ahead.
 func first(t *iptables.Table, chain string, r iptables.Rule) {
 	for i := range t.Chains {
 		if c := &t.Chains[i]; c.Name == chain {
-			c.Rules = append([]iptables.Rule{r}, c.Rules...)
+			c.Rules = slices.Insert(c.Rules, c.Ahead, r)
 			return
 		}
 	}

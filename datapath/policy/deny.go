@@ -30,7 +30,7 @@ func (v *View) Deny(ipv6 bool) []iptables.Rule {
 
 // Balanced is the mark of packets that IPVS sends to an endpoint: those at OUTPUT that
 // the node did not originate. No style uses the bit for anything else.
-const Balanced = 0x80000
+const Balanced = 0x200000
 
 // MarksBalanced reports whether packets at OUTPUT get the mark Balanced, for Deny to match.
 func (v *View) MarksBalanced() bool {

@@ -49,7 +49,11 @@ func portMatches(ranges []PortRange) []iptables.Match {
 			return []iptables.Match{iptables.DPorts{First: r.First, Last: r.Last}}
 		}
 	}
-	var out []iptables.Match
+	return MultiPorts(ranges)
+}
+
+// MultiPorts are the conditions for ranges of one protocol, as few as hold them all.
+func MultiPorts(ranges []PortRange) (out []iptables.Match) {
 	var words []string
 	places := 0
 	flush := func() {
@@ -66,7 +70,9 @@ func portMatches(ranges []PortRange) []iptables.Match {
 		}
 		words, places = append(words, word), places+takes
 	}
-	flush()
+	if len(words) > 0 {
+		flush()
+	}
 	return out
 }
 

@@ -39,3 +39,44 @@ func mergePorts(list []PortRange) []PortRange {
 func (m Member) compare(other Member) int {
 	return cmp.Or(m.Addr.Compare(other.Addr), cmp.Compare(m.Protocol, other.Protocol), cmp.Compare(m.Port, other.Port))
 }
+
+// ProtocolPorts are the ports of a rule that are of one protocol.
+type ProtocolPorts struct {
+	Protocol topology.Protocol // "": any packet of any protocol
+	Ranges   []PortRange
+	Names    []string // in the order of the policy
+}
+
+// ByProtocol returns the ports of a rule, by protocol. A protocol all of whose ports match has
+// neither ranges nor names.
+func (r *Rule) ByProtocol() []ProtocolPorts {
+	if r.AnyPort {
+		return []ProtocolPorts{{}}
+	}
+	var out []ProtocolPorts
+	for _, proto := range []topology.Protocol{topology.SCTP, topology.TCP, topology.UDP} {
+		p, all := ProtocolPorts{Protocol: proto}, false
+		for _, x := range r.Ranges {
+			if x.Protocol == proto {
+				p.Ranges, all = append(p.Ranges, x), all || x.All()
+			}
+		}
+		for _, x := range r.names {
+			if x.protocol == proto {
+				p.Names = append(p.Names, x.name)
+			}
+		}
+		switch {
+		case all:
+			out = append(out, ProtocolPorts{Protocol: proto})
+		case len(p.Ranges) > 0 || len(p.Names) > 0:
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// PortsNamed resolves a name on pods, sorted: both name and protocol have to be declared.
+func PortsNamed(pods []*topology.Pod, name string, proto topology.Protocol, ipv6 bool) []Member {
+	return members(pods, []portName{{name, proto}}, ipv6)
+}

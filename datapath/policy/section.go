@@ -53,9 +53,10 @@ type Rule struct {
 	AnyPort bool
 	// Ranges are ports by number, without overlap: by protocol, then by port.
 	Ranges []PortRange
-	// Selected is the only peer, if selectors chose its pods. Nil: there are other peers, or none.
-	Selected *topology.PolicyPeer
-	Origin   plan.Origin
+	// Written are the peers as the policy has them, for styles with rules for each. None: the rule
+	// matches any peer.
+	Written []topology.PolicyPeer
+	Origin  plan.Origin
 
 	peers  [2]Peers
 	names  []portName
@@ -192,7 +193,7 @@ func (r *resolver) section(s Section, rules []topology.PolicyRule) *Section {
 }
 
 func (r *resolver) rule(s *Section, index int, from *topology.PolicyRule) *Rule {
-	out := &Rule{Index: index, Action: from.Action, AnyPort: len(from.Ports) == 0}
+	out := &Rule{Index: index, Action: from.Action, AnyPort: len(from.Ports) == 0, Written: from.Peers}
 	if out.Action == "" || out.Action == topology.PolicyPass && s.Tier == topology.BaselineTier {
 		out.Action = topology.PolicyAccept // no tier comes after Baseline
 	}
@@ -205,9 +206,6 @@ func (r *resolver) rule(s *Section, index int, from *topology.PolicyRule) *Rule 
 		o = topology.Origin{File: s.Origin.File, Line: s.Origin.Line}
 	}
 	out.Origin = origin(s.Title()+" "+string(s.Direction)+" rule "+title, o)
-	if len(from.Peers) == 1 && (from.Peers[0].PodSelector.Set || from.Peers[0].NamespaceSelector.Set) {
-		out.Selected = &from.Peers[0]
-	}
 	for _, p := range from.Ports {
 		if p.Name != "" {
 			out.names = append(out.names, portName{p.Name, p.Protocol})

@@ -139,6 +139,8 @@ func (v *visit) proto(m iptables.Proto) bool {
 		return true
 	case "icmp", "icmpv6", "ipv6-icmp":
 		return v.p.quoted != nil && (m.Name == "icmp") == !v.p.ipv6()
+	case iptables.IPIP:
+		return v.p.proto == ipInIP
 	}
 	return v.p.quoted == nil && m.Name == string(v.p.proto)
 }

@@ -124,28 +124,21 @@ expect "what enters one end of a link leaves by the other" {
 }
 
 expect "the chain of the database" {
-  proves = ["articles.99", "articles.100", "articles.101", "articles.102", "articles.103", "articles.107"]
-  dynamic "rules" {
-    for_each = [
-      "-m comment --comment \"cali:eCrqwxNk3cKw9Eq6\" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
-      "-m comment --comment \"cali:_krp5nzavhAu5avJ\" -m conntrack --ctstate INVALID -j DROP",
-      "-m comment --comment \"cali:leBL64hpAXM9y4nk\" -m comment --comment \"Start of policies\" -j MARK --set-xmark 0x0/0x20000",
-      "-m comment --comment \"cali:pm-LK-c1ra31tRwz\" -m mark --mark 0x0/0x20000 -j ${local.policy}",
-      "-m comment --comment \"cali:q_zG8dAujKUIBe0Q\" -m comment --comment \"Return if policy accepted\" -m mark --mark 0x10000/0x10000 -j RETURN",
-      "-m comment --comment \"cali:FUDVBYh1Yr6tVRgq\" -m comment --comment \"Drop if no policies passed packet\" -m mark --mark 0x0/0x20000 -j DROP",
-    ]
-    content {
-      on    = node.node0
-      chain = "cali-tw-${local.link}"
-      has   = rules.value
-      count = 1
-    }
-  }
-  # The hash of a rule is one of all before it, so that these are in their order.
+  proves = ["articles.99", "articles.100", "articles.101", "articles.102", "articles.103", "articles.107", "articles.159"]
   rules {
-    on    = node.node0
-    chain = "cali-tw-${local.link}"
-    count = 7
+    on     = node.node0
+    chain  = "cali-tw-${local.link}"
+    equals = <<-EOT
+      -A cali-tw-${local.link} -m comment --comment "cali:eCrqwxNk3cKw9Eq6" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+      -A cali-tw-${local.link} -m comment --comment "cali:_krp5nzavhAu5avJ" -m conntrack --ctstate INVALID -j DROP
+      # the dump leaves this out
+      -A cali-tw-${local.link} -m comment --comment "cali:Cu-tVtfKKu413YTT" -j MARK --set-xmark 0x0/0x10000
+      # the dump again
+      -A cali-tw-${local.link} -m comment --comment "cali:leBL64hpAXM9y4nk" -m comment --comment "Start of policies" -j MARK --set-xmark 0x0/0x20000
+      -A cali-tw-${local.link} -m comment --comment "cali:pm-LK-c1ra31tRwz" -m mark --mark 0x0/0x20000 -j ${local.policy}
+      -A cali-tw-${local.link} -m comment --comment "cali:q_zG8dAujKUIBe0Q" -m comment --comment "Return if policy accepted" -m mark --mark 0x10000/0x10000 -j RETURN
+      -A cali-tw-${local.link} -m comment --comment "cali:FUDVBYh1Yr6tVRgq" -m comment --comment "Drop if no policies passed packet" -m mark --mark 0x0/0x20000 -j DROP
+    EOT
   }
 }
 

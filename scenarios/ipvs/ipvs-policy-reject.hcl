@@ -2,7 +2,7 @@
 # sends packets through OUTPUT, not FORWARD, so the policies of an endpoint are enforced
 # there. A TCP reset, as used elsewhere, would be lost: for a packet that came in over a
 # bridge it goes straight back, and the pod would get it from the endpoint, not from the
-# service that it dialed. So packets that IPVS sends carry the mark 0x80000 and are
+# service that it dialed. So packets that IPVS sends carry the mark 0x200000 and are
 # refused with an ICMP error, which IPVS translates back.
 #
 #   near   ──▶ cluster IP ──IPVS──▶ web     refused, on one node
@@ -10,7 +10,7 @@
 #   laptop ──▶ node port  ──IPVS──▶ web     refused
 #   friend ──▶ cluster IP ──IPVS──▶ web     connected
 #
-# What to try: netlab rules node1, and look for 0x80000; netlab explain near web:80; and
+# What to try: netlab rules node1, and look for 0x200000; netlab explain near web:80; and
 # the other styles, "calico" and "kube-router".
 #
 # The proof: "a neighbour of the endpoint is refused" and "outside clients are

@@ -51,6 +51,12 @@ expect "new connections go to the selected color" {
   to     = [for n in node : "${n.ip}:30080"]
   answer = pod.web[var.color]
   count  = 20
+  rules {
+    on    = node.node1
+    table = "nat"
+    has   = "-j DNAT --to-destination ${pod.web[var.color].ip}:8080"
+    lacks = "-j DNAT --to-destination ${pod.web[var.color == "blue" ? "green" : "blue"].ip}:8080"
+  }
 }
 
 expect "both pods answer directly" {

@@ -110,6 +110,9 @@ func load(in *source.Input, c *source.Collector, opts Options) (*Scenario, sourc
 		return s, c.Sorted()
 	}
 	l.evaluate(opts)
+	if len(in.Manifests) > 0 && len(in.Files) == 0 && l.objectsOf.Empty() && !c.List.HasErrors() {
+		c.Errorf(hcl.Range{Filename: in.Manifests[0]}, "Empty scenario", "There is no object in %s that a lab can have, such as a Pod or a Service. Name other files.", source.SomeOf(in.Manifests))
+	}
 	s.Variables = slices.Sorted(maps.Keys(l.Declared["variable"]))
 	s.Name, s.adopted = l.spec.Name, l.adopted
 	s.Lab, s.Expects, s.Faults, s.Impossible, s.Matrix = l.lab(), l.expects, l.faults, l.impossible, l.matrix

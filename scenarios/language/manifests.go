@@ -35,7 +35,7 @@ func (s *Scenario) HCL() []byte {
 	rest := ""
 	for _, lost := range s.adopted.Lost {
 		if at := fmt.Sprintf("%s:%d", lost.Origin.File, lost.Origin.Line); lost.Block == "" {
-			rest += fmt.Sprintf("#   %s: %s.\n", at, lost.Why)
+			rest += printer.Comment("  "+at+": "+lost.Why+".") + "\n"
 		} else {
 			about[lost.Block] = append(about[lost.Block], fmt.Sprintf("Not carried over, %s: %s.", at, lost.Why))
 		}
@@ -43,7 +43,7 @@ func (s *Scenario) HCL() []byte {
 	for _, note := range s.adopted.Notes {
 		about[note.Block] = append(about[note.Block], note.Why+".")
 	}
-	text := "# Imported from " + source.SomeOf(s.Files) + ".\n\n" + printer.Text(s.Spec, about)
+	text := printer.Comment("Imported from "+source.SomeOf(s.Files)+".") + "\n\n" + printer.Text(s.Spec, about)
 	if rest != "" {
 		text += "\n# Not carried over:\n" + rest
 	}

@@ -243,3 +243,80 @@ spec:
 		s.HCL()
 	}
 }
+
+// What manifests say cannot become a part of the scenario that an import writes: names and kinds
+// end up in comments and strings, and a file may have any name.
+func TestAnImportIsNothingButData(t *testing.T) {
+	const evil = `x\nnode \"evil\" {}\r\n\u2028node \"evil\" {}`
+	dir := folder(t, map[string]string{"a\nnode \"evil\" {}\n#.yaml": `
+apiVersion: example.org/v1
+kind: "` + evil + `"
+metadata: { name: "` + evil + `" }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: "` + evil + strings.Repeat("long", 1000) + `" }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: "` + evil + `", labels: { kubernetes.io/service-name: "` + evil + `" } }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: one }
+spec:
+  nodeSelector: { "` + evil + `": "` + evil + `" }
+  affinity: { a: b }
+  dnsConfig: { options: [{ name: "${path.root}", value: "%{if}" }] }
+  containers: [{ name: c }]
+`})
+	s, diags := Import([]string{dir}, Options{Catalogue: catalogue, Nodes: 1})
+	if diags.HasErrors() {
+		t.Fatal(diagnosticsText(diags))
+	}
+	for _, d := range diags {
+		if strings.ContainsAny(d.Detail, "\r\n") || len(d.Detail) > 2000 {
+			t.Errorf("a diagnostic has several lines, or a long one: %q", d.Detail)
+		}
+	}
+	made := filepath.Join(t.TempDir(), "made.hcl")
+	if err := os.WriteFile(made, s.HCL(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again, diags := Load(made, Options{Catalogue: catalogue})
+	if diags.HasErrors() || len(again.Lab.Nodes) != 1 || len(again.Lab.Pods) != len(s.Lab.Pods) {
+		t.Errorf("the import is another lab:\n%s\n%s", diagnosticsText(diags), s.HCL())
+	}
+	if options := again.Lab.Pods[0].DNSConfig.Options; len(options) != 1 || options[0].Name != "${path.root}" || options[0].Value != "%{if}" {
+		t.Errorf("the options are %v", options)
+	}
+}
+
+// However much is not carried over, the rest is a lab; and no mistake is hidden by warnings.
+func TestManyWarningsAreNoMistake(t *testing.T) {
+	many := strings.Repeat("apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n---\n", 300)
+	load := func(more string) source.Diagnostics {
+		_, diags := Load(folder(t, map[string]string{"a.yaml": many + more}), Options{Catalogue: catalogue})
+		return diags
+	}
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: { name: a }\nspec: { containers: [{ name: c }] }\n"
+	diags := load(pod)
+	if last := diags[len(diags)-1]; diags.HasErrors() || len(diags) != 201 || !strings.Contains(last.Detail, "There are 100 more") {
+		t.Errorf("got %d:\n%s", len(diags), diagnosticsText(diags[len(diags)-2:]))
+	}
+	diags = load(strings.ReplaceAll(pod, "name: a", "nam: a"))
+	if text := diagnosticsText(diags); !diags.HasErrors() || len(diags) != 201 || !strings.Contains(text, "Did you mean \"name\"") {
+		t.Errorf("got %d:\n%s", len(diags), diagnosticsText(diags[len(diags)-3:]))
+	}
+}
+
+// Manifests without anything that a lab has are no lab, as a scenario without blocks is none.
+func TestManifestsWithoutAnObjectAreRefused(t *testing.T) {
+	for name, text := range map[string]string{"empty.yaml": "# nothing\n---\n", "kustomization.yaml": "resources: [a.yaml]\n", "secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: { name: a }\n"} {
+		dir := folder(t, map[string]string{name: text})
+		_, diags := Load(dir, Options{Catalogue: catalogue})
+		if said := diagnosticsText(diags); !diags.HasErrors() || !strings.Contains(said, "There is no object in "+name) {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}

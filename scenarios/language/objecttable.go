@@ -89,6 +89,7 @@ func (l *loader) podTable(s *topology.PodSpec) blocks.Schema {
 		{At: &s.Terminating, Name: "terminating", Default: `false`, Means: "Whether the pod is being deleted."},
 		{At: &s.Hostname, Name: "hostname", Means: "The name of the pod below that of the headless service that subdomain names."},
 		{At: &s.Subdomain, Name: "subdomain", Means: "The headless service below whose name the pod is found by its hostname, as the pods of a StatefulSet are."},
+		{At: &s.Workload, Name: "workload", Means: "The workload that the pod belongs to in the Kubernetes API and in exports: Deployment, ReplicaSet, StatefulSet, DaemonSet or Job, with a slash and its name if that is not the block's."},
 		{At: &s.DNSPolicy, Name: "dns_policy", Default: `"ClusterFirst"`, Means: "How the pod looks up names: ClusterFirst or ClusterFirstWithHostNet with the name servers of the cluster, the former only if it does not use its node's network; Default as its node does, which knows no names of the cluster; None as dns_config says."},
 	}), l.programAttributes(s)...)}
 }

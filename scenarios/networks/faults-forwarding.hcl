@@ -52,6 +52,33 @@ fault "no forwarding" {
   kind = "forwarding-off"
   node = node.node1
 
+  expect "it is switched off" {
+    proves = ["articles.123"]
+    run {
+      on      = node.node1
+      command = ["cat", "/proc/sys/net/ipv4/ip_forward"]
+      output  = "0\n"
+    }
+    # What is for others arrives, and does not go on.
+    from    = pod.shell
+    to      = client.laptop
+    outcome = "timeout"
+    seen {
+      on          = node.node1
+      interface   = "docker0"
+      direction   = "in"
+      source      = pod.shell
+      destination = client.laptop
+    }
+    seen {
+      on          = node.node1
+      interface   = "eth0"
+      direction   = "out"
+      destination = client.laptop
+      absent      = true
+    }
+  }
+
   expect "the bridge still forwards" {
     proves = ["articles.119"]
     from   = pod.shell
@@ -97,7 +124,6 @@ fault "firewall restarted" {
   }
 
   expect "and in" {
-    proves  = ["articles.123"]
     from    = [client.laptop, node.node2]
     to      = "${node.node1.ip}:8080"
     outcome = "timeout"

@@ -45,6 +45,7 @@ pod "db" {
   labels    = { app = "db" }
   hostname  = "db-${count.index}"
   subdomain = "db"
+  workload  = "StatefulSet"
   port "sql" { port = 5432 }
 }
 
@@ -53,6 +54,7 @@ pod "starting" {
   labels    = { app = "db" }
   hostname  = "db-2"
   subdomain = "db"
+  workload  = "StatefulSet/db"
   ready     = false
   port "sql" { port = 5432 }
 }

@@ -9,8 +9,9 @@
 #   laptop ──▶ balancer:80 ───┼─▶ node2:30080 ──▶ web-1
 #                             └─✗ node3:30080     no endpoint: dropped, so left out
 #
-# What to try: netlab status; netlab exec node1 -- iptables -I INPUT -p tcp -j DROP, and status
-# again two seconds later; set ready = false for web-0 and netlab up; remove a check.
+# What to try: netlab status; netlab exec node1 -- iptables -I FORWARD -p tcp -j DROP, and status
+# again two seconds later; set ready = false for web-0 and netlab up; remove a check;
+# netlab test --matrix ip_families=ipv6 on this file; load-balancer-behind-firewall.hcl has both families.
 #
 # The proof: "under Local the balancer leaves out the node without a pod", and "without checks
 # a third of the connections is lost".
@@ -113,14 +114,14 @@ service "db" {
 
 expect "a node without a pod drops what comes to its node port" {
   from    = client.laptop
-  to      = "${node.node3.ip}:30080"
+  to      = addr(node.node3.ip, 30080)
   outcome = "timeout"
 }
 
 expect "under Local the balancer leaves out the node without a pod" {
   proves = ["articles.219"]
   from   = client.laptop
-  to     = "${service.local.load_balancer_ip}:80"
+  to     = addr(service.local.load_balancer_ip, 80)
   answer = pod.web
   source = client.balancer.ip
   spread { tolerance = 0.3 }
@@ -129,27 +130,27 @@ expect "under Local the balancer leaves out the node without a pod" {
 expect "under Cluster every node answers, and masquerades" {
   proves = ["articles.219"]
   from   = client.laptop
-  to     = "${service.cluster.load_balancer_ip}:81"
+  to     = addr(service.cluster.load_balancer_ip, 81)
   answer = pod.web
   source = [node.node1, node.node2, node.node3]
 }
 
 expect "a pod reaches the balancer as any client does" {
   from   = pod.shell
-  to     = ["${service.local.load_balancer_ip}:80", "${service.cluster.load_balancer_ip}:81"]
+  to     = [addr(service.local.load_balancer_ip, 80), addr(service.cluster.load_balancer_ip, 81)]
   answer = pod.web
 }
 
 expect "without checks a third of the connections is lost" {
   proves  = ["articles.219"]
   from    = client.laptop
-  to      = "${service.unchecked.load_balancer_ip}:80"
+  to      = addr(service.unchecked.load_balancer_ip, 80)
   outcome = { connected = 2, timeout = 1 }
 }
 
 expect "a policy denies the balancer, so no node answers, and it closes the connection" {
   from    = client.laptop
-  to      = "${service.db.load_balancer_ip}:82"
+  to      = addr(service.db.load_balancer_ip, 82)
   outcome = "reset"
 }
 
@@ -165,7 +166,7 @@ fault "node1 forwards nothing" {
 
   expect "the balancer sends all to node2" {
     from   = client.laptop
-    to     = "${service.local.load_balancer_ip}:80"
+    to     = addr(service.local.load_balancer_ip, 80)
     answer = pod.web["1"]
     source = client.balancer.ip
   }

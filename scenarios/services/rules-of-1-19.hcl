@@ -88,24 +88,18 @@ expect "the chains" {
   }
 }
 
-# Calico's chain, kube-proxy's, and that of Docker, which runs the containers.
+# Calico's chain first, then kube-proxy's, then that of Docker, which runs the containers: in the
+# order of iptables -L, which is that of the rules in the chain.
 expect "the first hook" {
   rules {
-    on    = node.node120
-    table = "nat"
-    chain = "PREROUTING"
-    has = [
-      "-A PREROUTING -m comment --comment \"cali:6gwbT8clXdHdC1b1\" -j cali-PREROUTING",
-      "-A PREROUTING -m comment --comment \"kubernetes service portals\" -j KUBE-SERVICES",
-      "-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER",
-    ]
-  }
-  rules {
-    on    = node.node120
-    table = "nat"
-    chain = "PREROUTING"
-    has   = "-A PREROUTING"
-    count = 3
+    on     = node.node120
+    table  = "nat"
+    chain  = "PREROUTING"
+    equals = <<-EOT
+      -A PREROUTING -m comment --comment "cali:6gwbT8clXdHdC1b1" -j cali-PREROUTING
+      -A PREROUTING -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
+      -A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER
+    EOT
   }
 }
 

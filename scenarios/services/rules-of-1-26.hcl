@@ -1,6 +1,7 @@
 # What you will see: the table nat of a node of Kubernetes 1.26, line by line: 65 rules of
-# kube-proxy, the kubelet, Docker, flannel and Calico, as iptables-save prints them, each with the
-# hashes that a cluster with the same objects has. kube-proxy marks what does not come from a
+# kube-proxy, the kubelet, Docker, flannel and Calico, in the order in which iptables-save prints
+# them, each with the hashes that a cluster with the same objects has. Calico inserts its own at
+# the head of the built-in chains, kube-proxy before what is there already. kube-proxy marks what does not come from a
 # pod in the chain of the service, and says in a comment which endpoint a rule is for; flannel
 # has its four rules in POSTROUTING itself, as until version 0.19; Calico has its chains beside
 # them, and knows its rules by a hash. Docker's four are there because Docker is on the node; they
@@ -12,7 +13,7 @@
 # What to try: netlab up on this file, then netlab exec node0 -- iptables-save -t nat; change
 # a name, a port or an address, and see which claims fail.
 #
-# The proof: "line by line", "nothing else in the chains of services" and "it works, too".
+# The proof: "line by line" and "it works, too".
 
 network {
   mode           = "canal"
@@ -89,13 +90,16 @@ service "kubernetes" {
   endpoint { address = node.node0.ip }
 }
 
+# The whole table in its order, with nothing else in it. The order of services in KUBE-SERVICES alone
+# means nothing: this kube-proxy takes them as they come out of a Go map, in another order each
+# time; here they are by name.
 expect "line by line" {
-  proves = ["articles.69", "articles.70", "articles.227", "articles.228", "articles.229", "articles.230", "articles.232", "articles.233", "articles.234", "articles.235", "articles.236", "articles.238", "articles.240", "articles.244", "articles.245"]
+  proves = ["articles.69", "articles.70", "articles.227", "articles.228", "articles.229", "articles.230", "articles.232", "articles.233", "articles.234", "articles.235", "articles.236", "articles.238", "articles.239", "articles.240", "articles.244", "articles.245"]
   rules {
-    on    = node.node0
-    tool  = "iptables"
-    table = "nat"
-    has = [for line in split("\n", trimspace(<<-EOT
+    on     = node.node0
+    tool   = "iptables"
+    table  = "nat"
+    equals = <<-EOT
       -A PREROUTING -m comment --comment "cali:6gwbT8clXdHdC1b1" -j cali-PREROUTING
       -A PREROUTING -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
       -A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER
@@ -135,11 +139,11 @@ expect "line by line" {
       -A KUBE-SEP-UG4OSZR4VSWZ27C5 -p tcp -m comment --comment "kube-system/kube-dns:metrics" -m tcp -j DNAT --to-destination 192.168.1.2:9153
       -A KUBE-SEP-WQR67ZLSTPDXXME4 -s 192.168.1.4/32 -m comment --comment "default/nginx-basic:http" -j KUBE-MARK-MASQ
       -A KUBE-SEP-WQR67ZLSTPDXXME4 -p tcp -m comment --comment "default/nginx-basic:http" -m tcp -j DNAT --to-destination 192.168.1.4:80
+      -A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -m tcp --dport 443 -j KUBE-SVC-NPX46M4PTMTKRN6Y
+      -A KUBE-SERVICES -d 10.105.250.129/32 -p tcp -m comment --comment "default/nginx-basic:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-WWRFY3PZ7W3FGMQW
+      -A KUBE-SERVICES -d 10.96.0.10/32 -p udp -m comment --comment "kube-system/kube-dns:dns cluster IP" -m udp --dport 53 -j KUBE-SVC-TCOU7JCQXEZGVUNU
       -A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment "kube-system/kube-dns:dns-tcp cluster IP" -m tcp --dport 53 -j KUBE-SVC-ERIFXISQEP7F7OF4
       -A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -m comment --comment "kube-system/kube-dns:metrics cluster IP" -m tcp --dport 9153 -j KUBE-SVC-JD5MR3NA4I4DYORP
-      -A KUBE-SERVICES -d 10.96.0.10/32 -p udp -m comment --comment "kube-system/kube-dns:dns cluster IP" -m udp --dport 53 -j KUBE-SVC-TCOU7JCQXEZGVUNU
-      -A KUBE-SERVICES -d 10.105.250.129/32 -p tcp -m comment --comment "default/nginx-basic:http cluster IP" -m tcp --dport 80 -j KUBE-SVC-WWRFY3PZ7W3FGMQW
-      -A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -m comment --comment "default/kubernetes:https cluster IP" -m tcp --dport 443 -j KUBE-SVC-NPX46M4PTMTKRN6Y
       -A KUBE-SERVICES -m comment --comment "kubernetes service nodeports; NOTE: this must be the last rule in this chain" -m addrtype --dst-type LOCAL -j KUBE-NODEPORTS
       -A KUBE-SVC-ERIFXISQEP7F7OF4 ! -s 192.168.0.0/16 -d 10.96.0.10/32 -p tcp -m comment --comment "kube-system/kube-dns:dns-tcp cluster IP" -m tcp --dport 53 -j KUBE-MARK-MASQ
       -A KUBE-SVC-ERIFXISQEP7F7OF4 -m comment --comment "kube-system/kube-dns:dns-tcp -> 192.168.0.6:53" -m statistic --mode random --probability 0.50000000000 -j KUBE-SEP-G44RJ25JKAEOKO42
@@ -162,23 +166,6 @@ expect "line by line" {
       -A cali-PREROUTING -m comment --comment "cali:r6XmIziWUJsdOK6Z" -j cali-fip-dnat
       -A cali-nat-outgoing -m comment --comment "cali:flqWnvo8yq4ULQLa" -m set --match-set cali40masq-ipam-pools src -m set ! --match-set cali40all-ipam-pools dst -j MASQUERADE --random-fully
     EOT
-    )) : trimspace(line)]
-  }
-}
-
-expect "nothing else in the chains of services" {
-  rules {
-    on    = node.node0
-    chain = "KUBE-SVC-WWRFY3PZ7W3FGMQW"
-    has   = "-A KUBE-SVC-WWRFY3PZ7W3FGMQW"
-    count = 4
-  }
-  rules {
-    on    = node.node0
-    table = "nat"
-    chain = "KUBE-SERVICES"
-    has   = "-A KUBE-SERVICES"
-    count = 6
   }
 }
 

@@ -112,7 +112,7 @@ expect "endpoints take turns" {
 }
 
 expect "the server sees the node" {
-  proves = ["articles.221", "articles.222"]
+  proves = ["articles.222"]
   from   = [pod.shell, node.node1]
   to     = [service.web, "${node.node1.ip}:30080"]
   port   = "http"

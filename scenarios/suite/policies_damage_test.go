@@ -48,6 +48,8 @@ func TestMistakesInPolicyRulesAreNoticed(t *testing.T) {
 			{"the receiver's policies are skipped", "cali-FORWARD", []string{"cali-to-wl-dispatch"}},
 			{"pods do not reach themselves", "cali-", []string{" -s ", " -d ", "-j RETURN"}},
 			{"no profile accepts", "cali-pr", []string{"--set-mark"}},
+			{"exceptions of blocks do not count", "cali-p", []string{"--set-mark 0x0/0x40000"}},
+			{"several kinds of ports do not match", "cali-p", []string{"-m multiport", "0x40000/0x40000"}},
 			{"known connections are denied", "cali-", []string{"ESTABLISHED"}},
 			{"marks are not cleared", "cali-", []string{"--set-mark 0x0/0x10000"}},
 			{"no policy is final", "cali-", []string{"Return if policy accepted"}},

@@ -393,7 +393,7 @@ func rulesOnly(lab *topology.Lab, p *plan.Plan) *plan.Plan {
 }
 
 // unordered are the chains whose rules kube-proxy writes in no order.
-var unordered = map[string]bool{"KUBE-SERVICES": true, "KUBE-NODEPORTS": true, "KUBE-EXTERNAL-SERVICES": true, "KUBE-PROXY-FIREWALL": true}
+var unordered = map[string]bool{"KUBE-SERVICES": true, "KUBE-NODEPORTS": true, "KUBE-EXTERNAL-SERVICES": true, "KUBE-PROXY-FIREWALL": true, "KUBE-IPVS-OUT-FILTER": true}
 
 // A node with the rules of a node without a zone is told from one with any other rules.
 func TestLostZonesAreRecognized(t *testing.T) {

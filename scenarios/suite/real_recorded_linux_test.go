@@ -7,13 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/feature"
-	"github.com/netlab/netlab/datapath/plan/ipvs"
+	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/scenarios/language"
 	"github.com/netlab/netlab/topology"
 )
@@ -53,8 +54,11 @@ const (
 	recordVariable = "NLAB_RECORD"
 )
 
-// compareRecorded builds a lab and returns how what kube-proxy made of it differs. In its own plan agents are
-// told no folder, and need IPVS.
+// recordedFeatures are what kube-proxy-recorded can do without.
+var recordedFeatures = []feature.Feature{feature.IPVS, feature.Dummy, feature.MatchIPVS}
+
+// compareRecorded builds a lab, without the programs of pods, which may wait for services, and
+// returns how what kube-proxy made of it differs.
 func compareRecorded(t *testing.T, s *language.Scenario) difference {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,9 +69,11 @@ func compareRecorded(t *testing.T, s *language.Scenario) difference {
 			t.Fatal(err)
 		}
 		for i := range p.Netns {
-			for k := range p.Netns[i].Execs {
-				x := &p.Netns[i].Execs[k]
-				x.Needs = slices.DeleteFunc(x.Needs, func(f string) bool { return f == string(feature.IPVS) || f == string(feature.Dummy) })
+			n := &p.Netns[i]
+			n.Execs = slices.DeleteFunc(n.Execs, func(x occupant.Exec) bool { return !x.Agent })
+			for k := range n.Execs {
+				x := &n.Execs[k]
+				x.Needs = slices.DeleteFunc(x.Needs, func(f string) bool { return slices.Contains(recordedFeatures, feature.Feature(f)) })
 			}
 		}
 		running := (&built{plan: p}).startWith(t, realMeta(s, p))
@@ -83,22 +89,35 @@ func compareRecorded(t *testing.T, s *language.Scenario) difference {
 	}
 }
 
-// addRecorded adds the virtual servers that were recorded on each node to what was read of a lab.
+// addRecorded adds the virtual servers that were recorded on each node to what was read of a lab, and
+// the matches of rules in whose place are comments.
 func addRecorded(have *plan.Plan, lab *topology.Lab, dir string) error {
 	for _, node := range lab.Nodes {
+		n := &have.Netns[slices.IndexFunc(have.Netns, func(n plan.Netns) bool { return n.Name == node.Netns() })]
+		for _, t := range n.Tables {
+			for _, c := range t.Chains {
+				for i := range c.Rules {
+					c.Rules[i].Raw = recordedMatch.ReplaceAllStringFunc(c.Rules[i].Raw, func(text string) string {
+						m := recordedMatch.FindStringSubmatch(text)
+						proto := map[string]string{"tcp": "6", "udp": "17", "sctp": "132"}[m[2]]
+						return fmt.Sprintf("-m ipvs --vproto %s --vaddr %s --vport %s", proto, m[1], m[3])
+					})
+				}
+			}
+		}
 		text, err := os.ReadFile(filepath.Join(dir, node.Name+".json"))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // not yet
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = json.Unmarshal(text, &n.Virtual)
 		}
-		var list []ipvs.Server
-		if err := json.Unmarshal(text, &list); err != nil {
+		if err != nil {
 			return fmt.Errorf("virtual servers of %s: %w", node.Name, err)
 		}
-		i := slices.IndexFunc(have.Netns, func(n plan.Netns) bool { return n.Name == node.Netns() })
-		have.Netns[i].Virtual = list
 	}
 	return nil
 }
+
+// recordedMatch is the comment that kube-proxy-recorded writes for a match.
+var recordedMatch = regexp.MustCompile(`-m comment --comment "?ipvs/([^/]+)/([a-z]+)/(\d+)"?`)

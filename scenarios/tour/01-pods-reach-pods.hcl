@@ -8,7 +8,8 @@
 #
 # What to try: netlab explain a b, which prints each step; netlab up on this file, then
 # netlab exec node1 -- ip route and netlab exec node1 -- bridge fdb. netlab test --matrix
-# network=udp,routed,wireguard shows the same claims on other pod networks.
+# network=udp,routed,wireguard tries the same claims on other pod networks: those about the wire, the
+# MTU and the route are about these two, and do not hold in each of the others.
 #
 # The proof: "pods see each other's own address", "what is on the wire" and "50 bytes".
 

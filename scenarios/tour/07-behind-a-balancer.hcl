@@ -7,8 +7,8 @@
 #   laptop ──▶ VIP├─ 1/2 ─▶ node2 ──▶ three[0…2]     a sixth each
 #                 └─   ✗    node3     503: no endpoint
 #
-# What to try: netlab explain laptop 203.0.113.80:80; set external_traffic_policy to Cluster,
-# and see all four alike, and the laptop no more.
+# What to try: netlab explain laptop 203.0.113.80:80; set external_traffic_policy to Cluster, remove
+# health_check_node_port, and explain again: all four alike, and the laptop is seen no more.
 #
 # The proof: "half for one, half for three", "the client is seen", "node3 is unhealthy" and
 # "without the check, it would drop".

@@ -6,7 +6,7 @@
 #   shell ──▶ 10.96.0.80:80 ──▶ KUBE-SVC-… ──lots──▶ web      3 rules per pod
 #   shell ──▶ 10.96.0.80:80 (kube-ipvs0) ──turns──▶ web       1 real server per pod
 #
-# What to try: netlab rules -f on this file node1 --var pods=300 --matrix proxy=ipvs; netlab bench
+# What to try: netlab rules node1 --var pods=300 --matrix proxy=ipvs -f and this file; netlab bench
 # --only proxies. ip_vs is missing on many machines: netlab vm test on this file.
 #
 # The proof: "rules per pod, or none" and "equal shares".

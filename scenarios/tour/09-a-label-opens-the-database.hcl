@@ -6,8 +6,8 @@
 #   backend (networking/allow-db-access = "true") ──▶ db
 #   frontend ────────────── ✗ ──────────────────────▶ db
 #
-# What to try: netlab rules -f on this file node1, with --matrix policies=calico,nftables;
-# netlab reach on this file; give the frontend the label, and run netlab plan --diff.
+# What to try: netlab rules node1 --matrix policies=calico,nftables -f and this file;
+# netlab reach on this file; netlab up, give the frontend the label, and run netlab plan --diff.
 #
 # The proof: "the backend gets in", "the frontend does not", "the database answers nobody
 # else" and, in engine calico, "the set is the policy".

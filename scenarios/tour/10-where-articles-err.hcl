@@ -9,7 +9,7 @@
 #                                            chooses the pod     sees the pod
 #
 # What to try: netlab explain laptop node1:31380; netlab up --fault "no ip_forward" on this file, then
-# netlab explain neighbour web.
+# netlab explain neighbour web:8080.
 #
 # The proof: "a capture stands before PREROUTING", "filter sees what nat chose", "bridged
 # packets meet FORWARD without ip_forward" and "lots, not turns".
@@ -91,6 +91,23 @@ expect "a capture stands before PREROUTING" {
     direction   = "in"
     source      = client.laptop
     destination = "${pod.web.ip}:8080"
+  }
+  # The first packet is for the node port still, when PREROUTING has it, and the pod is chosen there.
+  dynamic "rules" {
+    for_each = { PREROUTING = "-j KUBE-SERVICES", KUBE-NODEPORTS = "--dport 31380" }
+    content {
+      on      = node.node1
+      table   = "nat"
+      chain   = rules.key
+      has     = rules.value
+      counted = 1
+    }
+  }
+  rules {
+    on      = node.node1
+    table   = "nat"
+    has     = "-j DNAT"
+    counted = 1
   }
 }
 

@@ -18,6 +18,7 @@ type header struct {
 	Meta       meta `k:"metadata"`
 	Origin     topology.Origin
 	lost       []Lost
+	order      int // among all objects
 }
 
 // object is a pointer to one of the structs below.
@@ -44,8 +45,10 @@ type owner struct {
 type nodeObject struct {
 	header
 	Spec struct {
-		PodCIDRs []str    `k:"podCIDRs"`
-		_        struct{} `k:"configSource externalID podCIDR providerID taints unschedulable"`
+		PodCIDRs      []str    `k:"podCIDRs"`
+		Taints        []taint  `k:"taints"`
+		Unschedulable flag     `k:"unschedulable"`
+		_             struct{} `k:"configSource externalID podCIDR providerID"`
 	} `k:"spec"`
 	Status struct {
 		Addresses []struct {
@@ -65,14 +68,16 @@ type podObject struct {
 	header
 	Spec   podSpec `k:"spec"`
 	Status struct {
-		Phase      str `k:"phase"`
-		Conditions []struct {
-			Type   str      `k:"type"`
-			Status str      `k:"status"`
-			_      struct{} `k:"lastProbeTime lastTransitionTime message observedGeneration reason"`
-		} `k:"conditions"`
-		_ struct{} `k:"allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message nominatedNodeName nodeAllocatableResourceClaimStatuses observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime"`
+		Phase      str           `k:"phase"`
+		Conditions []conditionOf `k:"conditions"`
+		_          struct{}      `k:"allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message nominatedNodeName nodeAllocatableResourceClaimStatuses observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime"`
 	} `k:"status"`
+}
+
+type conditionOf struct {
+	Type   str      `k:"type"`
+	Status str      `k:"status"`
+	_      struct{} `k:"lastProbeTime lastTransitionTime message observedGeneration reason"`
 }
 
 type podSpec struct {
@@ -85,8 +90,9 @@ type podSpec struct {
 	DNSConfig      *dnsConfig        `k:"dnsConfig"`
 	Containers     []container       `k:"containers"`
 	InitContainers []container       `k:"initContainers"`
+	Tolerations    []toleration      `k:"tolerations"`
 	Origin         topology.Origin
-	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds tolerations volumes workloadRef schedulingGroup"`
+	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds volumes workloadRef schedulingGroup"`
 	_              struct{} `lost:"affinity hostAliases topologySpreadConstraints"`
 }
 
@@ -108,7 +114,7 @@ type container struct {
 		Protocol str     `k:"protocol"`
 		HostPort integer `k:"hostPort"`
 		Origin   topology.Origin
-		_        struct{} `k:"hostIP"`
+		_        struct{} `lost:"hostIP"`
 	} `k:"ports"`
 	Restart str      `k:"restartPolicy"`
 	_       struct{} `k:"args command env envFrom image imagePullPolicy lifecycle livenessProbe name readinessProbe resizePolicy resources restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir"`
@@ -118,12 +124,14 @@ type container struct {
 type scaled struct {
 	Replicas integer   `k:"replicas"`
 	Selector *selector `k:"selector"`
-	Template struct {
-		Meta   meta    `k:"metadata"`
-		Spec   podSpec `k:"spec"`
-		Origin topology.Origin
-	} `k:"template"`
-	_ struct{} `k:"minReadySeconds revisionHistoryLimit"`
+	Template template  `k:"template"`
+	_        struct{}  `k:"minReadySeconds revisionHistoryLimit"`
+}
+
+type template struct {
+	Meta   meta    `k:"metadata"`
+	Spec   podSpec `k:"spec"`
+	Origin topology.Origin
 }
 
 type deployment struct {
@@ -169,7 +177,23 @@ type job struct {
 		scaled
 		Parallelism integer  `k:"parallelism"`
 		Completions integer  `k:"completions"`
-		_           struct{} `k:"activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode managedBy manualSelector maxFailedIndexes podFailurePolicy podReplacementPolicy successPolicy suspend ttlSecondsAfterFinished"`
+		_           struct{} `k:"activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode managedBy manualSelector maxFailedIndexes podFailurePolicy podReplacementPolicy successPolicy ttlSecondsAfterFinished"`
+		Suspend     flag     `k:"suspend"`
+	} `k:"spec"`
+	Status struct {
+		Conditions []conditionOf `k:"conditions"`
+		_          struct{}      `k:"active completedIndexes completionTime failed failedIndexes ready startTime succeeded terminating uncountedTerminatedPods"`
+	} `k:"status"`
+}
+
+// replicationController is what ReplicaSets were before.
+type replicationController struct {
+	header
+	Spec struct {
+		Replicas integer           `k:"replicas"`
+		Selector map[string]string `k:"selector"`
+		Template template          `k:"template"`
+		_        struct{}          `k:"minReadySeconds"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
 }
@@ -273,7 +297,7 @@ type endpointSlice struct {
 		_      struct{} `k:"deprecatedTopology hostname zone"`
 	} `k:"endpoints"`
 	Ports []endpointPort `k:"ports"`
-	_     struct{}       `k:"addressType"`
+	Type  str            `k:"addressType"`
 }
 
 type named struct {
@@ -542,9 +566,10 @@ type clusterPeer struct {
 		NamespaceSelector *selector `k:"namespaceSelector"`
 		PodSelector       *selector `k:"podSelector"`
 	} `k:"pods"`
-	Networks []str `k:"networks"`
+	Networks []str     `k:"networks"`
+	Nodes    *selector `k:"nodes"`
+	Domains  []str     `k:"domainNames"`
 	Origin   topology.Origin
-	_        struct{} `lost:"nodes domainNames"`
 }
 
 type clusterPort struct {

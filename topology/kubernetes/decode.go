@@ -22,6 +22,7 @@ const (
 // decoder stores a document in structs, and reports what does not fit.
 type decoder struct {
 	file     string
+	part     value  // of the file
 	kind     string // of the object, for messages
 	problems topology.Problems
 	lost     []Lost
@@ -43,32 +44,38 @@ func (d *decoder) origin(n *yaml.Node) topology.Origin {
 			o.EndColumn += 2
 		}
 	}
+	if n.Line == 1 {
+		o.Column, o.EndColumn = o.Column+d.part.column, o.EndColumn+d.part.column
+	}
+	o.Line, o.EndLine = o.Line+d.part.line, o.EndLine+d.part.line
 	return o
+}
+
+// enter is the value itself, or the one that an alias repeats, until leave is called. Once there
+// were too many, or they nested too deeply, aliased is negative.
+func (d *decoder) enter(n *yaml.Node) (of *yaml.Node, leave func()) {
+	alias := 0
+	if n.Kind == yaml.AliasNode {
+		n, alias = n.Alias, 1
+	}
+	if d.inAlias += alias; d.inAlias > 0 {
+		d.aliased--
+	}
+	switch d.depth++; {
+	case d.aliased == -1:
+		d.errorf(n, "Too many aliases", "The aliases of this document repeat more than %d values. Write them out.", maxAliased)
+	case d.aliased >= 0 && d.depth > maxDepth:
+		d.errorf(n, "Nested too deeply", "Values nest deeper than %d levels here. Flatten them.", maxDepth)
+		d.aliased = -2 // reported, and whatever follows would be, too
+	}
+	return n, func() { d.depth, d.inAlias = d.depth-1, d.inAlias-alias }
 }
 
 // into stores a value. Path is how messages call it.
 func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-		d.inAlias++
-		defer func() { d.inAlias-- }()
-	}
-	if d.inAlias > 0 {
-		d.aliased--
-	}
-	d.depth++
-	defer func() { d.depth-- }()
-	switch {
-	case d.aliased < 0:
-		if d.aliased == -1 {
-			d.errorf(n, "Too many aliases", "The aliases of this document repeat more than %d values. Write them out.", maxAliased)
-		}
-		return
-	case d.depth > maxDepth:
-		d.errorf(n, "Nested too deeply", "Values nest deeper than %d levels here. Flatten them.", maxDepth)
-		d.aliased = -2 // reported, and whatever follows would be, too
-		return
-	case n.Tag == "!!null":
+	n, leave := d.enter(n)
+	defer leave()
+	if d.aliased < 0 || n.Tag == "!!null" {
 		return // as if it were not there
 	}
 	if v.Kind() == reflect.Pointer {
@@ -111,8 +118,12 @@ func scalar[T any](d *decoder, n *yaml.Node, path, what, fix string, read func(*
 
 func text(n *yaml.Node) (string, bool) {
 	// A bare date is a timestamp to YAML, and a string to Kubernetes.
-	return n.Value, n.Tag == "!!str" || n.Tag == "!!timestamp" || n.Tag == "!!binary"
+	_, truth := truths[n.Value]
+	return n.Value, n.Tag == "!!str" && !(truth && n.Style == 0) || n.Tag == "!!timestamp" || n.Tag == "!!binary"
 }
+
+// truths are true and false in YAML 1.1, by which Kubernetes reads manifests.
+var truths = map[string]bool{"yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false}
 
 func textOrNumber(n *yaml.Node) (string, bool) {
 	if v, ok := digits(n); ok {
@@ -127,6 +138,9 @@ func digits(n *yaml.Node) (int, bool) {
 }
 
 func boolean(n *yaml.Node) (bool, bool) {
+	if v, truth := truths[n.Value]; truth && n.Style == 0 && n.Tag == "!!str" {
+		return v, true
+	}
 	v, err := strconv.ParseBool(n.Value)
 	return v, err == nil && n.Tag == "!!bool"
 }
@@ -138,7 +152,7 @@ func describe(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	if n.Tag == "!!str" {
+	if _, truth := truths[n.Value]; n.Tag == "!!str" && !(truth && n.Style == 0) {
 		return "the string " + strconv.Quote(shorten(n.Value))
 	}
 	return shorten(n.Value)
@@ -161,7 +175,7 @@ func (d *decoder) stringMap(n *yaml.Node, to *map[string]string, path string) {
 	for key, value := range d.fields(n, path) {
 		var v topology.Opt[string]
 		d.into(value, reflect.ValueOf(&v).Elem(), path+"."+key.Value)
-		if v.Set {
+		if v.Set || value.Tag == "!!null" { // which is no text
 			(*to)[key.Value] = v.Value
 		}
 	}
@@ -193,7 +207,7 @@ func (d *decoder) fields(n *yaml.Node, path string) func(yield func(key, value *
 				d.errorf(key, "Wrong type", "A key in %s of %s must be a string, not %s. Write a name.", path, d.kind, describe(key))
 				continue
 			case seen[key.Value]:
-				d.errorf(key, "Duplicate field", "%s of %s has %q twice. Remove one of them.", path, d.kind, shorten(key.Value))
+				d.errorf(key, "Duplicate field", "%s has %q twice. Remove one of them.", d.of(path), shorten(key.Value))
 				continue
 			}
 			seen[key.Value] = true
@@ -243,7 +257,7 @@ func (d *decoder) field(key, value *yaml.Node, v reflect.Value, path string) {
 		d.into(value, v.FieldByIndex(index), name)
 	case slices.Contains(of.lost, key.Value):
 		if !empty(value) {
-			d.lost = append(d.lost, Lost{Why: fmt.Sprintf("%s: %s", name, reasons[key.Value]), Origin: d.origin(key)})
+			d.lost = append(d.lost, Lost{Why: fmt.Sprintf("%s: %s", lineOf(name), reasons[key.Value]), Origin: d.origin(key)})
 		}
 	case !slices.Contains(of.ignored, key.Value):
 		known := append(slices.Clone(of.ignored), of.lost...)
@@ -254,8 +268,16 @@ func (d *decoder) field(key, value *yaml.Node, v reflect.Value, path string) {
 		if hint == "" {
 			hint = " Correct it, or remove it."
 		}
-		d.errorf(key, "Unknown field", "%s of %s has no field %q.%s", path, d.kind, shorten(key.Value), hint)
+		d.errorf(key, "Unknown field", "%s has no field %q.%s", d.of(path), shorten(key.Value), hint)
 	}
+}
+
+// of is a path and what it is a part of.
+func (d *decoder) of(path string) string {
+	if path == "the object" {
+		return "The " + d.kind
+	}
+	return path + " of " + d.kind
 }
 
 // empty reports a value that says nothing, as tools like to write them.

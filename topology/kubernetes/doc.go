@@ -7,7 +7,7 @@
 //
 //	k:"name"             is read
 //	_ struct{} `k:"a b"` may be there and has no effect on connections
-//	_ struct{} `lost:…`  would have one, and nothing here corresponds to it (lost.go says why)
+//	_ struct{} `lost:…`  would have one, and nothing here corresponds to it (kinds.go says why)
 //
 // It does not know HCL, files or folders. Begin with lab.go.
 package kubernetes

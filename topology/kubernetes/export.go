@@ -71,11 +71,26 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 	for _, p := range lab.Pods {
 		pods[named{p.Namespace, p.Name}] = p
 	}
-	for _, s := range spec.Pods { // in the order in which nodes take turns
+	var written []*topology.Pod // in the order in which nodes take turns
+	for _, s := range spec.Pods {
 		k := named{s.Namespace.Or(topology.DefaultNamespace), s.Name()}
 		if p := pods[k]; p != nil {
-			e.pod(p)
+			written = append(written, p)
 			delete(pods, k)
+		}
+	}
+	list, of := e.workloads(written, order(spec, nodes))
+	for _, p := range written {
+		switch m := of[p]; {
+		case m == nil || !m.whole:
+			e.pod(p, m)
+		case p == m.pods[0]:
+			e.workload(m)
+		}
+	}
+	if e.serves {
+		for _, m := range list {
+			e.workload(m)
 		}
 	}
 	services := map[named]*topology.Service{}
@@ -92,7 +107,7 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 	if e.serves { // what nobody has written, such as name servers
 		for _, p := range lab.Pods {
 			if pods[named{p.Namespace, p.Name}] != nil {
-				e.pod(p)
+				e.pod(p, nil)
 			}
 		}
 		for _, s := range lab.Services {
@@ -130,6 +145,16 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 	for _, p := range spec.ClusterPolicies {
 		e.clusterPolicy(p)
 	}
+}
+
+// order is the order in which nodes take turns.
+func order(spec *topology.Spec, nodes map[string]*topology.Node) (out []string) {
+	for _, s := range spec.Nodes {
+		if nodes[s.Name] != nil {
+			out = append(out, s.Name)
+		}
+	}
+	return out
 }
 
 func texts[T fmt.Stringer](list []T) (out []string) {
@@ -178,15 +203,37 @@ func (e *exporter) node(n *topology.Node, spec topology.NodeSpec) {
 // image has agents as those of labs: they listen, and answer with their name.
 const image = "registry.k8s.io/e2e-test-images/agnhost:2.53"
 
-func (e *exporter) pod(p *topology.Pod) {
+// pod writes a pod, of a workload if m is not nil.
+func (e *exporter) pod(p *topology.Pod, m *made) {
 	meta := e.inNamespace(p.Name, p.Namespace, p.Labels)
 	if p.Key != "" && p.Name == topology.NameOf(p.Block, p.Key) {
 		meta = append(meta, field{"generateName", p.Block + "-"})
 	}
+	meta = append(meta, e.madeBy(m)...)
 	if p.Terminating {
 		meta = append(meta, field{"deletionTimestamp", e.time("2026-01-01T00:00:00Z")})
 	}
-	var containers []tree
+	var status tree
+	switch {
+	case e.serves:
+		status = podStatus(p, containers(p))
+	case !p.Serving:
+		status = fields("conditions", []tree{fields("type", "Ready", "status", "False")})
+	}
+	e.object("v1", "Pod", meta, "spec", e.podSpec(p, p.Node.Name), "status", status)
+	if len(p.Command) > 0 {
+		e.lose(p.Origin, "the command of pod %s: its image is not known, so an agent listens on its ports", p.AgentName())
+	}
+}
+
+// podSpec is a pod on a node; "": on any.
+func (e *exporter) podSpec(p *topology.Pod, node string) tree {
+	return fields("nodeName", present(node), "hostNetwork", present(p.HostNetwork), "hostname", present(p.Hostname), "subdomain", present(p.Subdomain), "containers", containers(p), "dnsPolicy", e.dnsPolicy(p), "dnsConfig", some(dnsConfigOf(p.DNSConfig)),
+		"restartPolicy", e.only("Always"), "schedulerName", e.only("default-scheduler"), "serviceAccountName", e.only("default"))
+}
+
+// containers are those of a pod: one for each port, with an agent on it.
+func containers(p *topology.Pod) (containers []tree) {
 	for _, x := range p.Ports {
 		port := fields("containerPort", int(x.Number), "protocol", strings.ToUpper(string(x.Protocol)), "hostPort", present(int(x.HostPort)))
 		generated := topology.PortSpec{Port: integer{Value: int(x.Number)}, Protocol: str{Value: string(x.Protocol), Set: true}}
@@ -202,18 +249,7 @@ func (e *exporter) pod(p *topology.Pod) {
 	if containers == nil {
 		containers = append(containers, fields("name", "agent", "image", image, "args", []string{"pause"}))
 	}
-	var status tree
-	switch {
-	case e.serves:
-		status = podStatus(p, containers)
-	case !p.Serving:
-		status = fields("conditions", []tree{fields("type", "Ready", "status", "False")})
-	}
-	e.object("v1", "Pod", meta, "spec", fields("nodeName", p.Node.Name, "hostNetwork", present(p.HostNetwork), "hostname", present(p.Hostname), "subdomain", present(p.Subdomain), "containers", containers, "dnsPolicy", e.dnsPolicy(p), "dnsConfig", some(dnsConfigOf(p.DNSConfig)),
-		"restartPolicy", e.only("Always"), "schedulerName", e.only("default-scheduler"), "serviceAccountName", e.only("default")), "status", status)
-	if len(p.Command) > 0 {
-		e.lose(p.Origin, "the command of pod %s: its image is not known, so an agent listens on its ports", p.AgentName())
-	}
+	return containers
 }
 
 // dnsPolicy is the DNS policy of a pod, if it is not the default.
@@ -281,6 +317,9 @@ func (e *exporter) service(s *topology.Service, spec topology.ServiceSpec) {
 	}
 	if s.Selector == nil || e.serves {
 		e.slices(s, spec)
+	}
+	if e.serves {
+		e.legacy(s)
 	}
 }
 

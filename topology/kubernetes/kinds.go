@@ -21,25 +21,26 @@ const (
 
 // kinds are those that are carried over.
 var kinds = map[string]kind{
-	"Namespace":      {versions: []string{"v1"}, object: plainObject{}, cluster: true},
-	"Node":           {versions: []string{"v1"}, object: nodeObject{}, cluster: true},
-	"Pod":            {versions: []string{"v1"}, object: podObject{}},
-	"Deployment":     {versions: []string{"apps/v1"}, object: deployment{}},
-	"ReplicaSet":     {versions: []string{"apps/v1"}, object: replicaSet{}},
-	"StatefulSet":    {versions: []string{"apps/v1"}, object: statefulSet{}},
-	"DaemonSet":      {versions: []string{"apps/v1"}, object: daemonSet{}},
-	"Job":            {versions: []string{"batch/v1"}, object: job{}},
-	"Service":        {versions: []string{"v1"}, object: serviceObject{}},
-	"Endpoints":      {versions: []string{"v1"}, object: endpointsObject{}},
-	"EndpointSlice":  {versions: []string{"discovery.k8s.io/v1"}, object: endpointSlice{}},
-	"NetworkPolicy":  {versions: []string{"networking.k8s.io/v1"}, object: networkPolicy{}},
-	"Ingress":        {versions: []string{"networking.k8s.io/v1"}, object: ingressObject{}},
-	"Gateway":        {versions: []string{"gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"}, object: gatewayObject{}},
-	"ReferenceGrant": {versions: []string{"gateway.networking.k8s.io/v1beta1", "gateway.networking.k8s.io/v1"}, object: referenceGrant{}},
-	"HTTPRoute":      {versions: []string{"gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"}, object: httpRoute{}},
-	kindCluster:      {versions: []string{"policy.networking.k8s.io/v1alpha2"}, object: clusterPolicy{}, cluster: true},
-	kindAdmin:        {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
-	kindBaseline:     {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
+	"Namespace":             {versions: []string{"v1"}, object: plainObject{}, cluster: true},
+	"Node":                  {versions: []string{"v1"}, object: nodeObject{}, cluster: true},
+	"Pod":                   {versions: []string{"v1"}, object: podObject{}},
+	"Deployment":            {versions: []string{"apps/v1"}, object: deployment{}},
+	"ReplicaSet":            {versions: []string{"apps/v1"}, object: replicaSet{}},
+	"ReplicationController": {versions: []string{"v1"}, object: replicationController{}},
+	"StatefulSet":           {versions: []string{"apps/v1"}, object: statefulSet{}},
+	"DaemonSet":             {versions: []string{"apps/v1"}, object: daemonSet{}},
+	"Job":                   {versions: []string{"batch/v1"}, object: job{}},
+	"Service":               {versions: []string{"v1"}, object: serviceObject{}},
+	"Endpoints":             {versions: []string{"v1"}, object: endpointsObject{}},
+	"EndpointSlice":         {versions: []string{"discovery.k8s.io/v1"}, object: endpointSlice{}},
+	"NetworkPolicy":         {versions: []string{"networking.k8s.io/v1"}, object: networkPolicy{}},
+	"Ingress":               {versions: []string{"networking.k8s.io/v1"}, object: ingressObject{}},
+	"Gateway":               {versions: []string{"gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"}, object: gatewayObject{}},
+	"ReferenceGrant":        {versions: []string{"gateway.networking.k8s.io/v1beta1", "gateway.networking.k8s.io/v1"}, object: referenceGrant{}},
+	"HTTPRoute":             {versions: []string{"gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"}, object: httpRoute{}},
+	kindCluster:             {versions: []string{"policy.networking.k8s.io/v1alpha2"}, object: clusterPolicy{}, cluster: true},
+	kindAdmin:               {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
+	kindBaseline:            {versions: []string{"policy.networking.k8s.io/v1alpha1"}, object: clusterPolicy{}, cluster: true},
 }
 
 // without are kinds that have no effect on connections.
@@ -59,6 +60,7 @@ var reasons = map[string]string{
 
 	"affinity":                      "the nodes take turns. Write node in the pod block, or nodeName",
 	"topologySpreadConstraints":     "the nodes take turns. Write node in the pod block, or nodeName",
+	"hostIP":                        "a host port is published on every address of its node",
 	"hostAliases":                   "pods have no other hosts in a lab. Connections name clients by reference",
 	"allocateLoadBalancerNodePorts": "services of type LoadBalancer always have node ports",
 	"TCPRoute":                      "the controller of a lab passes on HTTP. A service of type LoadBalancer passes on TCP",
@@ -77,8 +79,6 @@ var reasons = map[string]string{
 	"sessionPersistence":            "the controller of a lab chooses an endpoint for each request",
 	"namespace":                     "a listener has certificates of its own namespace",
 	"resource":                      "backends that are no services are a matter of one controller. Write a service",
-	"nodes":                         "peers that are nodes are experimental in the API. Write their addresses as networks",
-	"domainNames":                   "peers with domain names are experimental in the API. Write their addresses as networks",
 }
 
 // tables are the schemas of all structs of the API.

@@ -110,3 +110,21 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// What kubectl takes is taken: values of JSON in a row, aliases of objects, the words of YAML 1.1.
+func TestKubectlsHabitsAreRead(t *testing.T) {
+	for name, src := range map[string]string{
+		"stream": `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"},"spec":{"hostNetwork":true}}`,
+		"alias":  "apiVersion: v1\nkind: List\nitems:\n- { apiVersion: v1, kind: Pod, metadata: &m { name: a } }\n- &b { apiVersion: v1, kind: Pod, metadata: { <<: *m, name: b }, spec: { hostNetwork: on } }\n",
+		"list":   "apiVersion: v1\nkind: PodList\nitems: [{ metadata: { name: a } }, { metadata: { name: b }, spec: { hostNetwork: Yes } }]\n",
+		"alias of a list": "apiVersion: v1\nkind: List\nmetadata: { annotations: &l [{ apiVersion: v1, kind: Pod, metadata: { name: a } }, { apiVersion: v1, kind: Pod, metadata: { name: b }, spec: { hostNetwork: true } }] }\n" +
+			"items: *l\n",
+	} {
+		var o Objects
+		problems := o.Read("a", []byte(src))
+		lab := o.Lab(&topology.Spec{}, 1)
+		if len(problems) > 0 || len(lab.Pods) != 2 || lab.Pods[1].Name() != "b" || !lab.Pods[1].HostNetwork.Value || lab.Pods[0].HostNetwork.Value {
+			t.Errorf("%s: %v, %v", name, problems, lab.Pods)
+		}
+	}
+}

@@ -21,7 +21,7 @@ type Lab struct {
 // Lab makes a lab of the objects, beside what a scenario declares itself. Where there is no node
 // at all, and none is named, the lab has so many.
 func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
-	c := &converter{Lab: &Lab{Lost: slices.Clone(o.lost)}, labels: map[string]map[string]bool{}, named: beside.DNS.Written}
+	c := &converter{Lab: &Lab{Lost: slices.Clone(o.lost)}, labels: map[string]map[string]bool{}, taints: map[string][]taint{}, named: beside.DNS.Written}
 	c.sort(o)
 	c.nodes(beside, nodes)
 	c.workloads()
@@ -60,6 +60,7 @@ type converter struct {
 	named  bool                       // the scenario has a dns block
 	labels map[string]map[string]bool // those taken, by kind of block
 	homes  []topology.NodeSpec        // where pods can be
+	taints map[string][]taint         // of nodes
 	groups []group
 }
 
@@ -77,12 +78,20 @@ func (c *converter) sort(o *Objects) {
 	seen := map[string]topology.Origin{}
 	for _, x := range o.list {
 		h := x.top()
-		key := h.Kind.Value + "/" + h.namespace() + "/" + h.Meta.Name.Value
-		if at, ok := seen[key]; ok && h.Meta.Name.Set {
+		key := func() string { return h.Kind.Value + "/" + h.namespace() + "/" + h.Meta.Name.Value }
+		if of := h.Meta.GenerateName; !h.Meta.Name.Set { // the server makes a name of it
+			h.Meta.Name, h.Meta.GenerateName = of, str{}
+			h.Meta.Name.Value = strings.TrimRight(of.Value, "-")
+			for i, base := 2, h.Meta.Name.Value; seen[key()] != (topology.Origin{}); i++ {
+				h.Meta.Name.Value = fmt.Sprintf("%s-%d", base, i)
+			}
+		}
+		if at, ok := seen[key()]; ok {
 			c.errorf(h.at(), "Object written twice", "The %s %q is there %s, too. Remove one of them.", h.Kind.Value, h.Meta.Name.Value, at.SeenFrom(h.at()))
 			continue
 		}
-		seen[key] = h.at()
+		seen[key()] = h.at()
+		h.order = len(c.all)
 		c.all = append(c.all, h)
 		switch x := x.(type) {
 		case *plainObject:

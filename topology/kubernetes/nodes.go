@@ -25,6 +25,7 @@ func (c *converter) nodes(beside *topology.Spec, count int) {
 		}
 		s.Address = c.nodeAddress(n, beside.Network)
 		c.Nodes = append(c.Nodes, s)
+		c.taints[name] = n.taints()
 	}
 	if len(c.Nodes)+len(beside.Nodes) == 0 {
 		named := map[string]topology.Origin{}
@@ -57,17 +58,17 @@ func (c *converter) nodeAddress(n *nodeObject, network topology.NetworkSpec) (ou
 	return out
 }
 
-// choose are the nodes that a node selector allows. Every node counts as Linux, with its
-// own name.
-func (c *converter) choose(selector map[string]string) (out []topology.NodeSpec) {
+// choose are the nodes that the node selector and the tolerations of a pod allow, perhaps one of
+// a DaemonSet. Every node counts as Linux, with its own name.
+func (c *converter) choose(p *podSpec, daemon bool) (out []topology.NodeSpec) {
 	for _, n := range c.homes {
 		labels := map[string]string{hostnameLabel: n.Name, "kubernetes.io/os": "linux"}
 		maps.Copy(labels, n.Labels)
 		if n.Zone.Set {
 			labels[zoneLabel] = n.Zone.Value
 		}
-		fits := true
-		for k, v := range selector {
+		fits := p.tolerates(c.taints[n.Name], daemon)
+		for k, v := range p.NodeSelector {
 			have, ok := labels[k]
 			if k == hostnameLabel {
 				v = dashed(v)

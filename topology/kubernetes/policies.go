@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"github.com/netlab/netlab/topology"
@@ -88,14 +89,35 @@ func (c *converter) clusterPolicies() {
 		if x.Spec.Subject != nil {
 			s.Subject = c.clusterPeer(*x.Spec.Subject)
 		}
+		rules := func(to *[]topology.PolicyRuleSpec, r clusterRule, peers []clusterPeer) {
+			known := slices.DeleteFunc(slices.Clone(peers), func(p clusterPeer) bool { return c.experimental(p, "cluster_policy."+label) })
+			if len(known) < len(peers) && len(known) == 0 {
+				c.lose("cluster_policy."+label, r.Origin, "the rule, which has no other peer")
+				return
+			}
+			*to = append(*to, c.clusterRule(r, known))
+		}
 		for _, r := range x.Spec.Ingress {
-			s.Ingress = append(s.Ingress, c.clusterRule(r, r.From))
+			rules(&s.Ingress, r, r.From)
 		}
 		for _, r := range x.Spec.Egress {
-			s.Egress = append(s.Egress, c.clusterRule(r, r.To))
+			rules(&s.Egress, r, r.To)
 		}
 		c.ClusterPolicies = append(c.ClusterPolicies, s)
 	}
+}
+
+// experimental notes a peer that the API has in its experimental channel only.
+func (c *converter) experimental(p clusterPeer, block string) bool {
+	switch {
+	case p.Nodes != nil:
+		c.lose(block, p.Origin, "nodes: peers that are nodes are experimental in the API. Write their addresses as networks")
+	case len(p.Domains) > 0:
+		c.lose(block, p.Origin, "domainNames: peers with domain names are experimental in the API. Write their addresses as networks")
+	default:
+		return false
+	}
+	return true
 }
 
 func (c *converter) clusterPeer(p clusterPeer) topology.PeerSpec {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -47,20 +48,73 @@ func (o *Objects) Read(file string, src []byte) topology.Problems {
 	if (bytes.Contains(src, []byte(`\/`)) || bytes.Contains(bytes.ToLower(src), []byte(`\ud`))) && json.Valid(src) {
 		src = escapes.ReplaceAllFunc(src, plainly)
 	}
-	documents := yaml.NewDecoder(bytes.NewReader(src))
+	for _, part := range values(src) {
+		documents := yaml.NewDecoder(bytes.NewReader(part.text))
+		for {
+			var n yaml.Node
+			err := documents.Decode(&n)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				line, why := syntax(err)
+				line += part.line
+				return fail(line, "Invalid YAML", "The file is not YAML here: %s. %s", why, advice(src, line))
+			}
+			if len(n.Content) == 1 {
+				d := &decoder{file: file, part: part, aliased: maxAliased}
+				o.document(d, n.Content[0], "", "")
+				all = append(all, d.problems...)
+			}
+		}
+	}
+	return all
+}
+
+// advice is what to do about a line that is not YAML.
+func advice(src []byte, line int) string {
+	lines := bytes.SplitN(src, []byte("\n"), line+1)
+	switch at := lines[min(line, len(lines))-1]; {
+	case bytes.Contains(src, []byte("{{")):
+		return "It looks like a template. Import what it makes, such as what helm template prints."
+	case bytes.HasPrefix(bytes.TrimLeft(at, " "), []byte("\t")):
+		return "Indent with spaces instead of tabs."
+	}
+	return "Correct it."
+}
+
+// value is a part of a file, and what is before it: lines, and characters of its first line.
+type value struct {
+	text         []byte
+	line, column int
+}
+
+// values are the parts of a file: all of it, or the values of JSON that follow each other, as jq
+// prints them, which together are no YAML.
+func values(src []byte) (out []value) {
+	if !bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
+		return []value{{text: src}}
+	}
+	stream := json.NewDecoder(bytes.NewReader(src))
+	from, next := 0, value{}
 	for {
-		var n yaml.Node
-		err := documents.Decode(&n)
-		if errors.Is(err, io.EOF) {
-			return all
+		var one json.RawMessage
+		switch err := stream.Decode(&one); {
+		case errors.Is(err, io.EOF):
+			return out
+		case err != nil:
+			return []value{{text: src}}
 		}
-		if err != nil {
-			line, why := syntax(err)
-			return fail(line, "Invalid YAML", "The file is not YAML here: %s. Correct it.", why)
+		to := int(stream.InputOffset())
+		next.text = src[from:to]
+		out = append(out, next)
+		next.line += bytes.Count(next.text, []byte("\n"))
+		last := next.text
+		if i := bytes.LastIndexByte(last, '\n'); i >= 0 {
+			last, next.column = last[i+1:], 0
 		}
-		if len(n.Content) == 1 {
-			all = append(all, o.document(file, n.Content[0], "", "")...)
-		}
+		next.column += utf8.RuneCount(last)
+		from = to
 	}
 }
 
@@ -92,14 +146,16 @@ func syntax(err error) (int, string) {
 }
 
 // document adds an object, or the items of a list, which may leave version and kind to the list.
-func (o *Objects) document(file string, n *yaml.Node, version, kindName string) topology.Problems {
-	d := &decoder{file: file, kind: "the object", aliased: maxAliased}
+func (o *Objects) document(d *decoder, n *yaml.Node, version, kindName string) {
+	d.kind = "the object"
+	n, leave := d.enter(n)
+	defer leave()
 	switch {
-	case n.Tag == "!!null":
-		return nil
+	case d.aliased < 0 || n.Tag == "!!null":
+		return
 	case n.Kind != yaml.MappingNode:
 		d.errorf(n, "Not an object", "A manifest is an object with apiVersion and kind, not %s. Correct it, or remove the document.", describe(n))
-		return d.problems
+		return
 	}
 	var at, versionAt, items *yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -113,18 +169,21 @@ func (o *Objects) document(file string, n *yaml.Node, version, kindName string) 
 		}
 	}
 	if of, list := strings.CutSuffix(kindName, "List"); list && items != nil {
-		var all topology.Problems
+		items, leave := d.enter(items)
+		defer leave()
 		for _, item := range items.Content {
-			all = append(all, o.document(file, item, version, of)...)
+			o.document(d, item, version, of)
 		}
-		return all
+		return
 	}
 	k, carried := kinds[kindName]
 	switch {
+	case kindName == "" && version == "" && kustomization.MatchString(d.file):
+		o.lost = append(o.lost, Lost{Why: "Kustomization: " + reasons["Kustomization"], Origin: d.origin(n)})
 	case kindName == "":
 		d.errorf(n, "Object without kind", "A manifest says what it is. Add apiVersion and kind.")
-	case !carried:
-		o.other(d, n, at, kindName)
+	case !carried || !own(version):
+		o.other(d, n, at, kindName, version)
 	case version == "":
 		d.errorf(n, "Object without apiVersion", "A %s needs its version. Add apiVersion: %s.", kindName, k.versions[0])
 	case !slices.Contains(k.versions, version):
@@ -134,38 +193,62 @@ func (o *Objects) document(file string, n *yaml.Node, version, kindName string) 
 		}
 		d.errorf(where, "Unknown version", "There is no %s of version %q. Write apiVersion: %s.", kindName, shorten(version), topology.OneOf(k.versions))
 	default:
-		d.kind = kindName
+		d.kind, d.lost = kindName, nil
 		v := reflect.New(reflect.TypeOf(k.object))
+		before := len(d.problems)
 		d.into(n, v.Elem(), "the object")
 		h := v.Interface().(object).top()
 		h.Kind.Value = kindName
 		if !h.Meta.Name.Set && !h.Meta.GenerateName.Set {
-			d.errorf(n, "Object without name", "A %s needs a name. Add metadata: { name: … }.", kindName)
+			if len(d.problems) == before {
+				d.errorf(n, "Object without name", "A %s needs a name. Add metadata: { name: … }.", kindName)
+			}
 			break
 		}
+		h.Meta.Namespace = unless(h.Meta.Namespace, "")
 		h.lost = d.lost
 		o.list = append(o.list, v.Interface().(object))
 	}
-	return d.problems
+}
+
+// kustomization are files that need not say what they are.
+var kustomization = regexp.MustCompile(`(^|/)[Kk]ustomization(\.ya?ml)?$`)
+
+// own reports a version of a group of Kubernetes itself: others have kinds of the same names.
+func own(version string) bool {
+	group, _, grouped := strings.Cut(version, "/")
+	return !grouped || !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
 // other judges an object of a kind that is not carried over.
-func (o *Objects) other(d *decoder, n, at *yaml.Node, kindName string) {
+func (o *Objects) other(d *decoder, n, at *yaml.Node, kindName, version string) {
 	if at == nil {
 		at = n
 	}
-	if slices.Contains(without, kindName) {
+	name := nameOf(n)
+	if slices.Contains(without, kindName) || kindName == "ConfigMap" && name == " kube-root-ca.crt" { // which every namespace has
 		return
 	}
 	why, explained := reasons[kindName]
-	if near := topology.Nearest(kindName, known()); !explained && near != "" {
+	switch near := topology.Nearest(kindName, known()); {
+	case !own(version):
+		why = "this version of netlab does not know what " + lineOf(version) + " has"
+	case explained:
+	case near != "":
 		d.errorf(at, "Unknown kind", "There is no kind %q. Did you mean %q?", shorten(kindName), near)
 		return
-	}
-	if !explained {
+	default:
 		why = "this version of netlab does not know the kind"
 	}
-	o.lost = append(o.lost, Lost{Why: kindName + nameOf(n) + ": " + why, Origin: d.origin(at)})
+	o.lost = append(o.lost, Lost{Why: lineOf(kindName+name) + ": " + why, Origin: d.origin(at)})
+}
+
+// lineOf is a text of a manifest in a message: one line, and not too long.
+func lineOf(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
+		s = strings.Trim(strconv.Quote(s), `"`)
+	}
+	return shorten(s)
 }
 
 // nameOf is the name of an object of any kind.

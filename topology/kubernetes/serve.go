@@ -34,6 +34,7 @@ func Served(spec *topology.Spec, lab *topology.Lab) []byte {
 			"status", fields("conditions", []tree{condition("Ready", true)}))
 	}
 	e.cluster(spec, lab)
+	e.classes(lab)
 	return out
 }
 

@@ -94,6 +94,10 @@ func (c *converter) endpoints(s *topology.ServiceSpec, x *serviceObject) {
 			continue
 		}
 		found = true
+		if slice.Type.Value == "FQDN" {
+			c.lose("service."+s.Written.Block, slice.at(), "EndpointSlice %s: its endpoints are names, which no proxy sends connections to", lineOf(slice.Meta.Name.Value))
+			continue
+		}
 		for _, e := range slice.Endpoints {
 			base := topology.EndpointSpec{Node: e.Node, Ready: e.Conditions.Ready, Terminating: e.Conditions.Terminating, Origin: e.Origin}
 			if v := e.Conditions.Serving; v.Set && v.Value != base.Ready.Or(true) {
@@ -187,12 +191,12 @@ func (c *converter) orphans() {
 	}
 	for _, e := range c.slice {
 		if name := e.Meta.Labels[serviceLabel]; !has[e.namespace()+"/"+name] {
-			c.lose("", e.at(), "EndpointSlice %s: there is no service %q in namespace %s, which its label %s names", e.Meta.Name.Value, name, e.namespace(), serviceLabel)
+			c.lose("", e.at(), "EndpointSlice %s: there is no service %q in namespace %s, which its label %s names", lineOf(e.Meta.Name.Value), lineOf(name), lineOf(e.namespace()), serviceLabel)
 		}
 	}
 	for _, e := range c.ends {
 		if !has[e.namespace()+"/"+e.Meta.Name.Value] {
-			c.lose("", e.at(), "Endpoints %s: there is no service of that name in namespace %s", e.Meta.Name.Value, e.namespace())
+			c.lose("", e.at(), "Endpoints %s: there is no service of that name in namespace %s", lineOf(e.Meta.Name.Value), lineOf(e.namespace()))
 		}
 	}
 }

@@ -19,10 +19,11 @@ type workload struct {
 	*header
 	scaled
 	count    integer
-	first    int  // number of the first pod
-	perNode  bool // a pod on each node
-	numbered bool // its pods have numbers even if there is one
-	service  str  // below whose name each pod is found by its own
+	first    int    // number of the first pod
+	perNode  bool   // a pod on each node
+	numbered bool   // its pods have numbers even if there is one
+	idle     string // why it has no pods; "": it has
+	service  str    // below whose name each pod is found by its own
 }
 
 func workloadOf(x any) *workload {
@@ -35,10 +36,24 @@ func workloadOf(x any) *workload {
 		return &workload{header: &x.header, scaled: x.Spec.scaled, count: x.Spec.Replicas, first: x.Spec.Ordinals.Start.Value, numbered: true, service: x.Spec.Service}
 	case *daemonSet:
 		return &workload{header: &x.header, scaled: x.Spec.scaled, perNode: true}
+	case *replicationController:
+		w := &workload{header: &x.header, scaled: scaled{Template: x.Spec.Template}, count: x.Spec.Replicas}
+		if len(x.Spec.Selector) > 0 {
+			w.Selector = &selector{MatchLabels: x.Spec.Selector, Origin: x.Origin}
+		}
+		return w
 	case *job:
 		w := &workload{header: &x.header, scaled: x.Spec.scaled, count: x.Spec.Parallelism}
 		if most := x.Spec.Completions; most.Set && most.Value < w.count.Or(1) {
 			w.count = most
+		}
+		if x.Spec.Suspend.Value {
+			w.idle = "it is suspended"
+		}
+		for _, s := range x.Status.Conditions {
+			if (s.Type.Value == "Complete" || s.Type.Value == "Failed") && s.Status.Value == "True" {
+				w.idle = "it has ended"
+			}
 		}
 		return w
 	}
@@ -53,6 +68,8 @@ type group struct {
 	keys      []string         // of the instances; nil: there is one pod, with no key
 	nodes     []str            // of each
 	own       bool             // their hostnames are their names
+	order     int              // of the object among all
+	workload  topology.Workload
 	header    *header
 }
 
@@ -65,12 +82,19 @@ func (c *converter) workloads() {
 			c.controller(w)
 		}
 	}
+	slices.SortStableFunc(c.groups, func(a, b group) int { return cmp.Compare(a.order, b.order) })
 	twice := several(c.groups, func(g group) string { return g.name })
 	for i := range c.groups {
 		g := &c.groups[i]
 		g.pod.Origin = g.header.at()
 		g.pod.Block = c.label("pod", g.namespace.Or(topology.DefaultNamespace), g.name, twice[g.name])
 		c.carried(g.header, "pod."+g.pod.Block)
+		if w := g.workload; w.Kind != "" {
+			g.pod.Workload = str{Value: w.Kind, Set: true, Origin: g.header.at()}
+			if w.Name != g.pod.Block {
+				g.pod.Workload.Value += "/" + w.Name
+			}
+		}
 		for k := range g.nodes {
 			p := g.pod
 			p.Node, p.Index = g.nodes[k], k
@@ -117,21 +141,63 @@ func (c *converter) owned() map[string]bool {
 	return out
 }
 
+// owner is the workload of a pod that is written: the one that made it, or for a ReplicaSet of a
+// Deployment, the Deployment.
+func (c *converter) owner(p *podObject, made map[identity]*workload) topology.Workload {
+	first := func(of []owner) (owner, bool) {
+		i := slices.IndexFunc(of, func(o owner) bool { return slices.Contains(topology.Workloads, o.Kind.Value) })
+		if i < 0 {
+			return owner{}, false
+		}
+		return of[i], true
+	}
+	o, is := first(p.Meta.Owners)
+	if !is {
+		return topology.Workload{}
+	}
+	if w := made[identity{o.Kind.Value, p.namespace(), o.Name.Value}]; w != nil {
+		if above, is := first(w.Meta.Owners); is {
+			o = above
+		}
+	}
+	return workloadNamed(o.Kind.Value, o.Name.Value)
+}
+
+// workloadNamed is a workload of a kind that labs know, else none.
+func workloadNamed(kind, name string) topology.Workload {
+	if !slices.Contains(topology.Workloads, kind) {
+		return topology.Workload{}
+	}
+	return topology.Workload{Kind: kind, Name: dashed(name)}
+}
+
 // written adds the pods of the manifests, together where one controller made them.
 func (c *converter) written() {
-	at := map[string]int{}
+	at, made := map[string]int{}, map[identity]*workload{}
+	for _, w := range c.made {
+		made[identity{w.Kind.Value, w.namespace(), w.Meta.Name.Value}] = w
+	}
 	for _, p := range c.pods {
 		name := dashed(p.Meta.Name.Value)
-		block, key, made := madeBy(p)
+		block, key, byOther := madeBy(p)
 		spec := c.pod(p.Meta.Namespace, p.Meta.Labels, p.Spec)
+		waits := false
 		for _, s := range p.Status.Conditions {
-			if s.Type.Value == "Ready" && s.Status.Value == "False" {
-				spec.Ready = flag{Set: true, Origin: s.Status.Origin}
+			switch no := s.Status.Value == "False"; s.Type.Value {
+			case "Ready":
+				if no {
+					spec.Ready = flag{Set: true, Origin: s.Status.Origin}
+				}
+			case "PodScheduled":
+				waits = no && !p.Spec.NodeName.Set
 			}
 		}
 		switch phase := p.Status.Phase; {
+		case waits:
+			c.lose("", p.at(), "Pod %s: no node runs it yet", lineOf(name))
+			continue
 		case phase.Value == "Succeeded" || phase.Value == "Failed":
-			c.lose("", p.at(), "Pod %s: it has ended", name)
+			c.lose("", p.at(), "Pod %s: it has ended", lineOf(name))
 			continue
 		case p.Meta.DeletionTimestamp.Set:
 			spec.Terminating = flag{Value: true, Set: true, Origin: p.Meta.DeletionTimestamp.Origin}
@@ -140,9 +206,9 @@ func (c *converter) written() {
 		if own {
 			spec.Hostname = str{}
 		}
-		g := group{name: name, namespace: p.Meta.Namespace, pod: spec, own: own, nodes: c.place(p.Spec, 1, "pod."+name, len(c.groups)), header: &p.header}
-		if made {
-			id := p.namespace() + "/" + block + "/" + fingerprint(spec) + fmt.Sprint(own)
+		g := group{workload: c.owner(p, made), order: p.order, name: name, namespace: p.Meta.Namespace, pod: spec, own: own, nodes: c.place(p.Spec, 1, "pod."+name, len(c.groups)), header: &p.header}
+		if byOther {
+			id := p.namespace() + "/" + block + "/" + fingerprint(spec) + fmt.Sprint(own, g.workload)
 			if i, ok := at[id]; ok {
 				c.groups[i].keys, c.groups[i].nodes = append(c.groups[i].keys, key), append(c.groups[i].nodes, g.nodes...)
 				continue
@@ -216,7 +282,7 @@ func (c *converter) controller(w *workload) {
 				"The selector of %s %q wants %s: %s, which the labels of its template do not have. Add it to template.metadata.labels.", w.Kind.Value, w.Meta.Name.Value, k, v)
 		}
 	}
-	g := group{name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
+	g := group{workload: workloadNamed(w.Kind.Value, w.Meta.Name.Value), order: w.order, name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
 	if w.service.Value != "" { // StatefulSet's identity: pkg/controller/statefulset/stateful_set_utils.go
 		g.own, g.pod.Hostname, g.pod.Subdomain = true, str{}, lower(w.service)
 	}
@@ -224,12 +290,16 @@ func (c *converter) controller(w *workload) {
 		c.errorf(cmp.Or(w.Template.Origin, w.at()), "Template without containers", "The pods of %s %q have no container. Add spec.template.spec.containers.", w.Kind.Value, w.Meta.Name.Value)
 	}
 	block := "pod." + g.name
+	if w.idle != "" {
+		c.lose("", w.at(), "%s %s: %s", w.Kind.Value, lineOf(w.Meta.Name.Value), w.idle)
+		return
+	}
 	if w.perNode {
-		for _, n := range c.choose(w.Template.Spec.NodeSelector) {
+		for _, n := range c.choose(&w.Template.Spec, true) {
 			g.keys, g.nodes = append(g.keys, n.Name), append(g.nodes, str{Value: n.Name, Set: true, Origin: w.at()})
 		}
 		if len(g.nodes) == 0 {
-			c.lose(block, w.Template.Spec.Origin, "%s", noNode(w.Template.Spec.NodeSelector)+", so no node runs a pod")
+			c.lose(block, w.Template.Spec.Origin, "%s", c.noNode(&w.Template.Spec)+", so no node runs a pod")
 		}
 		slices.Sort(g.keys)
 		slices.SortFunc(g.nodes, func(a, b str) int { return strings.Compare(a.Value, b.Value) })
@@ -262,9 +332,9 @@ func (w *workload) selectorLabels() map[string]string {
 // allows, in turn; not set where all nodes are allowed, which then take turns.
 func (c *converter) place(p podSpec, count int, block string, turn int) []str {
 	out := make([]str, count)
-	fits := c.choose(p.NodeSelector)
-	if len(p.NodeSelector) > 0 && len(fits) == 0 && !p.NodeName.Set {
-		c.lose(block, p.Origin, "%s, so the nodes take turns", noNode(p.NodeSelector))
+	fits := c.choose(&p, false)
+	if len(fits) == 0 && len(c.homes) > 0 && !p.NodeName.Set {
+		c.lose(block, p.Origin, "%s, so the nodes take turns", c.noNode(&p))
 	}
 	for i := range out {
 		switch {
@@ -277,10 +347,15 @@ func (c *converter) place(p podSpec, count int, block string, turn int) []str {
 	return out
 }
 
-func noNode(selector map[string]string) string {
+// noNode says why no node runs a pod.
+func (c *converter) noNode(p *podSpec) string {
 	var pairs []string
-	for _, k := range slices.Sorted(maps.Keys(selector)) {
-		pairs = append(pairs, k+": "+selector[k])
+	for _, k := range slices.Sorted(maps.Keys(p.NodeSelector)) {
+		pairs = append(pairs, lineOf(k)+": "+lineOf(p.NodeSelector[k]))
+	}
+	untainted := podSpec{NodeSelector: p.NodeSelector, Tolerations: []toleration{{Operator: str{Value: "Exists"}}}}
+	if len(c.choose(&untainted, false)) > 0 {
+		return "tolerations: every node that the pod could be on has a taint that it does not tolerate"
 	}
 	return "nodeSelector: no node has " + strings.Join(pairs, ", ")
 }
@@ -303,7 +378,8 @@ func (c *converter) pod(namespace str, labels map[string]string, p podSpec) topo
 			if !p.HostNetwork.Value { // where it is the port itself
 				s.HostPort = port.HostPort
 			}
-			if s.Name == "" {
+			// A name is that of the first port that has it (FindPort in pkg/api/v1/pod).
+			if s.Name == "" || slices.ContainsFunc(out.Ports, func(o topology.PortSpec) bool { return o.Name == s.Name }) {
 				s.Name = portName(s)
 			}
 			if !slices.ContainsFunc(out.Ports, func(o topology.PortSpec) bool {

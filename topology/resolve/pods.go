@@ -68,6 +68,7 @@ func (r *resolver) resolvePods() {
 			continue
 		}
 		r.podDNS(p, s)
+		p.Workload = r.workload(s)
 		p.Ports = r.ports(fmt.Sprintf("pod %q", p.AgentName()), s.Ports, s.Origin)
 		p.Program = r.program(p, s)
 		if p.Node = r.podNode(s, blocks[s.Block]); p.Node == nil {
@@ -87,6 +88,17 @@ func (r *resolver) resolvePods() {
 	r.podLinks(pods)
 	r.links(pods)
 	r.podListeners()
+}
+
+// workload is the workload that a pod is one of.
+func (r *resolver) workload(s topology.PodSpec) topology.Workload {
+	w, kind := s.WorkloadOf(), s.Workload
+	kind.Value = w.Kind
+	if w.Kind = r.Enum(kind, "workload", "", topology.Workloads, nil); w.Kind == "" {
+		return topology.Workload{}
+	}
+	r.CheckName("workload", w.Name, s.Workload.Origin)
+	return w
 }
 
 // podNode is the node that a pod names, else the next one in turn. The turn

@@ -1,6 +1,7 @@
 package labs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 func rulesCommand(u ui) *cobra.Command {
 	var o rulesOptions
+	var matrix []string
 	c := &cobra.Command{
 		Use: "rules [TARGET]",
 		Long: `Show the rules that are in the kernel of a running lab, as iptables-save, nft list ruleset and
@@ -26,20 +28,39 @@ iptables, those of nf_tables that have a counter, and what IPVS' servers receive
 kernel adds up every two seconds.
 
   netlab rules node1 --table nat --counters
-  netlab rules -f scenarios/local-policy.hcl node1`,
+  netlab rules -f scenarios/local-policy.hcl node1
+  netlab rules -f scenarios/local-policy.hcl node1 --matrix proxy=nftables`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeTargets,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.target = args[0]
 			}
-			return u.rules(c, o)
+			variations, err := command.Variations(matrix)
+			switch {
+			case err != nil:
+				return command.Usage(fmt.Errorf("--matrix: %w", err), "write, for example, --matrix proxy=nftables")
+			case len(variations) > 1 && u.AsJSON:
+				return command.Usage(errors.New("with --json, rules are those of one combination of the matrix"), "give each axis of --matrix one value")
+			case len(matrix) > 0 && o.file == "":
+				return command.Usage(errors.New("--matrix is about a scenario, and a running lab has its rules"), "add --file SCENARIO")
+			}
+			for _, o.flags.Variation = range variations {
+				if len(variations) > 1 {
+					u.Print("# %s\n", o.flags.Variation)
+				}
+				if err := u.rules(c, o); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 	}
 	o.flags.Register(c)
 	c.Flags().StringVar(&o.lab, "lab", "", "the lab, if several are running")
 	c.Flags().StringVarP(&o.file, "file", "f", "", "show the rules of a `SCENARIO` instead of a running lab")
 	c.Flags().StringVarP(&o.table, "table", "t", "", "only this `TABLE`: filter, mangle, nat or raw, ipvs, or one of nf_tables by its name")
+	c.Flags().StringArrayVar(&matrix, "matrix", nil, "with --file, in combinations of a matrix: `AXIS=VALUE,...` (repeatable)")
 	c.Flags().BoolVarP(&o.counters, "counters", "c", false, "what rules have counted, too")
 	c.MarkFlagsMutuallyExclusive("file", "counters")
 	u.JSONFlag(c, "the rules")

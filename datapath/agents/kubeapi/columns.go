@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +68,10 @@ var (
 	serviceColumns = []column{nameColumn, field("Type", false, "spec", "type"), field("Cluster-IP", false, "spec", "clusterIP"), shown("External-IP", false, externalIP),
 		shown("Port(s)", false, servicePorts), ageColumn, shown("Selector", true, func(o map[string]any) string { return orNone(pairs(at(o, "spec", "selector"))) })}
 	sliceColumns        = []column{nameColumn, field("AddressType", false, "addressType"), shown("Ports", false, slicePorts), shown("Endpoints", false, sliceAddresses), ageColumn}
-	policyColumns       = []column{nameColumn, shown("Pod-Selector", false, podSelector), ageColumn}
+	endpointsColumns    = []column{nameColumn, shown("Endpoints", false, endpointsAddresses), ageColumn}
+	configColumns       = []column{nameColumn, {name: "Data", cellType: "integer", cell: func(*entry, time.Time) any { return 0 }}, ageColumn}
+	classColumns        = []column{nameColumn, field("Controller", false, "spec", "controller"), {name: "Parameters", cell: nothing("").cell}, ageColumn}
+	policyColumns       = []column{nameColumn, shown("Pod-Selector", false, selectorOf("podSelector")), ageColumn}
 	gatewayClassColumns = []column{nameColumn, field("Controller", false, "spec", "controllerName"), conditionColumn("Accepted"), ageColumn, field("Description", true, "spec", "description")}
 	gatewayColumns      = []column{nameColumn, field("Class", false, "spec", "gatewayClassName"), shown("Address", false, gatewayAddresses), conditionColumn("Programmed"), ageColumn}
 	grantColumns        = []column{nameColumn, ageColumn}
@@ -244,6 +248,25 @@ func sliceAddresses(o map[string]any) string {
 	return few(list)
 }
 
+// endpointsAddresses are those that are ready, with their ports (formatEndpoints).
+func endpointsAddresses(o map[string]any) string {
+	var list []string
+	for _, s := range each(o, "subsets") {
+		for _, a := range each(s, "addresses") {
+			if len(each(s, "ports")) == 0 {
+				list = append(list, text(a, "ip"))
+			}
+			for _, p := range each(s, "ports") {
+				list = append(list, net.JoinHostPort(text(a, "ip"), text(p, "port")))
+			}
+		}
+	}
+	if len(list) == 0 {
+		return none
+	}
+	return few(list)
+}
+
 // routeHosts are the hostnames of a route, as the column of its definition has them.
 func routeHosts(o map[string]any) string {
 	var list []string
@@ -282,23 +305,25 @@ func ingressPorts(o map[string]any) string {
 	return "80"
 }
 
-// podSelector is a label selector as text (apimachinery, meta/v1.FormatLabelSelector).
-func podSelector(o map[string]any) string {
-	var list []string
-	if all := pairs(at(o, "spec", "podSelector", "matchLabels")); all != "" {
-		list = append(list, all)
-	}
-	for _, x := range each(o, "spec", "podSelector", "matchExpressions") {
-		key, values := text(x, "key"), joined(each(x, "values"))
-		switch text(x, "operator") {
-		case "In":
-			key += " in (" + values + ")"
-		case "NotIn":
-			key += " notin (" + values + ")"
-		case "DoesNotExist":
-			key = "!" + key
+// selectorOf is a label selector as text (apimachinery, meta/v1.FormatLabelSelector).
+func selectorOf(name string) func(o map[string]any) string {
+	return func(o map[string]any) string {
+		var list []string
+		if all := pairs(at(o, "spec", name, "matchLabels")); all != "" {
+			list = append(list, all)
 		}
-		list = append(list, key)
+		for _, x := range each(o, "spec", name, "matchExpressions") {
+			key, values := text(x, "key"), joined(each(x, "values"))
+			switch text(x, "operator") {
+			case "In":
+				key += " in (" + values + ")"
+			case "NotIn":
+				key += " notin (" + values + ")"
+			case "DoesNotExist":
+				key = "!" + key
+			}
+			list = append(list, key)
+		}
+		return orNone(strings.Join(list, ","))
 	}
-	return orNone(strings.Join(list, ","))
 }

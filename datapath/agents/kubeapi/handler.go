@@ -95,6 +95,9 @@ func (s *Server) about(w http.ResponseWriter, path []string, reading bool) {
 		answer = coreVersions()
 	case "apis":
 		answer = groups()
+	case "openapi/v2", "openapi/v3":
+		noSchemas(w)
+		return
 	default:
 		i := slices.IndexFunc(resources, func(r *resource) bool { return len(path) == 2 && path[0] == "apis" && r.group == path[1] })
 		if i < 0 {
@@ -119,6 +122,10 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request, groupVersion s
 	}
 	kind := find(groupVersion, path[0])
 	alone := len(path) == 2
+	if kind != nil && len(path) == 3 && (from.namespace != "") == kind.namespaced {
+		subresource(kind, path[1], path[2]).write(w)
+		return
+	}
 	if kind == nil || len(path) > 2 || from.namespace != "" && !kind.namespaced || alone && kind.namespaced && from.namespace == "" {
 		noResource().write(w)
 		return

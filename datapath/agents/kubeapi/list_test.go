@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -57,19 +58,22 @@ func TestRefusals(t *testing.T) {
 		{reading, "/api/v1/namespaces/default/pods/web-0", "", 200},
 		{reading, "/api/v1/namespaces/default/pods/nosuch", "NotFound", 404},
 		{reading, "/api/v1/namespaces/default/deployments", "NotFound", 404},
-		{reading, "/apis/apps/v1/deployments", "NotFound", 404},
-		{reading, "/apis/apps/v1", "NotFound", 404},
-		{reading, "/apis/apps", "NotFound", 404},
+		{reading, "/apis/apps/v1/controllerrevisions", "NotFound", 404},
+		{reading, "/apis/apps/v2", "NotFound", 404},
+		{reading, "/apis/policy", "NotFound", 404},
 		{reading, "/api/v1/pods/web-0", "NotFound", 404},
 		{reading, "/api/v1/namespaces/default/nodes", "NotFound", 404},
 		{reading, "/api/v1/namespaces/default/pods/web-0/log", "NotFound", 404},
-		{reading, "/openapi/v3", "NotFound", 404},
+		{reading, "/openapi/v4", "NotFound", 404},
 		{reading, "/", "NotFound", 404},
 		{writing, "/api/v1/namespaces/default/pods/web-0", "MethodNotAllowed", 405},
 		{writing, "/api/v1/namespaces/default/pods", "MethodNotAllowed", 405},
 		{writing, "/api/v1/nodes", "MethodNotAllowed", 405},
 		{writing, "/version", "MethodNotAllowed", 405},
-		{writing, "/apis/apps/v1/namespaces/default/deployments", "NotFound", 404},
+		{writing, "/apis/apps/v1/namespaces/default/deployments", "MethodNotAllowed", 405},
+		{writing, "/apis/apps/v1/namespaces/default/deployments/web/scale", "MethodNotAllowed", 405},
+		{writing, "/apis/apps/v1/namespaces/default/deployments/web/status", "NotFound", 404},
+		{writing, "/api/v1/nodes/node1/log", "NotFound", 404},
 		{writing[:1], "/apis/events.k8s.io/v1/namespaces/default/events", "", 201},
 		{writing[2:3], "/api/v1/namespaces/default/events/x", "", 200},
 		{writing[3:], "/api/v1/namespaces/default/events/x", "MethodNotAllowed", 405},
@@ -83,6 +87,28 @@ func TestRefusals(t *testing.T) {
 	}
 	if got, want := c.names("/api/v1/pods"), "default/db-0 default/web-0 prod/web-0"; got != want {
 		t.Errorf("afterwards the pods are %q, want %q", got, want)
+	}
+}
+
+// Who asks for what a lab has elsewhere is told where.
+func TestRefusalsSayWhatToDo(t *testing.T) {
+	c := serve(t, cluster)
+	for path, want := range map[string]string{
+		"/api/v1/namespaces/default/pods/web-0/log":              "netlab logs web-0",
+		"/api/v1/namespaces/default/pods/web-0/exec?command=ls":  "netlab exec web-0 -- COMMAND",
+		"/apis/apps/v1/namespaces/default/deployments/web/scale": "netlab up",
+		"/api/v1/namespaces/default/pods/web-0/portforward":      "netlab exec web-0 -- COMMAND",
+	} {
+		if _, answer := c.ask(http.MethodGet, path, "application/json"); !strings.Contains(text(answer, "message"), want) {
+			t.Errorf("%s: got %v, want %q", path, answer, want)
+		}
+	}
+	for _, path := range []string{"/openapi/v2", "/openapi/v3"} { // as text, which is what kubectl shows
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusNotAcceptable || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") || !strings.Contains(w.Body.String(), "netlab import --strict") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
 	}
 }
 
@@ -234,6 +260,38 @@ func TestTables(t *testing.T) {
 	}
 	if _, list := c.ask(http.MethodGet, "/api/v1/pods", "application/vnd.kubernetes.protobuf,application/json"); text(list, "kind") != "PodList" {
 		t.Errorf("who prefers protobuf gets %v", list)
+	}
+}
+
+// Workloads have the columns of a real server, -o wide as well.
+func TestTablesOfWorkloads(t *testing.T) {
+	const template = `"selector":{"matchLabels":{"app":"a"}},"template":{"spec":{"containers":[{"name":"c","image":"i"},{"name":"d","image":"j"}]}}`
+	object := func(version, kind, spec, status string) string {
+		return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"a","namespace":"default"},"spec":{%s%s},"status":{%s}}`+"\n", version, kind, spec, template, status)
+	}
+	c := serve(t, object("apps/v1", "Deployment", `"replicas":3,`, `"readyReplicas":2,"updatedReplicas":3,"availableReplicas":2`)+
+		object("apps/v1", "ReplicaSet", `"replicas":3,`, `"replicas":3`)+object("apps/v1", "StatefulSet", `"replicas":2,`, `"readyReplicas":2`)+
+		object("apps/v1", "DaemonSet", ``, `"desiredNumberScheduled":4,"currentNumberScheduled":3,"numberReady":2,"updatedNumberScheduled":1`)+
+		object("batch/v1", "Job", `"completions":2,`, `"active":2`)+
+		`{"apiVersion":"v1","kind":"Endpoints","metadata":{"name":"a","namespace":"default"},"subsets":[{"addresses":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}],"notReadyAddresses":[{"ip":"10.0.0.9"}],"ports":[{"port":80},{"port":81}]}]}`+"\n")
+	for path, want := range map[string]string{
+		"/apis/apps/v1/deployments":  "a 2/3 3 2 c,d i,j app=a",
+		"/apis/apps/v1/replicasets":  "a 3 3 0 c,d i,j app=a",
+		"/apis/apps/v1/statefulsets": "a 2/2 c,d i,j",
+		"/apis/apps/v1/daemonsets":   "a 4 3 2 1 0 <none> c,d i,j app=a",
+		"/apis/batch/v1/jobs":        "a Running 0/2 c,d i,j app=a",
+		"/api/v1/endpoints":          "a 10.0.0.1:80,10.0.0.1:81,[fd00::1]:80 + 1 more...",
+	} {
+		_, table := c.ask(http.MethodGet, path, asTable)
+		var cells []string
+		for i, d := range each(table, "columnDefinitions") {
+			if name := text(d, "name"); name != "Age" && name != "Duration" { // they depend on the clock
+				cells = append(cells, fmt.Sprint(each(each(table, "rows")[0], "cells")[i]))
+			}
+		}
+		if got := strings.Join(cells, " "); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
 	}
 }
 

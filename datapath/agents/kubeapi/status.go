@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -41,6 +42,37 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 
 func noResource() *failure {
 	return &failure{code: http.StatusNotFound, reason: "NotFound", message: "the server could not find the requested resource"}
+}
+
+// elsewhere answers what a lab has, but not in its API, with the command that has it.
+func elsewhere(what string) *failure {
+	f := noResource()
+	f.message += ": " + what
+	return f
+}
+
+// noSchemas answers kubectl explain, and the validation of kubectl create. The latter takes a
+// schema as protobuf, with every field of every kind: what an import knows of them is less, and
+// half a schema would refuse manifests that are right. Of all statuses, 406 as text is the one
+// whose message kubectl shows (NewGenericServerResponse of apimachinery).
+func noSchemas(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusNotAcceptable)
+	_, _ = io.WriteString(w, "a lab has no schemas of its objects; what is wrong in manifests is told by: netlab import --strict FILE")
+}
+
+// subresource answers requests about a part of an object: a lab serves objects as a whole.
+func subresource(of *resource, name, part string) *failure {
+	switch {
+	case part == "scale":
+		return readOnly()
+	case of.name != "pods":
+	case part == "log":
+		return elsewhere("a lab has no kubelets; see: netlab logs " + name)
+	case part == "exec" || part == "attach" || part == "portforward":
+		return elsewhere("a lab has no kubelets; run a command with: netlab exec " + name + " -- COMMAND")
+	}
+	return noResource()
 }
 
 func notFound(r *resource, name string) *failure {

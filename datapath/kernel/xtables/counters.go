@@ -39,6 +39,7 @@ func parseCounters(text []byte, ipv6 bool) (list []plan.Counted) {
 			continue
 		}
 		c.Chain, c.Rule, _ = strings.Cut(rule, " ")
+		c.Rule = named(c.Rule)
 		list = append(list, c)
 	}
 	return list

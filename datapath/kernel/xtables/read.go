@@ -60,9 +60,23 @@ func parseSave(text []byte, ipv6 bool) []iptables.Table {
 		case strings.HasPrefix(line, "-A "):
 			name, rule, _ := strings.Cut(line[3:], " ")
 			if i, ok := chains[name]; ok {
-				t.Chains[i].Rules = append(t.Chains[i].Rules, iptables.Rule{Raw: rule})
+				t.Chains[i].Rules = append(t.Chains[i].Rules, iptables.Rule{Raw: named(rule)})
 			}
 		}
 	}
 	return tables
+}
+
+// named gives a rule the name of the protocol IPIP, where /etc/protocols has another for it, or is
+// missing.
+func named(rule string) string {
+	header, rest, matches := strings.Cut(" "+rule+" ", " -m ") // no comment is before that
+	for _, other := range []string{"4", "ipv4", "IP-ENCAP"} {
+		header = strings.Replace(header+" ", " -p "+other+" ", " -p "+iptables.IPIP+" ", 1)
+		header = strings.TrimSuffix(header, " ")
+	}
+	if matches {
+		header += " -m " + rest
+	}
+	return strings.TrimSpace(header)
 }

@@ -23,10 +23,27 @@ func ChainName(prefix, id string) string {
 }
 
 // SetName is the name of a set that has the addresses of what a selector selects, given in
-// Felix's words: cali40s:… for IPv4, cali60s:… for IPv6 (MakeUniqueID in libcalico-go/lib/hash).
+// Felix's words: cali40s:… for IPv4, cali60s:… for IPv6.
 func SetName(ipv6 bool, selector string) string {
-	sum := sha256.Sum224([]byte("s:" + selector))
-	return (mainSet(ipv6) + "s:" + encode(sum[:]))[:maxSet]
+	return (mainSet(ipv6) + unique("s", selector))[:maxSet]
+}
+
+// PortSetName is the name of a set that has the addresses and numbers of a port by its name, of
+// what a selector selects: cali40n:… or cali60n:… (UniqueID of IPSetData in felix/calc).
+func PortSetName(ipv6 bool, selector, proto, name string) string {
+	return (mainSet(ipv6) + unique("n", unique("s", selector)+","+proto+","+name))[:maxSet]
+}
+
+// AnyPod is the selector of all pods.
+const AnyPod = "all()"
+
+// HostsName is the name of the set with the addresses of all nodes.
+func HostsName(ipv6 bool) string { return mainSet(ipv6) + "all-hosts-net" }
+
+// unique is a name made of a hash (MakeUniqueID in libcalico-go/lib/hash).
+func unique(prefix, text string) string {
+	sum := sha256.Sum224([]byte(prefix + ":" + text))
+	return prefix + ":" + encode(sum[:])
 }
 
 // mainSet begins the names of sets that rules match.

@@ -2,6 +2,7 @@ package felix
 
 import (
 	"fmt"
+	"math/bits"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,6 +49,9 @@ func match(m iptables.Match) string {
 	case iptables.OutIf:
 		return not(m.Not) + "--out-interface " + m.Name
 	case iptables.Proto:
+		if m.Name == iptables.IPIP {
+			return "-p 4"
+		}
 		return "-p " + m.Name
 	case iptables.DPort:
 		return "-m multiport --destination-ports " + strconv.Itoa(int(m.Port))
@@ -79,7 +83,8 @@ func action(t iptables.Target) string {
 	case iptables.Goto:
 		return " --goto " + t.Chain
 	case iptables.SetMark:
-		if t.Value == 0 {
+		// Where it clears one bit it writes 0, and 0x0 where it sets several of which none is 1.
+		if t.Value == 0 && bits.OnesCount32(t.Mask) == 1 {
 			return fmt.Sprintf(" --jump MARK --set-mark 0/%#x", t.Mask)
 		}
 		return fmt.Sprintf(" --jump MARK --set-mark %#x/%#x", t.Value, t.Mask)

@@ -164,11 +164,23 @@ func (m Proto) saveName() string {
 	return m.Name
 }
 
+// IPIP is the protocol of packets with an IPv4 packet in them, by its name in /etc/protocols.
+// Rules are written with the number, since not every system has that file.
+const IPIP = "ipencap"
+
 func (m Proto) appendMatch(b []byte, _ bool) []byte {
 	if m.hasExtension() {
 		b = append(append(b, " -m "...), m.Name...)
 	}
-	return append(append(b, " -p "...), m.Name...)
+	return append(append(b, " -p "...), m.number()...)
+}
+
+// number is the protocol as it is written for iptables-restore.
+func (m Proto) number() string {
+	if m.Name == IPIP {
+		return "4"
+	}
+	return m.Name
 }
 
 func (m DPort) appendMatch(b []byte, _ bool) []byte {

@@ -2,6 +2,7 @@ package iptables
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/origin"
 )
@@ -19,9 +20,15 @@ type Chain struct {
 	Name   string
 	Policy string // ACCEPT or DROP for a built-in chain; empty for a user-defined one
 	Rules  []Rule
-	// Ahead is how many of the rules of a built-in chain stay before those that an agent of the
-	// scenario puts into it.
+	// Ahead is how many of the rules of a built-in chain stay before those that others insert at
+	// its head: those for services, and those of an agent of the scenario.
 	Ahead int
+}
+
+// Join adds the rules of a chain of the same name: those that stay ahead before, the others after.
+func (c *Chain) Join(other Chain) {
+	c.Rules = slices.Concat(other.Rules[:other.Ahead], c.Rules, other.Rules[other.Ahead:])
+	c.Ahead += other.Ahead
 }
 
 // Rule is one iptables rule: matches in the order in which they are written, and

@@ -29,8 +29,7 @@ const (
 func (c *compiler) dispatch(root string) {
 	c.Ensure(root, "")
 	var leaves []leaf
-	for i := range c.View.Pods {
-		p := &c.View.Pods[i]
+	for _, p := range c.endpoints() {
 		if a, ok := c.Address(p.Pod); ok {
 			chain := endpointChain(root, p.Pod)
 			leaves = append(leaves, leaf{a.Addr(), p.HostLink, chain, policy.PodOrigin(p.Pod)})
@@ -123,8 +122,17 @@ func (c *compiler) divide(root string, leaves []leaf) {
 		for _, l := range leaves[:k] {
 			c.leaf(root, chain, l)
 		}
+		if k > 1 {
+			c.unknown(chain)
+		}
 		leaves = leaves[k:]
 	}
+	c.unknown(root)
+}
+
+// unknown drops what comes from, or goes to, a link of which nothing is known, as before its pod is.
+func (c *compiler) unknown(chain string) {
+	c.Add(chain, c.View.Origin(), iptables.Drop{}, iptables.Comment{Text: "Unknown interface"})
 }
 
 // leaf adds to a chain what leads to a pod's own. What the pod sends to itself, by a service,

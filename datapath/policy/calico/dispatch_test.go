@@ -145,13 +145,19 @@ func TestLinksLeadToTheirPods(t *testing.T) {
 	want := []string{
 		"cali-FORWARD -i cali+ -j cali-from-wl-dispatch",
 		"cali-FORWARD -o cali+ -j cali-to-wl-dispatch",
-		"cali-to-wl-dispatch -s 10.88.0.31/32 -d 10.88.0.31/32 -j RETURN",
-		"cali-to-wl-dispatch -o cali2c0000000000 -g cali-tw-cali2c0000000000",
+		"cali-to-wl-dispatch -o cali2+ -g cali-to-wl-dispatch-2",
 		"cali-to-wl-dispatch -o cali9+ -g cali-to-wl-dispatch-9",
+		`cali-to-wl-dispatch -m comment --comment "Unknown interface" -j DROP`,
+		"cali-to-wl-dispatch-2 -s 10.88.0.27/32 -d 10.88.0.27/32 -j RETURN",
+		"cali-to-wl-dispatch-2 -o cali2b1490aa46a -g cali-tw-cali2b1490aa46a", // no policy is about it
+		"cali-to-wl-dispatch-2 -s 10.88.0.31/32 -d 10.88.0.31/32 -j RETURN",
+		"cali-to-wl-dispatch-2 -o cali2c0000000000 -g cali-tw-cali2c0000000000",
+		`cali-to-wl-dispatch-2 -m comment --comment "Unknown interface" -j DROP`,
 		"cali-to-wl-dispatch-9 -s 10.88.0.26/32 -d 10.88.0.26/32 -j RETURN",
 		"cali-to-wl-dispatch-9 -o cali95aa86cbb2a -g cali-tw-cali95aa86cbb2a",
 		"cali-to-wl-dispatch-9 -s 10.88.0.30/32 -d 10.88.0.30/32 -j RETURN",
 		"cali-to-wl-dispatch-9 -o cali95bb00000000 -g cali-tw-cali95bb00000000",
+		`cali-to-wl-dispatch-9 -m comment --comment "Unknown interface" -j DROP`,
 	}
 	if got := rendered(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

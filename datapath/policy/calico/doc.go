@@ -17,7 +17,7 @@
 //  3. Then the tiers in order. Each begins by clearing the mark "pass" (0x20000) and
 //     jumps to the chains of its policies, cali-pi-… inbound and cali-po-… outbound with a
 //     hash of Calico's name of the policy, as long as "pass" is not set. A rule that matches sets
-//     "accept", "pass", or "deny" (0x40000), and returns. "Accept" returns from the
+//     "accept", "pass", or "deny" (0x100000), and returns. "Accept" returns from the
 //     pod's chain immediately: the packet goes on to the other pod's chain. After the
 //     network policies of an isolated pod, what was not accepted is denied.
 //  4. Where no network policy isolates the pod, the Baseline tier comes next, then the
@@ -28,29 +28,37 @@
 //
 // Rules match the other end with sets (hash:net): cali40s:… of the pods that a selector
 // selects, named by a hash of the selector as Felix writes it, which all rules with that
-// selector share. A rule with several peers has one set of all its pods and blocks. Named
-// ports are in cali40n:… (hash:ip,port); for IPv6 cali60s: and cali60n:. A change of labels
-// changes members of sets and no rule, except for the chains of pods that become isolated or
-// cease to be. Each rule begins with the comment cali: and a hash of its chain up to there, by
-// which Felix recognises its rules.
+// selector share. Named ports are in cali40n:… (hash:ip,port), by a hash of selector, protocol and
+// name; for IPv6 cali60s: and cali60n:. A rule of a policy becomes one for each protocol and
+// peer, and blocks are matched without a set. What one rule of iptables cannot say comes in
+// rules before it, which leave the mark 0x40000: ports of several kinds set it, the exceptions of
+// a block clear it. A change of labels changes members of sets and no rule, except for the chains
+// of pods that become isolated or cease to be. Each rule begins with the comment cali: and a hash
+// of its chain up to there, by which Felix recognises its rules.
+//
+// With tunnels of IPIP, cali-INPUT accepts their packets from the addresses of nodes
+// (cali40all-hosts-net) and drops those of others.
 //
 // # What it costs
 //
 // Per node 4 chains and the trees; per pod 2 chains of about 8 rules; per policy and
-// direction 1 chain, per rule up to 2 sets and 2 rules for each kind of ports. A packet's
+// direction 1 chain, per rule, protocol and peer up to 1 set of pods, 1 set for each name of a
+// port, and 2 rules, with several kinds of ports or exceptions 2 and one for each. A packet's
 // cost grows with the logarithm of the pods of its node, and with the rules of the
 // policies of its two pods.
 //
 // # Unlike Calico
 //
 // Calico's pods are not bridge ports. Here they are in most modes: FORWARD then sees the bridge,
-// whichever pod it leads to, so that the trees split addresses, as they do with IPVS. The trees
-// have only the pods that policies apply to, and let others pass, where Calico's have all pods and
-// drop what is of an unknown link. Accepted packets
+// whichever pod it leads to, so that the trees split addresses, as they do with IPVS. These trees
+// have only the pods that policies apply to, and let others pass; Felix, which knows links alone,
+// would see neither end of a packet there. Where each pod has a link of its own, the trees have
+// all pods and drop what is of an unknown link, as Felix's do. All of this, the rules about
+// tunnels too, is on nodes with a pod that some policy selects. Accepted packets
 // do not get a final ACCEPT at the end of FORWARD, since kube-proxy's rules that reject
-// connections to services without endpoints come after. Calico has a rule per peer, and
-// rules of blocks match these without a set. No policy applies to what a pod sends to itself: the
-// trees have a rule for that, which Calico lacks. The tier of cluster policies is not
+// connections to services without endpoints come after. No policy applies to what a pod sends to
+// itself: the trees have a rule for that, which Calico lacks. A port by its name towards a block
+// is the port of no pod. The tier of cluster policies is not
 // Calico's own, but uses its marks as its tiers do. Where IPVS serves the services,
 // their packets leave by OUTPUT; Calico marks endpoints for that, here cali-OUTPUT sends
 // packets that the node did not originate to both trees, and cali-INPUT skips what is for

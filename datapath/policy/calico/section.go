@@ -1,6 +1,7 @@
 package calico
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 
@@ -20,33 +21,85 @@ func (c *compiler) section(s *policy.Section) {
 	}
 }
 
-// rule adds what one rule of a policy matches, for each kind of ports that it has, and
-// the return of what it matched.
+// rule adds a rule of a policy: as Calico does, once for each protocol and each peer (k8sRuleToCalico
+// in libcalico-go/lib/backend/k8s/conversion).
 func (c *compiler) rule(chain string, s *policy.Section, r *policy.Rule) {
-	peers := r.Peers(c.IPv6)
-	members := s.Named(r, c.IPv6)
-	ports := r.PortMatches()
-	if peers.None() || len(ports) == 0 && len(members) == 0 {
+	for _, ports := range r.ByProtocol() {
+		if len(r.Written) == 0 {
+			c.one(chain, s, r, other{ports: ports})
+		}
+		for i := range r.Written {
+			c.one(chain, s, r, other{&r.Written[i], i, ports})
+		}
+	}
+}
+
+// other is the other end of a rule, nil for any, its place in the rule, and ports.
+type other struct {
+	*topology.PolicyPeer
+	index int
+	ports policy.ProtocolPorts
+}
+
+// one adds what one peer and the ports of one protocol match, and the return of what matched
+// (ProtoRuleToIptablesRules in felix/rules/policy.go). Several conditions for ports, and the
+// exceptions of a block, come in rules before, which leave a mark.
+func (c *compiler) one(chain string, s *policy.Section, r *policy.Rule, x other) {
+	if x.PolicyPeer != nil && x.Block.IsValid() && x.Block.Addr().Is6() != c.IPv6 {
 		return
 	}
+	var proto []iptables.Match
+	if x.ports.Protocol != "" {
+		proto = append(proto, iptables.Proto{Name: string(x.ports.Protocol), Plain: true})
+	}
+	ports, names := policy.MultiPorts(x.ports.Ranges), c.named(s, r, x)
+	if len(ports)+len(names) == 0 && len(x.ports.Ranges)+len(x.ports.Names) > 0 {
+		return
+	}
+	prepared := false
+	if len(ports)+len(names) > 1 {
+		c.Add(chain, r.Origin, iptables.SetMark{Mask: scratch | scratch2})
+		for _, m := range ports {
+			c.Add(chain, r.Origin, set(scratch), append(proto[:1:1], m)...)
+		}
+		for _, m := range names {
+			c.Add(chain, r.Origin, set(scratch), m)
+		}
+		prepared, ports, names = true, nil, nil
+	}
+	var peer []iptables.Match
+	switch {
+	case x.PolicyPeer == nil:
+	case x.Block.IsValid():
+		except := slices.DeleteFunc(slices.Clone(x.Except), func(p netip.Prefix) bool { return p.Addr().Is6() != c.IPv6 })
+		if len(except) > 0 && !prepared {
+			c.Add(chain, r.Origin, iptables.SetMark{Value: scratch, Mask: scratch | scratch2})
+			prepared = true
+		}
+		for _, p := range except {
+			c.Add(chain, r.Origin, clear(scratch), end(s.Direction, p.Masked()))
+		}
+		peer = append(peer, end(s.Direction, x.Block.Masked()))
+	case s.Direction == policy.Egress && len(x.ports.Names) > 0 && len(x.ports.Ranges) == 0:
+		// The sets of ports have those of the peer alone.
+	default:
+		peer = append(peer, c.selected(s, r, x))
+	}
+	matches := slices.Concat(proto, peer, ports, names)
+	if prepared {
+		matches = append(matches, has(scratch))
+	}
 	bit := bitOf(r.Action)
-	peer := c.peers(s, r, peers)
-	for _, port := range ports {
-		c.Add(chain, r.Origin, set(bit), matching(port, peer)...)
-	}
-	if len(members) > 0 {
-		named := c.AddPortSet(c.setName("n", s, r), members, r.Origin)
-		c.Add(chain, r.Origin, set(bit), slices.Concat(peer, []iptables.Match{named})...)
-	}
+	c.Add(chain, r.Origin, set(bit), matches...)
 	c.Add(chain, r.Origin, iptables.Return{}, has(bit))
 }
 
-// matching are the conditions of a rule in Felix's order: protocol, other end, ports.
-func matching(port, peer []iptables.Match) []iptables.Match {
-	if len(port) == 0 {
-		return peer
+// end is the condition that the other end is in a block.
+func end(d policy.Direction, p netip.Prefix) iptables.Match {
+	if d == policy.Egress {
+		return iptables.Dst{Prefix: p}
 	}
-	return slices.Concat(port[:1], peer, port[1:])
+	return iptables.Src{Prefix: p}
 }
 
 // bitOf is the mark that an action sets.
@@ -60,34 +113,73 @@ func bitOf(a topology.PolicyAction) uint32 {
 	return accept
 }
 
-// peers makes the set of a rule's other ends, and returns the condition that matches
-// it; none where the rule matches any peer.
-func (c *compiler) peers(s *policy.Section, r *policy.Rule, peers *policy.Peers) []iptables.Match {
-	if peers.Any {
-		return nil
-	}
+// selected is the condition that the other end is a pod that a peer selects. All rules that select
+// the same share a set.
+func (c *compiler) selected(s *policy.Section, r *policy.Rule, x other) iptables.Match {
 	part := "src"
 	if s.Direction == policy.Egress {
 		part = "dst"
 	}
-	if r.Selected == nil {
-		return []iptables.Match{c.AddSet(c.setName("s", s, r), ipset.HashNet, peers.Prefixes(), part, r.Origin)}
+	name := c.setName("s", s, r, x)
+	if x.selects() {
+		name = felix.SetName(c.IPv6, selectorText(s.Namespace, x.PolicyPeer))
 	}
-	// All rules that select the same share a set.
-	name := felix.SetName(c.IPv6, selectorText(s.Namespace, r.Selected))
-	if slices.ContainsFunc(c.Sets, func(s ipset.Set) bool { return s.Name == name }) {
-		return []iptables.Match{iptables.MatchSet{Set: name, Parts: part}}
+	if c.hasSet(name) {
+		return iptables.MatchSet{Set: name, Parts: part}
 	}
-	return []iptables.Match{c.AddSet(name, ipset.HashNet, peers.Prefixes(), part, r.Origin)}
+	var addrs []netip.Addr
+	for _, p := range x.Pods {
+		if a := topology.OfFamily(p.Addrs, c.IPv6); a.IsValid() {
+			addrs = append(addrs, a)
+		}
+	}
+	slices.SortFunc(addrs, netip.Addr.Compare)
+	return c.AddSet(name, ipset.HashNet, policy.Singles(addrs), part, r.Origin)
 }
 
-// setName is the name of a set that one rule alone has: cali40s:… of addresses, cali40n:… of
-// named ports.
-func (c *compiler) setName(kind string, s *policy.Section, r *policy.Rule) string {
+func (x other) selects() bool { return x.PodSelector.Set || x.NamespaceSelector.Set }
+
+// named are the conditions that a packet is for a port by its name, a set for each. At ingress a
+// set has all pods, since no other than those of the policy come here; at egress those of the
+// peer, and blocks have none.
+func (c *compiler) named(s *policy.Section, r *policy.Rule, x other) (out []iptables.Match) {
+	pods, selector := c.View.Lab.Pods, felix.AnyPod
+	if s.Direction == policy.Egress && x.PolicyPeer != nil {
+		if x.Block.IsValid() {
+			return nil
+		}
+		pods, selector = x.Pods, ""
+		if x.selects() {
+			selector = selectorText(s.Namespace, x.PolicyPeer)
+		}
+	}
+	for _, port := range x.ports.Names {
+		name := felix.PortSetName(c.IPv6, selector, string(x.ports.Protocol), port)
+		if selector == "" {
+			name = c.setName("n", s, r, x, string(x.ports.Protocol), port)
+		}
+		if c.hasSet(name) {
+			out = append(out, iptables.MatchSet{Set: name, Parts: "dst,dst"})
+			continue
+		}
+		pods := slices.DeleteFunc(slices.Clone(pods), func(p *topology.Pod) bool { return p.HostNetwork })
+		out = append(out, c.AddPortSet(name, policy.PortsNamed(pods, port, x.ports.Protocol, c.IPv6), r.Origin))
+	}
+	return out
+}
+
+func (c *compiler) hasSet(name string) bool {
+	return slices.ContainsFunc(c.Sets, func(s ipset.Set) bool { return s.Name == name })
+}
+
+// setName is the name of a set of what a cluster policy selects, whose selectors Calico has no
+// words for: cali40s:… of addresses, cali40n:… of named ports.
+func (c *compiler) setName(kind string, s *policy.Section, r *policy.Rule, x other, more ...string) string {
 	const maxSet = 31
 	prefix := "cali40" + kind + ":"
 	if c.IPv6 {
 		prefix = "cali60" + kind + ":"
 	}
-	return prefix + policy.Hash(maxSet-len(prefix), append(s.Key(), kind, strconv.Itoa(r.Index))...)
+	parts := append(s.Key(), kind, strconv.Itoa(r.Index), strconv.Itoa(x.index))
+	return prefix + policy.Hash(maxSet-len(prefix), append(parts, more...)...)
 }

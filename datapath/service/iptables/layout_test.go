@@ -84,9 +84,9 @@ filter KUBE-FORWARD
   -m comment --comment "kubernetes forwarding conntrack pod destination rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 filter INPUT
   -m conntrack --ctstate NEW -m comment --comment "kubernetes service portals" -j KUBE-SERVICES
-  -j KUBE-FIREWALL
   -m comment --comment "kubernetes health check service ports" -j KUBE-NODEPORTS
   -m conntrack --ctstate NEW -m comment --comment "kubernetes externally-visible service portals" -j KUBE-EXTERNAL-SERVICES
+  -j KUBE-FIREWALL
 filter KUBE-PROXY-FIREWALL
 filter KUBE-EXTERNAL-SERVICES
 filter KUBE-NODEPORTS

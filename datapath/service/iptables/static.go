@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/netlab/netlab/datapath/plan/iptables"
+	"github.com/netlab/netlab/datapath/plan/ordered"
 	"github.com/netlab/netlab/topology"
 )
 
@@ -24,16 +25,20 @@ var (
 	notMarked = iptables.Mark{Value: masqueradeBit, Mask: masqueradeBit, Not: true}
 )
 
+// hook leads from a built-in chain to another.
+type hook struct {
+	table   *iptables.Builder
+	from    string
+	to      string
+	comment string
+	onlyNew bool
+}
+
 // hooks leads from the built-in chains to ours, in the order that results from
-// kube-proxy inserting each at the head.
+// kube-proxy inserting each at the head. A kubelet that has its own chains has inserted the
+// jumps to them before kube-proxy starts, and they end up last.
 func (c *compiler) hooks() {
-	for _, h := range []struct {
-		table   *iptables.Builder
-		from    string
-		to      string
-		comment string
-		onlyNew bool
-	}{
+	hooks := []hook{
 		{&c.filter, "INPUT", services, "kubernetes service portals", true},
 		{&c.filter, "INPUT", firewall, "", false},
 		{&c.filter, "INPUT", proxyFirewall, "kubernetes load balancer firewall", true},
@@ -50,7 +55,12 @@ func (c *compiler) hooks() {
 		{&c.nat, "PREROUTING", services, "kubernetes service portals", false},
 		{&c.nat, "OUTPUT", services, "kubernetes service portals", false},
 		{&c.nat, "POSTROUTING", postrouting, "kubernetes postrouting rules", false},
-	} {
+	}
+	if c.layout.kubelet {
+		kubelets := func(h hook) bool { return h.to == firewall && h.from != "FORWARD" }
+		slices.SortStableFunc(hooks, func(a, b hook) int { return ordered.Bools(kubelets(a), kubelets(b)) })
+	}
+	for _, h := range hooks {
 		switch {
 		case h.to == proxyFirewall && c.layout.xlb, h.from == "FORWARD" && h.to == firewall && !c.layout.xlb,
 			h.table == &c.filter && h.from == "INPUT" && h.to == services && !c.layout.input:

@@ -3,6 +3,7 @@ package ipvs
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -350,5 +351,21 @@ func TestSetsHaveWhatRulesMatch(t *testing.T) {
 	}
 	if len(out.Sets) != 17 {
 		t.Errorf("%d sets", len(out.Sets))
+	}
+}
+
+// On a node none of whose addresses serves node ports, kube-proxy adds neither the node port nor
+// the health check of such a service.
+func TestNoAddressForNodePorts(t *testing.T) {
+	out := compiled(t, func(l *topology.Lab) {
+		l.Proxy.NodePortAddresses = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
+	}, everything()...)
+	for _, s := range out.Sets {
+		if empty := strings.Contains(s.Name, "NODE-PORT"); empty && len(s.Entries) > 0 {
+			t.Errorf("%s has %d members", s.Name, len(s.Entries))
+		}
+	}
+	if !slices.ContainsFunc(out.Virtual, func(v ipvs.Server) bool { return v.Addr.Addr() == netip.MustParseAddr("1.2.3.1") }) {
+		t.Error("its other addresses are not served")
 	}
 }

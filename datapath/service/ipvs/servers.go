@@ -44,7 +44,9 @@ func (c *compiler) servicePort(p *service.Port) {
 			c.server(p, a, p.Port.NodePort, external)
 		}
 	}
-	if p.HealthCheckNodePort != 0 {
+	// A service whose node ports no address of the node serves is not looked at further (the loop of
+	// syncProxyRules in pkg/proxy/ipvs/proxier.go).
+	if p.HealthCheckNodePort != 0 && (p.Port.NodePort == 0 || len(c.hosts) > 0) {
 		c.add(setHealthCheck, ipset.Entry{Port: p.HealthCheckNodePort})
 	}
 }

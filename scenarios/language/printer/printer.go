@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -116,8 +117,24 @@ func (p *printer) begin(kind, label string) {
 		p.line("")
 	}
 	for _, c := range comments {
-		p.line("# %s", strings.ReplaceAll(c, "\n", " "))
+		p.line("%s", Comment(c))
 	}
+}
+
+// Comment is a text as one line that is a comment: what would end the line is shown, since it may
+// come from whoever wrote the manifests.
+func Comment(text string) string {
+	var b strings.Builder
+	b.WriteString("# ")
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
 }
 
 func quote(s string) string {
@@ -268,6 +285,7 @@ func (p *printer) podBlock(pods []topology.PodSpec) {
 			p.line("hostname = %s", own(s.Hostname.Value))
 		}
 		p.text("subdomain", s.Subdomain)
+		p.text("workload", s.Workload)
 		p.flag("ready", s.Ready)
 		p.flag("terminating", s.Terminating)
 		p.labels("labels", s.Labels)

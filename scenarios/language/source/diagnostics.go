@@ -220,12 +220,37 @@ func (c *Collector) Sorted() Diagnostics {
 		return cmp.Or(cmp.Compare(a.Range.File, b.Range.File), cmp.Compare(a.Range.Line, b.Range.Line),
 			cmp.Compare(a.Range.Column, b.Range.Column))
 	})
-	if len(out) > maxDiagnostics {
-		more := len(out) - maxDiagnostics
-		out = append(out[:maxDiagnostics:maxDiagnostics], Diagnostic{Severity: Error, Summary: "Too many problems",
-			Detail: fmt.Sprintf("There are %d more problems. Fix these first.", more)})
+	return out.few()
+}
+
+// few are the first of many diagnostics, errors before warnings, with how many more there are.
+func (d Diagnostics) few() Diagnostics {
+	more := len(d) - maxDiagnostics
+	if more <= 0 {
+		return d
 	}
-	return out
+	warnings := maxDiagnostics
+	for _, x := range d {
+		if x.Severity == Error {
+			warnings--
+		}
+	}
+	var out Diagnostics
+	for _, x := range d {
+		if x.Severity == Warning {
+			if warnings--; warnings < 0 {
+				continue
+			}
+		}
+		if out = append(out, x); len(out) == maxDiagnostics {
+			break
+		}
+	}
+	last := Diagnostic{Severity: Error, Summary: "Too many problems", Detail: fmt.Sprintf("There are %d more problems. Fix these first.", more)}
+	if !d.HasErrors() {
+		last = Diagnostic{Severity: Warning, Summary: "More warnings", Detail: fmt.Sprintf("There are %d more, which are not shown.", more)}
+	}
+	return append(out, last)
 }
 
 // merged is the list without repetitions. What is wrong at one place with several instances

@@ -25,30 +25,33 @@ node "ip-172-18-0-4-internal" {
 
 namespace "kube-system" {}
 
-pod "web-6f7c" {
-  for_each = {
-    "aaaaa" = node.ip-172-18-0-3-internal
-    "bbbbb" = node.ip-172-18-0-4-internal
-  }
-  node   = each.value
-  labels = { app = "web", pod-template-hash = "6f7c" }
-  port "tcp-80" { port = 80 }
-}
-
-pod "web-6f7c-ccccc" {
-  node   = node.ip-172-18-0-2-internal
-  ready  = false
-  labels = { app = "web", pod-template-hash = "6f7c" }
-  port "tcp-80" { port = 80 }
-}
-
 pod "agent" {
   for_each     = toset(["ip-172-18-0-2-internal", "ip-172-18-0-4-internal"])
   node         = node[each.key]
   namespace    = namespace.kube-system
   host_network = true
+  workload     = "DaemonSet"
   labels       = { k8s-app = "agent" }
   port "metrics" { port = 9100 }
+}
+
+pod "web-6f7c" {
+  for_each = {
+    "aaaaa" = node.ip-172-18-0-3-internal
+    "bbbbb" = node.ip-172-18-0-4-internal
+  }
+  node     = each.value
+  workload = "Deployment/web"
+  labels   = { app = "web", pod-template-hash = "6f7c" }
+  port "tcp-80" { port = 80 }
+}
+
+pod "web-6f7c-ccccc" {
+  node     = node.ip-172-18-0-2-internal
+  workload = "Deployment/web"
+  ready    = false
+  labels   = { app = "web", pod-template-hash = "6f7c" }
+  port "tcp-80" { port = 80 }
 }
 
 service "kubernetes" {

@@ -7,8 +7,9 @@ node "node3" {}
 namespace "blog" {}
 
 pod "web" {
-  count  = 2
-  labels = { app = "web" }
+  count    = 2
+  workload = "Deployment"
+  labels   = { app = "web" }
   port "http" { port = 8080 }
   port "admin" { port = 9090 }
 }

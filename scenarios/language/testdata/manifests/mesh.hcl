@@ -8,36 +8,42 @@ namespace "books" { labels = { mesh = "enabled" } }
 
 pod "details-v1" {
   namespace = namespace.books
+  workload  = "Deployment"
   labels    = { app = "details", version = "v1" }
   port "tcp-9080" { port = 9080 }
 }
 
 pod "ratings-v1" {
   namespace = namespace.books
+  workload  = "Deployment"
   labels    = { app = "ratings", version = "v1" }
   port "tcp-9080" { port = 9080 }
 }
 
 pod "reviews-v1" {
   namespace = namespace.books
+  workload  = "Deployment"
   labels    = { app = "reviews", version = "v1" }
   port "tcp-9080" { port = 9080 }
 }
 
 pod "reviews-v2" {
   namespace = namespace.books
+  workload  = "Deployment"
   labels    = { app = "reviews", version = "v2" }
   port "tcp-9080" { port = 9080 }
 }
 
 pod "reviews-v3" {
   namespace = namespace.books
+  workload  = "Deployment"
   labels    = { app = "reviews", version = "v3" }
   port "tcp-9080" { port = 9080 }
 }
 
 pod "pages-v1" {
   namespace = namespace.books
+  workload  = "Deployment"
   labels    = { app = "pages", version = "v1" }
   port "tcp-9080" { port = 9080 }
 }
@@ -45,6 +51,7 @@ pod "pages-v1" {
 pod "load" {
   count     = 2
   namespace = namespace.books
+  workload  = "Job"
   labels    = { app = "load" }
 }
 
@@ -77,4 +84,4 @@ service "pages" {
 }
 
 # Not carried over:
-#   testdata/manifests/mesh.yaml:118: VirtualService reviews: this version of netlab does not know the kind.
+#   testdata/manifests/mesh.yaml:118: VirtualService reviews: this version of netlab does not know what networking.istio.io/v1 has.

@@ -8,6 +8,13 @@ node "node3" {}
 
 namespace "kube-system" {}
 
+pod "web" {
+  count    = 2
+  workload = "Deployment"
+  labels   = { app = "web" }
+  port "tcp-8080" { port = 8080 }
+}
+
 pod "short-path" {
   labels = { app = "client" }
   dns_config { options = ["ndots:2", "edns0"] }
@@ -22,17 +29,12 @@ pod "on-its-own" {
   }
 }
 
-pod "web" {
-  count  = 2
-  labels = { app = "web" }
-  port "tcp-8080" { port = 8080 }
-}
-
 pod "agent" {
   for_each     = node
   node         = each.value
   namespace    = namespace.kube-system
   host_network = true
+  workload     = "DaemonSet"
   labels       = { app = "agent" }
   dns_policy   = "ClusterFirstWithHostNet"
 }

@@ -5,51 +5,60 @@ node "node2" {}
 node "node3" {}
 
 pod "carts" {
-  count  = 2
-  labels = { app = "carts" }
+  count    = 2
+  workload = "Deployment"
+  labels   = { app = "carts" }
   port "tcp-7070" { port = 7070 }
 }
 
 pod "catalogue" {
-  labels = { app = "catalogue" }
+  workload = "Deployment"
+  labels   = { app = "catalogue" }
   port "tcp-3550" { port = 3550 }
 }
 
 pod "checkout" {
-  labels = { app = "checkout" }
+  workload = "Deployment"
+  labels   = { app = "checkout" }
   port "tcp-5050" { port = 5050 }
 }
 
 pod "currency" {
-  labels = { app = "currency" }
+  workload = "Deployment"
+  labels   = { app = "currency" }
   port "tcp-7000" { port = 7000 }
 }
 
 pod "mail" {
-  labels = { app = "mail" }
+  workload = "Deployment"
+  labels   = { app = "mail" }
   port "tcp-8080" { port = 8080 }
 }
 
 pod "payment" {
-  count  = 2
-  labels = { app = "payment" }
+  count    = 2
+  workload = "Deployment"
+  labels   = { app = "payment" }
   port "tcp-50051" { port = 50051 }
 }
 
 pod "recommendations" {
-  labels = { app = "recommendations" }
+  workload = "Deployment"
+  labels   = { app = "recommendations" }
   port "tcp-8081" { port = 8081 }
 }
 
 pod "shipping" {
-  labels = { app = "shipping" }
+  workload = "Deployment"
+  labels   = { app = "shipping" }
   port "tcp-50052" { port = 50052 }
 }
 
 # Not carried over, testdata/manifests/shop.yaml:379: spec.template.spec.affinity: the nodes take turns. Write node in the pod block, or nodeName.
 pod "frontend" {
-  count  = 3
-  labels = { app = "frontend" }
+  count    = 3
+  workload = "Deployment"
+  labels   = { app = "frontend" }
   port "http" { port = 8080 }
 }
 
@@ -57,6 +66,7 @@ pod "store" {
   count     = 2
   hostname  = "store-${count.index}"
   subdomain = "store"
+  workload  = "StatefulSet"
   labels    = { app = "store" }
   port "kv" { port = 6379 }
 }

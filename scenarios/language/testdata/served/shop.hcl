@@ -1,5 +1,6 @@
 # A cluster with most of what the API has: two families, a headless service, one with a load
-# balancer, one without a selector, pods that are not ready or go away, a policy of each kind.
+# balancer, one without a selector, pods that are not ready or go away, workloads, a policy of each
+# kind.
 network {
   pod_cidr     = ["10.244.0.0/16", "fd00:10:244::/56"]
   service_cidr = ["10.96.0.0/16", "fd00:10:96::/112"]
@@ -13,6 +14,7 @@ namespace "shop" {
 pod "web" {
   namespace = "shop"
   count     = 2
+  workload  = "Deployment"
   labels    = { app = "web" }
   port "http" { port = 8080 }
 }
@@ -25,6 +27,23 @@ pod "old" {
 pod "agent" {
   host_network = true
   ready        = false
+}
+pod "peer" {
+  count     = 2
+  workload  = "StatefulSet"
+  hostname  = "peer-${count.index}"
+  subdomain = "peers"
+  labels    = { app = "peer" }
+}
+pod "watch" {
+  for_each = node
+  node     = each.value
+  workload = "DaemonSet"
+  labels   = { app = "watch" }
+}
+pod "load" {
+  workload = "Job"
+  labels   = { app = "load" }
 }
 service "web" {
   namespace = "shop"

@@ -27,7 +27,6 @@ import (
 	"k8s.io/kubernetes/pkg/proxy/ipvs"
 	utilipset "k8s.io/kubernetes/pkg/proxy/ipvs/ipset"
 	proxyutil "k8s.io/kubernetes/pkg/proxy/util"
-	utiliptables "k8s.io/kubernetes/pkg/util/iptables"
 	netutils "k8s.io/utils/net"
 )
 
@@ -106,7 +105,7 @@ func run(ctx context.Context) error {
 			detectors[family] = proxyutil.NewDetectLocalByCIDR(list[0].String())
 		}
 	}
-	server.Proxier, err = ipvs.NewDualStackProxier(ctx, utiliptables.NewBestEffort(), servers, utilipset.New(), settings(), syncPeriod, minSyncPeriod, nil, *strictARP,
+	server.Proxier, err = ipvs.NewDualStackProxier(ctx, newTables(), servers, utilipset.New(), settings(), syncPeriod, minSyncPeriod, nil, *strictARP,
 		0, 0, 0, *masqueradeAll, masqueradeBit, detectors, *node, server.NodeIPs, server.Recorder, server.HealthzServer, *scheduler, *nodePorts, false)
 	if err != nil {
 		return err
