@@ -72,12 +72,12 @@ var (
 	configColumns       = []column{nameColumn, {name: "Data", cellType: "integer", cell: func(*entry, time.Time) any { return 0 }}, ageColumn}
 	classColumns        = []column{nameColumn, field("Controller", false, "spec", "controller"), {name: "Parameters", cell: nothing("").cell}, ageColumn}
 	policyColumns       = []column{nameColumn, shown("Pod-Selector", false, selectorOf("podSelector")), ageColumn}
-	gatewayClassColumns = []column{nameColumn, field("Controller", false, "spec", "controllerName"), conditionColumn("Accepted"), ageColumn, field("Description", true, "spec", "description")}
-	gatewayColumns      = []column{nameColumn, field("Class", false, "spec", "gatewayClassName"), shown("Address", false, gatewayAddresses), conditionColumn("Programmed"), ageColumn}
-	grantColumns        = []column{nameColumn, ageColumn}
 	routeColumns        = []column{nameColumn, shown("Hostnames", false, routeHosts), ageColumn}
 	ingressColumns      = []column{nameColumn, field("Class", false, "spec", "ingressClassName"), shown("Hosts", false, ingressHosts), shown("Address", false, ingressAddresses), shown("Ports", false, ingressPorts), ageColumn}
 	cidrColumns         = []column{nameColumn, shown("CIDRs", false, func(o map[string]any) string { return joined(each(o, "spec", "cidrs")) }), ageColumn}
+	gatewayClassColumns = []column{nameColumn, field("Controller", false, "spec", "controllerName"), conditionColumn("Accepted"), ageColumn, field("Description", true, "spec", "description")}
+	gatewayColumns      = []column{nameColumn, field("Class", false, "spec", "gatewayClassName"), shown("Address", false, gatewayAddresses), conditionColumn("Programmed"), ageColumn}
+	grantColumns        = []column{nameColumn, ageColumn}
 
 	clusterPolicyColumns = []column{nameColumn, field("Tier", false, "spec", "tier"), field("Priority", false, "spec", "priority"), ageColumn}
 )

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/netlab/netlab/datapath/plan"
+	planned "github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/service"
 	"github.com/netlab/netlab/topology"
 )
@@ -365,7 +366,7 @@ func TestNoAddressForNodePorts(t *testing.T) {
 			t.Errorf("%s has %d members", s.Name, len(s.Entries))
 		}
 	}
-	if !slices.ContainsFunc(out.Virtual, func(v ipvs.Server) bool { return v.Addr.Addr() == netip.MustParseAddr("1.2.3.1") }) {
+	if !slices.ContainsFunc(out.Virtual, func(v planned.Server) bool { return v.Addr.Addr() == netip.MustParseAddr("1.2.3.1") }) {
 		t.Error("its other addresses are not served")
 	}
 }
