@@ -5,8 +5,8 @@
 #   http  :80   any host         ◀── route "secure": 301 to https
 #   https :443  *.shop.example   ◀── route "shop" of namespace shop, but not route "guest"
 #
-# What to try: netlab exec laptop -- curl -i http://eu.shop.example/; kubectl get gateways,httproutes
-# in netlab serve; let the listener https take routes from All namespaces.
+# What to try: netlab exec laptop -- curl -i http://inner.example/; netlab kubectl get
+# gateways,httproutes -A; let the listener https take routes from All namespaces.
 #
 # The proof: "plain HTTP is redirected" and "HTTPS is served"; "a namespace without the label" and "a
 # route that asks for both listeners, and gets one"; "a host of another domain has no certificate";

@@ -147,12 +147,18 @@ func routes(p *plan.Plan) (list []httproute.Route) {
 
 func inspectRoute(w *tabwriter.Writer, r *httproute.Route) {
 	of := r.Object
-	if r.TLS {
+	if r.TLS && r.Only == "" {
 		of += ", also with TLS"
 	}
 	fmt.Fprintf(w, "  %s\t%s\n", r.Where(), of)
+	if filters := r.Filters.Words(); filters != "" {
+		fmt.Fprintf(w, "    filters\t%s\n", filters)
+	}
 	for _, b := range r.Backends {
 		what := command.Plural(len(b.Endpoints), "endpoint")
+		if b.Refused {
+			what = "of another namespace, and not granted"
+		}
 		if len(r.Backends) > 1 {
 			what += fmt.Sprintf(", weight %d", b.Weight)
 		}

@@ -171,11 +171,22 @@ func TestRoutesAreCoded(t *testing.T) {
 
 func FuzzRequests(f *testing.F) {
 	f.Add("shop.example", "/api")
-	table := New([]Route{{Host: "shop.example", Path: "/api", Match: Prefix}, {Host: "*.example", Path: "/x", Match: Exact}})
+	filters := Filters{Rewrite: Rewrite{Path: Replace{Prefix, "/new"}}, Redirect: &Redirect{Path: Replace{Prefix, ""}, Port: 8080}}
+	table := New([]Route{{Host: "shop.example", Path: "/api", Match: Prefix, Filters: filters}, {Host: "*.example", Path: "/x", Match: Exact},
+		{Path: "/[a-z]+", Match: Regular, Query: []Condition{{"q", "[0-9]+", true}}}, {Path: "/f", Match: Prefix, Filters: filters}})
 	f.Fuzz(func(t *testing.T, host, target string) {
 		r, ok := table.Choose(Request{Host: host, Target: target})
 		if ok && r.Path == "/x" && Clean(target) != "/x" {
 			t.Errorf("%q %q took %s", host, target, r.Words())
+		}
+		if ok && r.Filters.Redirect != nil {
+			q := Request{Host: host, Target: target}
+			if _, to := r.Rewritten(q); !strings.HasPrefix(to, "/new") {
+				t.Errorf("%q is rewritten to %q", target, to)
+			}
+			if to := r.Location(q); !strings.HasPrefix(to, "http://"+hostname(host)+":8080/") {
+				t.Errorf("%q of %q is redirected to %q", target, host, to)
+			}
 		}
 		if c := Clean(target); c == "" || c[0] != '/' {
 			t.Errorf("%q is %q", target, c)
