@@ -15,7 +15,7 @@ ROOT    = $(filter 0,$(shell id -u))
 FUZZ    = 30s
 RECORD  = .test/host.json
 # The slow tests of the packages in KERNEL that make pure runs.
-PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakes.*AreNoticed|TestRulesDoWhat.*Mean|TestContradictingClaimsNeverBothPass)$$
+PAPER   = ^(TestStylesOnPaper|TestBackendsOnPaper|TestConformanceAgreesWithAllowed|TestFaultsAreNoticed|TestSharedExceptionsAreNoticed|TestMistakes.*AreNoticed|TestRulesDoWhat.*Mean|TestContradictingClaimsNeverBothPass|TestExportsOfRandomLabsAreTheSameLab)$$
 # The programs of Kubernetes for make test-real, and the module that builds them: once for all
 # clones with the same sources, since that takes minutes.
 REALSRC = datapath/service/servicetest/real

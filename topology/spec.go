@@ -378,6 +378,14 @@ type EndpointSpec struct {
 	Origin      Origin
 }
 
+// State is that of the endpoint, of a service that publishes addresses of pods that are not ready, or
+// does not: what is not written follows from what its pod is, and from the rest.
+func (e *EndpointSpec) State(ready, serving, terminating, publish bool) (isReady, isServing, isTerminating bool) {
+	terminating = e.Terminating.Or(terminating)
+	serving = e.Serving.Or(serving && e.Ready.Or(true))
+	return e.Ready.Or(ready && serving) && (!terminating || publish), serving, terminating
+}
+
 // ServicePortSpec is one port of a service. TargetPort is a number or a name,
 // as text; left out it is Port.
 type ServicePortSpec struct {

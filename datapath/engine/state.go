@@ -153,13 +153,12 @@ func (f *folder) empty() {
 
 // remove deletes the folder, and the state directory if it was the last one. It works
 // through descriptors, since the engine has mounted over /run. The caller holds the
-// lock.
+// lock. Who removed the folder before may have been killed before it came to the directory.
 func (f *folder) remove() {
-	if !f.current() {
-		return
+	if f.current() {
+		f.empty()
+		_ = unix.Unlinkat(int(f.root.Fd()), f.name, unix.AT_REMOVEDIR)
 	}
-	f.empty()
-	_ = unix.Unlinkat(int(f.root.Fd()), f.name, unix.AT_REMOVEDIR)
 	// Not with StateDir: an ordinary user's engine is root in its own namespace.
 	if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.root.Fd())); err == nil {
 		_ = unix.Unlinkat(int(f.above.Fd()), filepath.Base(path), unix.AT_REMOVEDIR)

@@ -100,7 +100,15 @@ func (l *loader) readManifest(name string) {
 // adopt makes a lab of the objects, beside the nodes and namespaces of the scenario itself.
 func (l *loader) adopt(opts Options) {
 	beside := &topology.Spec{Network: l.spec.Network, DNS: l.spec.DNS, Nodes: slices.Clone(l.spec.Nodes)}
-	beside.Network.NodeCIDRs.Value = l.lab().Network.NodeCIDRs
+	for _, s := range l.lab().Subnets {
+		if s.Name == topology.DefaultSubnet {
+			beside.Network.NodeCIDRs.Value = s.CIDRs
+			continue
+		}
+		subnet := topology.SubnetSpec{Name: s.Name}
+		subnet.CIDRs.Value = s.CIDRs
+		beside.Subnets = append(beside.Subnets, subnet)
+	}
 	for name := range l.Declared["namespace"] {
 		beside.Namespaces = append(beside.Namespaces, topology.NamespaceSpec{Name: name})
 	}

@@ -24,7 +24,7 @@ func (c *converter) nodes(beside *topology.Spec, count int) {
 		if zone, ok := n.Meta.Labels[zoneLabel]; ok {
 			s.Zone = str{Value: zone, Set: true, Origin: n.at()}
 		}
-		s.Address = c.nodeAddress(n, beside.Network)
+		s.Subnet, s.Address = nodeAddress(n, beside)
 		c.Nodes = append(c.Nodes, s)
 		c.taints[name] = n.taints()
 	}
@@ -48,15 +48,26 @@ func (c *converter) nodes(beside *topology.Spec, count int) {
 	c.homes = slices.Concat(beside.Nodes, c.Nodes)
 }
 
-// nodeAddress is the first address of a node inside the cluster that the underlay has.
-func (c *converter) nodeAddress(n *nodeObject, network topology.NetworkSpec) (out topology.Opt[netip.Addr]) {
+// nodeAddress is the first address of a node inside the cluster that the underlay has, and the
+// subnet that it is in, if that is not the default one.
+func nodeAddress(n *nodeObject, beside *topology.Spec) (subnet str, out topology.Opt[netip.Addr]) {
 	for _, a := range n.Status.Addresses {
 		addr, err := netip.ParseAddr(a.Address.Value)
-		if a.Type.Value == "InternalIP" && err == nil && slices.ContainsFunc(network.NodeCIDRs.Value, func(p netip.Prefix) bool { return p.Contains(addr) }) {
-			return topology.Opt[netip.Addr]{Value: addr, Set: true, Origin: a.Address.Origin}
+		if a.Type.Value != "InternalIP" || err != nil {
+			continue
+		}
+		has := func(p netip.Prefix) bool { return p.Contains(addr) }
+		out = topology.Opt[netip.Addr]{Value: addr, Set: true, Origin: a.Address.Origin}
+		if slices.ContainsFunc(beside.Network.NodeCIDRs.Value, has) {
+			return subnet, out
+		}
+		for _, s := range beside.Subnets {
+			if slices.ContainsFunc(s.CIDRs.Value, has) {
+				return str{Value: s.Name, Set: true, Origin: a.Address.Origin}, out
+			}
 		}
 	}
-	return out
+	return str{}, topology.Opt[netip.Addr]{}
 }
 
 // choose are the nodes that the node selector and the tolerations of a pod allow, perhaps one of

@@ -99,10 +99,7 @@ func (c *converter) endpoints(s *topology.ServiceSpec, x *serviceObject) {
 			continue
 		}
 		for _, e := range slice.Endpoints {
-			base := topology.EndpointSpec{Node: e.Node, Ready: e.Conditions.Ready, Terminating: e.Conditions.Terminating, Origin: e.Origin}
-			if v := e.Conditions.Serving; v.Set && v.Value != base.Ready.Or(true) {
-				base.Serving = v
-			}
+			base := topology.EndpointSpec{Node: e.Node, Ready: e.Conditions.Ready, Serving: e.Conditions.Serving, Terminating: e.Conditions.Terminating, Origin: e.Origin}
 			base.ForZones, base.ForNodes = hints(e.Hints.ForZones), hints(e.Hints.ForNodes)
 			for _, a := range e.Addresses {
 				c.endpoint(s, base, a, e.Target, slice.Ports)
@@ -135,6 +132,28 @@ func hints(list []named) topology.Opt[[]string] {
 	return listed(out)
 }
 
+// shortest is an endpoint that writes no more of its state than it must. What an object does not
+// say: an endpoint is ready, serves if it is ready, and does not terminate (EndpointConditions of
+// discovery.k8s.io/v1).
+func shortest(e topology.EndpointSpec, ready, serving, terminating, publish bool) topology.EndpointSpec {
+	wants := [3]bool{e.Ready.Or(true), e.Serving.Or(e.Ready.Or(true)), e.Terminating.Or(false)}
+	written := func(o flag, value, yes bool) flag {
+		if !yes {
+			return flag{}
+		}
+		return flag{Value: value, Set: true, Origin: cmp.Or(o.Origin, e.Origin)}
+	}
+	for _, parts := range []int{0, 1, 2, 4, 3, 5, 6, 7} {
+		x := e
+		x.Ready, x.Serving, x.Terminating = written(e.Ready, wants[0], parts&1 != 0), written(e.Serving, wants[1], parts&2 != 0), written(e.Terminating, wants[2], parts&4 != 0)
+		var has [3]bool
+		if has[0], has[1], has[2] = x.State(ready, serving, terminating, publish); has == wants {
+			return x
+		}
+	}
+	return e
+}
+
 // endpoint adds an address, or the pod that it is, once for all ports of the service if it has
 // those that the service wants, else once per port.
 func (c *converter) endpoint(s *topology.ServiceSpec, base topology.EndpointSpec, a str, target *reference, ports []endpointPort) {
@@ -145,11 +164,13 @@ func (c *converter) endpoint(s *topology.ServiceSpec, base topology.EndpointSpec
 	i := slices.IndexFunc(c.Pods, func(p topology.PodSpec) bool {
 		return pod != "" && p.Namespace.Or(topology.DefaultNamespace)+"/"+p.Name() == pod
 	})
-	ready, terminating := true, false // as its pod says
+	ready, serving, terminating := true, true, false // as its pod says
 	if i >= 0 {
-		ready, terminating = c.Pods[i].Ready.Or(true) && !c.Pods[i].Terminating.Value, c.Pods[i].Terminating.Value
+		p := c.Pods[i]
+		serving, terminating = p.Ready.Or(true), p.Terminating.Value
+		ready = serving && !terminating || s.PublishNotReadyAddresses.Value
 	}
-	base.Ready, base.Terminating = unless(base.Ready, ready), unless(base.Terminating, terminating)
+	base = shortest(base, ready, serving, terminating, s.PublishNotReadyAddresses.Value)
 	if i >= 0 {
 		base.Pod, base.Node = str{Value: pod, Set: true, Origin: target.Name.Origin}, str{}
 	} else {
@@ -170,7 +191,7 @@ func (c *converter) endpoint(s *topology.ServiceSpec, base topology.EndpointSpec
 		same = same && k >= 0 && s.Ports[k].TargetPort.Or(strconv.Itoa(s.Ports[k].Port.Value)) == strconv.Itoa(p.Port.Value)
 	}
 	if same {
-		s.Endpoints = append(s.Endpoints, base)
+		addEndpoint(s, base)
 		return
 	}
 	for _, p := range ports {
@@ -179,8 +200,24 @@ func (c *converter) endpoint(s *topology.ServiceSpec, base topology.EndpointSpec
 		if len(s.Ports) > 1 {
 			e.PortName = str{Value: p.Name.Value, Set: true, Origin: p.Name.Origin}
 		}
+		addEndpoint(s, e)
+	}
+}
+
+// addEndpoint adds one, unless it is a pod that is there already: of two families a pod is in a slice
+// each.
+func addEndpoint(s *topology.ServiceSpec, e topology.EndpointSpec) {
+	if !e.Pod.Set || !slices.ContainsFunc(s.Endpoints, func(x topology.EndpointSpec) bool { return sameEndpoint(x, e) }) {
 		s.Endpoints = append(s.Endpoints, e)
 	}
+}
+
+// sameEndpoint reports whether two endpoints differ at most in where they are written.
+func sameEndpoint(a, b topology.EndpointSpec) bool {
+	same := func(a, b flag) bool { return a.Set == b.Set && a.Value == b.Value }
+	return a.Pod.Value == b.Pod.Value && a.Port.Value == b.Port.Value && a.PortName.Value == b.PortName.Value &&
+		same(a.Ready, b.Ready) && same(a.Serving, b.Serving) && same(a.Terminating, b.Terminating) &&
+		slices.Equal(a.ForZones.Value, b.ForZones.Value) && slices.Equal(a.ForNodes.Value, b.ForNodes.Value)
 }
 
 // orphans are endpoints that no service has.

@@ -107,9 +107,7 @@ func (r *resolver) writtenEndpoints(s *resolving, p *topology.ServicePort) {
 			addrs = pod.Addrs
 			base.Ready, base.Serving, base.Terminating, base.Node = s.ready(pod), pod.Serving, pod.Terminating, pod.Node.Name
 		}
-		base.Terminating = e.Terminating.Or(base.Terminating)
-		base.Serving = e.Serving.Or(base.Serving && e.Ready.Or(true))
-		base.Ready = e.Ready.Or(base.Ready && base.Serving) && (!base.Terminating || s.PublishNotReadyAddresses)
+		base.Ready, base.Serving, base.Terminating = e.State(base.Ready, base.Serving, base.Terminating, s.PublishNotReadyAddresses)
 		if n := r.Nodes[base.Node]; n != nil {
 			base.Zone = n.Zone
 		}

@@ -1,0 +1,103 @@
+package suite_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/netlab/netlab/datapath"
+	"github.com/netlab/netlab/datapath/plan"
+	"github.com/netlab/netlab/scenarios/language"
+	"github.com/netlab/netlab/topology/kubernetes"
+)
+
+// stays are the blocks of a random lab that an export has no objects for, and the beginning of
+// what it says about them.
+var stays = regexp.MustCompile(`^(the )?(network|proxy|policies|subnet|router|client)\b`)
+
+// A random lab whose cluster is exported, and imported beside the blocks that are no part of a
+// cluster, is the same lab.
+func TestExportsOfRandomLabsAreTheSameLab(t *testing.T) {
+	var same, all atomic.Int64
+	t.Run("labs", func(t *testing.T) {
+		for _, seed := range seeds(*labCount) {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				for name, script := range map[string]script{"services": randomIn(seed, datapath.ClusterModes()), "policies": policyScript(seed, "kube-router")} {
+					all.Add(1)
+					if exported(t, seed, name, script.sayable()) {
+						same.Add(1)
+					}
+				}
+			})
+		}
+	})
+	if same.Load()*2 < all.Load() {
+		t.Errorf("only %d of %d labs were compared", same.Load(), all.Load())
+	}
+}
+
+// beyond are parts of nodes and services that the API has no fields for.
+var beyond = regexp.MustCompile(`(?m)^(routes = \[.*|via = \[.*?\]|weight = \d+)$`)
+
+// sayable is the script without them.
+func (s script) sayable() (out script) {
+	for _, b := range s {
+		if !stays.MatchString(b.header) {
+			lines := b.lines
+			b.lines = nil
+			for _, line := range lines {
+				b.lines = append(b.lines, beyond.ReplaceAllString(line, ""))
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// exported compares a lab with what becomes of it, unless it has what objects cannot say.
+func exported(t *testing.T, seed uint64, name string, s script) bool {
+	t.Helper()
+	lab, err := s.load(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, lost := kubernetes.Manifests(lab.Spec, lab.Lab)
+	for _, l := range lost {
+		if !stays.MatchString(l.Why) {
+			t.Logf("-seed %d: %s: %s", seed, name, l.Why)
+			return false
+		}
+	}
+	text := "import \"objects.yaml\" {}\n"
+	for _, b := range s {
+		if stays.MatchString(b.header) {
+			text += script{b}.String()
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "random.hcl")
+	for file, content := range map[string][]byte{path: []byte(text), filepath.Join(dir, "objects.yaml"): objects} {
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue()})
+	if diags.HasErrors() {
+		t.Errorf("-seed %d: %s: %s\n%s\n%s", seed, name, diags.JSON(), text, objects)
+		return false
+	}
+	want, err1 := datapath.Compile(lab.Lab)
+	got, err2 := datapath.Compile(again.Lab)
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if changes := plan.Diff(want, got); !changes.Empty() {
+		t.Errorf("-seed %d: %s: the import makes another lab:\n%s\n%s", seed, name, strings.Join(changes.Lines(), "\n"), s)
+	}
+	return true
+}
