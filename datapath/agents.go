@@ -34,6 +34,8 @@ func addAgents(lab *topology.Lab, netns map[string]*plan.Netns) {
 		}
 		if len(pod.Command) > 0 {
 			n.Execs = append(n.Execs, program(pod, o))
+		} else if len(pod.Program.Files) > 0 {
+			n.Files = append(n.Files, occupant.PodFiles{Pod: pod.AgentName(), Files: files(pod.Program), Origin: o})
 		}
 	}
 	for _, c := range lab.Clients {
@@ -54,10 +56,16 @@ func program(pod *topology.Pod, o plan.Origin) occupant.Exec {
 	if p.Image != nil {
 		x.Image = occupant.Image{Name: p.Image.Name, Path: p.Image.Path, Digest: p.Image.Digest}
 	}
-	for _, f := range p.Files {
-		x.Files = append(x.Files, occupant.File{Path: f.Path, Content: f.Content, Mode: f.Mode})
-	}
+	x.Files = files(p)
 	return x
+}
+
+// files are those of a program, or of a pod without one.
+func files(p topology.Program) (list []occupant.File) {
+	for _, f := range p.Files {
+		list = append(list, occupant.File{Path: f.Path, Content: f.Content, Mode: f.Mode})
+	}
+	return list
 }
 
 func listen(ports []topology.Port) []occupant.Listen {

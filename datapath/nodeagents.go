@@ -42,10 +42,7 @@ func nodeAgent(lab *topology.Lab, node *topology.Node, name string, a *topology.
 		env[k] = v
 	}
 	x.Env = environment(env)
-	for _, f := range a.Program.Files {
-		x.Files = append(x.Files, occupant.File{Path: f.Path, Content: f.Content, Mode: f.Mode})
-	}
-	x.Files = append(x.Files, occupant.File{Path: topology.Kubeconfig, Content: occupant.KubeconfigInside(lab.Name), Mode: 0o644})
+	x.Files = append(files(a.Program), occupant.File{Path: topology.Kubeconfig, Content: occupant.KubeconfigInside(lab.Name), Mode: 0o644})
 	if a.Binary != "" {
 		x.Files = append(x.Files, occupant.File{Path: x.Argv[0], Of: a.Binary, Mode: 0o755})
 	}

@@ -45,7 +45,7 @@ type Image struct {
 	WorkDir string
 }
 
-// Program is what a pod runs instead of an agent.
+// Program is what a pod runs instead of an agent. One that runs none may have files nevertheless.
 type Program struct {
 	Image   *Image // nil: it sees programs and libraries of the machine
 	WorkDir string // empty: the root directory

@@ -15,12 +15,13 @@ func importCommand(u ui) *cobra.Command {
 		Short: "Write the scenario of Kubernetes manifests",
 		Long: `Print a scenario with what Kubernetes objects say: YAML or JSON, files, folders, or - for
 standard input, such as what kubectl get -o yaml prints. Workloads become pods with agents that
-answer on their ports. What has no counterpart is told with file and line, and a comment.
+answer on their ports; the ConfigMaps that they mount become files of theirs. What has no
+counterpart is told with file and line, and a comment.
 
 Other verbs read manifests as they are: netlab reach manifests/. A scenario beside them has
 import "manifests" {} and expectations about the objects.`,
 		Example: `  netlab import shop.yaml > shop.hcl
-  kubectl get -A -o yaml nodes,namespaces,pods,services,networkpolicies | netlab import -`,
+  kubectl get -A -o yaml nodes,namespaces,configmaps,pods,services,networkpolicies | netlab import -`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return command.Usage(errors.New("no manifest is named"), "name a file, a folder, or - for standard input")

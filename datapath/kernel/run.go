@@ -272,7 +272,7 @@ func (r *runner) occupants(s *plan.Step, o *plan.Occupants) error {
 	if err != nil || r.k.hooks.Enter == nil {
 		return err
 	}
-	these := plan.Netns{IPv6: o.IPv6, Agents: o.Agents, Execs: o.Execs, Tunnels: programs, Speakers: o.Speakers, ProxyPorts: o.ProxyPorts, Records: o.Records, Resolvers: o.Resolvers, Routing: o.Routing}
+	these := plan.Netns{IPv6: o.IPv6, Agents: o.Agents, Execs: o.Execs, Tunnels: programs, Speakers: o.Speakers, ProxyPorts: o.ProxyPorts, Records: o.Records, Resolvers: o.Resolvers, Files: o.Files, Routing: o.Routing}
 	var add, remove plan.Netns
 	if s.Verb != plan.Delete {
 		add = these

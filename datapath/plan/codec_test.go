@@ -35,6 +35,7 @@ func TestPlansSurviveEncoding(t *testing.T) {
 	p.Netns[1].Speakers = []bgp.Speaker{*speaker(1, 2)}
 	p.Netns[1].Records = []zone.Record{{Name: "_http._tcp.web", Type: zone.SRV, Value: "web", Port: 80, Weight: 100, Origin: Origin{Object: "service web", File: "a.hcl", Line: 5}}}
 	p.Netns[1].Resolvers = []occupant.Resolver{{Pod: "x", Conf: "nameserver 10.96.0.10\n", Hosts: "127.0.0.1 localhost\n", Origin: Origin{Object: "pod x", File: "a.hcl", Line: 3}}}
+	p.Netns[1].Files = []occupant.PodFiles{{Pod: "y", Files: []occupant.File{{Path: "/etc/y", Content: "z", Mode: 0o600}}, Origin: Origin{Object: "pod y", File: "a.hcl", Line: 4}}}
 	encoded, err := Encode(p)
 	if err != nil {
 		t.Fatal(err)

@@ -193,6 +193,7 @@ func diffNetns(have, want *Netns) (e Edit, changed bool) {
 	diffList(have.Records, want.Records, zone.Record.Key, nil, &e.Add.Records, &e.Change.Records, &e.Delete.Records)
 	diffList(have.Resolvers, want.Resolvers, func(r occupant.Resolver) string { return r.Pod }, occupant.Resolver.Equal,
 		&e.Add.Resolvers, &e.Change.Resolvers, &e.Delete.Resolvers)
+	diffList(have.Files, want.Files, func(p occupant.PodFiles) string { return p.Pod }, occupant.PodFiles.Equal, &e.Add.Files, &e.Change.Files, &e.Delete.Files)
 	diffList(have.Routing, want.Routing, httproute.Route.Key, httproute.Route.Equal, &e.Add.Routing, &e.Change.Routing, &e.Delete.Routing)
 	diffList(have.Speakers, want.Speakers, func(bgp.Speaker) int { return 0 }, sameSpeaker,
 		&e.Add.Speakers, &e.Change.Speakers, &e.Delete.Speakers)

@@ -230,6 +230,7 @@ func (d *drift) items(netns, what string, n *Netns) {
 	noteEach(d, netns, what, n.ProxyPorts, func(p *occupant.ProxyPort) (Origin, string) { return p.Origin, "proxy port " + p.Words() })
 	noteEach(d, netns, what, n.Records, func(r *zone.Record) (Origin, string) { return r.Origin, "DNS record " + r.String() })
 	noteEach(d, netns, what, n.Resolvers, func(r *occupant.Resolver) (Origin, string) { return r.Origin, "resolver of " + r.Words() })
+	noteEach(d, netns, what, n.Files, func(p *occupant.PodFiles) (Origin, string) { return p.Origin, "files of pod " + p.Words() })
 	noteEach(d, netns, what, n.Routing, func(r *httproute.Route) (Origin, string) { return r.Origin, "HTTP route " + r.Words() })
 	noteEach(d, netns, what, n.Execs, func(x *occupant.Exec) (Origin, string) { return x.Origin, "program of " + x.Name })
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Occupants are the agents, programs, user-space tunnels, BGP speakers, proxy ports, DNS
-// records, resolvers and HTTP routes of a namespace. Changed ones are stopped and started again, except for tunnels of which only the
+// records, resolvers, files and HTTP routes of a namespace. Changed ones are stopped and started again, except for tunnels of which only the
 // peers change, speakers, whose sessions go on with peers that stay, proxy ports, the records
-// of name servers, and the routes of ingress controllers.
+// of name servers, the files of pods, and the routes of ingress controllers.
 type Occupants struct {
 	IPv6     bool // agents also listen on IPv6
 	Agents   []occupant.Agent
@@ -23,6 +23,7 @@ type Occupants struct {
 	ProxyPorts []occupant.ProxyPort
 	Records    []zone.Record
 	Resolvers  []occupant.Resolver
+	Files      []occupant.PodFiles
 	Routing    []httproute.Route
 }
 
@@ -54,6 +55,10 @@ func (o *Occupants) write(w *textWriter, s *Step) {
 	for i := range o.Resolvers {
 		w.from(o.Resolvers[i].Origin)
 		w.linef("%s resolver of %s", mark, o.Resolvers[i].Words())
+	}
+	for i := range o.Files {
+		w.from(o.Files[i].Origin)
+		w.linef("%s files of pod %s", mark, o.Files[i].Words())
 	}
 	for i := range o.Routing {
 		w.from(o.Routing[i].Origin)

@@ -71,6 +71,8 @@ type Netns struct {
 	Records []zone.Record `json:"records,omitempty"`
 	// Resolvers are the resolv.conf of pods in it.
 	Resolvers []occupant.Resolver `json:"resolvers,omitempty"`
+	// Files are those of pods in it that run no program.
+	Files []occupant.PodFiles `json:"files,omitempty"`
 
 	// Routing is the table of its ingress controllers, agents that are one.
 	Routing []httproute.Route `json:"routing,omitempty"`

@@ -70,6 +70,7 @@ func (n *Netns) Sort() {
 	slices.SortStableFunc(n.Records, zone.Record.Compare)
 	slices.SortStableFunc(n.Routing, httproute.Route.Compare)
 	slices.SortStableFunc(n.Resolvers, func(a, b occupant.Resolver) int { return cmp.Compare(a.Pod, b.Pod) })
+	slices.SortStableFunc(n.Files, func(a, b occupant.PodFiles) int { return cmp.Compare(a.Pod, b.Pod) })
 	slices.SortStableFunc(n.Execs, func(a, b occupant.Exec) int { return cmp.Compare(a.Name, b.Name) })
 }
 

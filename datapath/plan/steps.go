@@ -351,8 +351,8 @@ func placesOf(lists ...[]Sysctl) (p places) {
 }
 
 func (l *stepList) occupants(v Verb, n *Netns) {
-	if len(n.Agents)+len(n.Execs)+len(n.Tunnels)+len(n.Speakers)+len(n.ProxyPorts)+len(n.Records)+len(n.Resolvers)+len(n.Routing) > 0 {
-		l.add(v, &Occupants{IPv6: n.IPv6, Agents: n.Agents, Execs: n.Execs, Tunnels: n.Tunnels, Speakers: n.Speakers, ProxyPorts: n.ProxyPorts, Records: n.Records, Resolvers: n.Resolvers, Routing: n.Routing})
+	if len(n.Agents)+len(n.Execs)+len(n.Tunnels)+len(n.Speakers)+len(n.ProxyPorts)+len(n.Records)+len(n.Resolvers)+len(n.Files)+len(n.Routing) > 0 {
+		l.add(v, &Occupants{IPv6: n.IPv6, Agents: n.Agents, Execs: n.Execs, Tunnels: n.Tunnels, Speakers: n.Speakers, ProxyPorts: n.ProxyPorts, Records: n.Records, Resolvers: n.Resolvers, Files: n.Files, Routing: n.Routing})
 	}
 }
 

@@ -39,7 +39,7 @@ func (c Changes) Summary() string {
 }
 
 // nouns name what is counted, in the order in which it is listed.
-var nouns = [...]string{"link", "address", "route", "neighbour", "FDB entry", "sysctl", "qdisc", "set", "chain", "virtual server", "agent", "program", "tunnel", "BGP speaker", "xfrm state", "xfrm policy", "proxy port", "DNS record", "resolver", "HTTP route", "deviation"}
+var nouns = [...]string{"link", "address", "route", "neighbour", "FDB entry", "sysctl", "qdisc", "set", "chain", "virtual server", "agent", "program", "tunnel", "BGP speaker", "xfrm state", "xfrm policy", "proxy port", "DNS record", "resolver", "file set", "HTTP route", "deviation"}
 
 // sizes are the numbers of these.
 type sizes [len(nouns)]int
@@ -47,7 +47,7 @@ type sizes [len(nouns)]int
 // sizes counts what is listed in n, tables aside.
 func (n *Netns) sizes() sizes {
 	return sizes{len(n.Links), len(n.Addrs), len(n.Routes), len(n.Neighs), len(n.FDB), len(n.Sysctls), len(n.Qdiscs),
-		len(n.Sets), 0, len(n.Virtual), len(n.Agents), len(n.Execs), len(n.Tunnels), len(n.Speakers), len(n.XfrmStates), len(n.XfrmPolicies), len(n.ProxyPorts), len(n.Records), len(n.Resolvers), len(n.Routing), len(n.Deviations)}
+		len(n.Sets), 0, len(n.Virtual), len(n.Agents), len(n.Execs), len(n.Tunnels), len(n.Speakers), len(n.XfrmStates), len(n.XfrmPolicies), len(n.ProxyPorts), len(n.Records), len(n.Resolvers), len(n.Files), len(n.Routing), len(n.Deviations)}
 }
 
 // edited counts the objects that the edits touch.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/scenarios/language/blocks"
 	"github.com/netlab/netlab/scenarios/language/printer"
@@ -116,6 +117,7 @@ func (l *loader) adopt(opts Options) {
 		nodes = cmp.Or(opts.Nodes, DefaultNodes)
 	}
 	l.adopted = l.objectsOf.Lab(beside, nodes)
+	l.composed()
 	problems := l.adopted.Problems
 	for _, lost := range l.adopted.Lost {
 		problems = append(problems, topology.Problem{Summary: "Not carried over", Detail: lost.Why + ".", Origin: lost.Origin, Warning: !opts.Strict})
@@ -127,6 +129,25 @@ func (l *loader) adopt(opts Options) {
 	l.spec.Nodes = append(l.spec.Nodes, l.adopted.Nodes...)
 	for _, n := range l.adopted.Nodes {
 		l.Adopt("node", n.Written.Block, nil, source.RangeOf(n.Origin))
+	}
+}
+
+// composed writes the files of pods as texts of the language are: with composed characters, as
+// cty has all strings.
+func (l *loader) composed() {
+	told := map[topology.Origin]bool{}
+	for _, p := range l.adopted.Pods {
+		for i := range p.Program.Files { // which the pods of a block share
+			text := &p.Program.Files[i].Content
+			composed := cty.NormalizeString(text.Value)
+			if composed == text.Value {
+				continue
+			}
+			if text.Value = composed; !told[text.Origin] {
+				told[text.Origin] = true
+				l.adopted.Lost = append(l.adopted.Lost, kubernetes.Lost{Why: "characters that are written as several: strings of a scenario have composed ones (Unicode, form C)", Origin: text.Origin})
+			}
+		}
 	}
 }
 

@@ -294,7 +294,7 @@ spec:
 
 // However much is not carried over, the rest is a lab; and no mistake is hidden by warnings.
 func TestManyWarningsAreNoMistake(t *testing.T) {
-	many := strings.Repeat("apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\n---\n", 300)
+	many := strings.Repeat("apiVersion: batch/v1\nkind: CronJob\nmetadata: { name: a }\n---\n", 300)
 	load := func(more string) source.Diagnostics {
 		_, diags := Load(folder(t, map[string]string{"a.yaml": many + more}), Options{Catalogue: catalogue})
 		return diags

@@ -21,11 +21,13 @@ func (l *loader) programAttributes(s *topology.PodSpec) []blocks.Attribute {
 // programBlocks are the blocks about that program.
 func (l *loader) programBlocks(of string) []blocks.Nested {
 	byDefault := "when it listens on all ports of the pod"
+	seen := "; without a command, netlab exec and run blocks see it"
 	if of != "pod" {
+		seen = ""
 		byDefault = "when it runs, or with kube-proxy when its port for health checks says so"
 	}
 	return []blocks.Nested{
-		blocks.Labeled("file", "A file in the private file system of the "+of+", with its path as label.", func() blocks.Schema { return l.fileTable(new(topology.FileSpec)) }),
+		blocks.Labeled("file", "A file in the private file system of the "+of+", with its path as label"+seen+".", func() blocks.Schema { return l.fileTable(new(topology.FileSpec)) }),
 		blocks.Plain("ready", "When the command counts as ready; by default "+byDefault+".", func() blocks.Schema { return l.readyTable(new(topology.ReadySpec)) }),
 	}
 }

@@ -9,7 +9,8 @@
 # netlab reach scenarios/manifests/shop-manifests.yaml; netlab import on it, which prints the
 # same as a scenario; a matchLabels that is wrong, and netlab explain for the packet.
 #
-# The proof: "only carts reach the store" and "the office reaches the shop".
+# The proof: "only carts reach the store", "the office reaches the shop", and "the front end has
+# its ConfigMap".
 
 node "node1" {}
 node "node2" {}
@@ -27,6 +28,20 @@ expect "the front end reaches the carts" {
   from   = pod.frontend
   to     = service.shop-carts
   answer = pod.carts
+}
+
+expect "the front end has its ConfigMap" {
+  run {
+    on      = pod.frontend[0]
+    command = ["cat", "/etc/frontend/backends.conf"]
+    output  = "carts http://carts:7070\n# $${CARTS} is what the entrypoint of the image puts here."
+  }
+  run { # and nobody else does
+    on      = pod.carts
+    command = ["cat", "/etc/frontend/backends.conf"]
+    status  = 1
+    matches = "No such file"
+  }
 }
 
 expect "only carts reach the store" {

@@ -2,12 +2,17 @@ package suite_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/netlab/netlab/datapath"
 	"github.com/netlab/netlab/datapath/plan"
@@ -29,7 +34,7 @@ func TestExportsOfRandomLabsAreTheSameLab(t *testing.T) {
 				t.Parallel()
 				for name, script := range map[string]script{"services": randomIn(seed, datapath.ClusterModes()), "policies": policyScript(seed, "kube-router")} {
 					all.Add(1)
-					if exported(t, seed, name, script.sayable()) {
+					if exported(t, seed, name, script.sayable().furnished(seed)) {
 						same.Add(1)
 					}
 				}
@@ -57,6 +62,29 @@ func (s script) sayable() (out script) {
 		out = append(out, b)
 	}
 	return out
+}
+
+// furnished is the script with files in some of its pods.
+func (s script) furnished(seed uint64) (out script) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	for _, b := range s {
+		if strings.HasPrefix(b.header, "pod ") {
+			b.lines = slices.Clone(b.lines)
+			for i := range max(0, r.IntN(6)-2) {
+				path := pick("/etc/app", "/srv", "/srv/a b", "", "/run") + fmt.Sprint("/", i) + pick(".conf", "/conf", "/..conf", "/%s ${x}")
+				content := pick("", "a\n", "${x}\r\n%{y}\n", " \n#\n", "null", "12", "\x00\x7f\u2028", "é: - 'x'\n  \t\n")
+				b.lines = append(b.lines, fmt.Sprintf("file %s {\n mode = %q\n content = %s\n}", quoted(path), pick("0644", "0600", "0755"), quoted(content)))
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// quoted is a string of the language.
+func quoted(s string) string {
+	return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
 }
 
 // exported compares a lab with what becomes of it, unless it has what objects cannot say.

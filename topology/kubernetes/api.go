@@ -91,8 +91,9 @@ type podSpec struct {
 	Containers     []container       `k:"containers"`
 	InitContainers []container       `k:"initContainers"`
 	Tolerations    []toleration      `k:"tolerations"`
+	Volumes        []volume          `k:"volumes"`
 	Origin         topology.Origin
-	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds volumes workloadRef schedulingGroup"`
+	_              struct{} `k:"activeDeadlineSeconds automountServiceAccountToken enableServiceLinks ephemeralContainers hostIPC hostPID hostUsers hostnameOverride imagePullSecrets os overhead preemptionPolicy priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace terminationGracePeriodSeconds workloadRef schedulingGroup"`
 	_              struct{} `lost:"affinity hostAliases topologySpreadConstraints"`
 }
 
@@ -116,9 +117,80 @@ type container struct {
 		Origin   topology.Origin
 		_        struct{} `lost:"hostIP"`
 	} `k:"ports"`
-	Restart str      `k:"restartPolicy"`
-	_       struct{} `k:"args command env envFrom image imagePullPolicy lifecycle livenessProbe name readinessProbe resizePolicy resources restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir"`
+	Restart str     `k:"restartPolicy"`
+	Mounts  []mount `k:"volumeMounts"`
+	EnvFrom []struct {
+		ConfigMap *configSource `k:"configMapRef"`
+		Origin    topology.Origin
+		_         struct{} `k:"prefix secretRef"`
+	} `k:"envFrom"`
+	Env []struct {
+		From struct {
+			ConfigMap *configSource `k:"configMapKeyRef"`
+			_         struct{}      `k:"fieldRef fileKeyRef resourceFieldRef secretKeyRef"`
+		} `k:"valueFrom"`
+		_ struct{} `k:"name value"`
+	} `k:"env"`
+	_ struct{} `k:"args command image imagePullPolicy lifecycle livenessProbe name readinessProbe resizePolicy resources restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices workingDir"`
 }
+
+// mount is where a container sees a volume.
+type mount struct {
+	Name    str `k:"name"`
+	Path    str `k:"mountPath"`
+	SubPath str `k:"subPath"`
+
+	SubPathExpr str `k:"subPathExpr"`
+	Origin      topology.Origin
+	_           struct{} `k:"mountPropagation readOnly recursiveReadOnly"`
+}
+
+// volume is files of a pod: of a ConfigMap, of several sources, or others, which an agent does
+// not have.
+type volume struct {
+	Name      str           `k:"name"`
+	ConfigMap *configVolume `k:"configMap"`
+	Projected *struct {
+		DefaultMode permissions `k:"defaultMode"`
+		Sources     []struct {
+			ConfigMap *configVolume `k:"configMap"`
+			_         struct{}      `k:"clusterTrustBundle downwardAPI podCertificate secret serviceAccountToken"`
+		} `k:"sources"`
+	} `k:"projected"`
+	Origin topology.Origin
+	_      struct{} `k:"awsElasticBlockStore azureDisk azureFile cephfs cinder csi downwardAPI emptyDir ephemeral fc flexVolume flocker gcePersistentDisk gitRepo glusterfs hostPath image iscsi nfs persistentVolumeClaim photonPersistentDisk portworxVolume quobyte rbd scaleIO secret storageos vsphereVolume"`
+}
+
+// configVolume is a ConfigMap as files.
+type configVolume struct {
+	Name        str         `k:"name"`
+	DefaultMode permissions `k:"defaultMode"`
+	Optional    flag        `k:"optional"`
+	Items       []struct {
+		Key    str         `k:"key"`
+		Path   str         `k:"path"`
+		Mode   permissions `k:"mode"`
+		Origin topology.Origin
+	} `k:"items"`
+	Origin topology.Origin
+}
+
+// configSource is a ConfigMap as environment variables.
+type configSource struct {
+	Name   str `k:"name"`
+	Origin topology.Origin
+	_      struct{} `k:"key optional"`
+}
+
+type configMap struct {
+	header
+	Data   entries  `k:"data"`
+	Binary entries  `k:"binaryData"`
+	_      struct{} `k:"immutable"`
+}
+
+// entries are the strings of an object, each where it is written.
+type entries map[string]str
 
 // scaled is what the workloads have in common.
 type scaled struct {
@@ -156,8 +228,9 @@ type statefulSet struct {
 		Ordinals struct {
 			Start integer `k:"start"`
 		} `k:"ordinals"`
-		Service str      `k:"serviceName"`
-		_       struct{} `k:"persistentVolumeClaimRetentionPolicy podManagementPolicy updateStrategy volumeClaimTemplates"`
+		Claims  []plainObject `k:"volumeClaimTemplates"`
+		Service str           `k:"serviceName"`
+		_       struct{}      `k:"persistentVolumeClaimRetentionPolicy podManagementPolicy updateStrategy"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
 }

@@ -91,8 +91,16 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 		*o = scalar(d, n, path, "a number", "Write it in digits, without quotes.", digits)
 	case *topology.Opt[bool]:
 		*o = scalar(d, n, path, "true or false", "Write one of them, without quotes.", boolean)
+	case *permissions:
+		*o = permissions(scalar(d, n, path, "a number", "Write it in octal digits that begin with 0, without quotes, or in JSON in decimal ones.", whole))
 	case *map[string]string:
-		d.stringMap(n, o, path)
+		if n.Kind == yaml.MappingNode {
+			*o = map[string]string{}
+		}
+		d.stringMap(n, path, func(key string, v str) { (*o)[key] = v.Value })
+	case *entries:
+		*o = entries{}
+		d.stringMap(n, path, func(key string, v str) { (*o)[key] = v })
 	default:
 		if v.Kind() == reflect.Slice {
 			d.list(n, v, path)
@@ -104,6 +112,12 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 
 // number is text that may be written as a number: a port, for example.
 type number topology.Opt[string]
+
+// permissions are those of a file, as a number that people write in octal digits.
+type permissions topology.Opt[int]
+
+// whole is a number in any digits: 0644 is octal, by YAML 1.1.
+func whole(n *yaml.Node) (v int, ok bool) { return v, n.Tag == "!!int" && n.Decode(&v) == nil }
 
 // scalar is a value that is neither a list nor a map.
 func scalar[T any](d *decoder, n *yaml.Node, path, what, fix string, read func(*yaml.Node) (T, bool)) topology.Opt[T] {
@@ -166,17 +180,20 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:80], "") + "…"
 }
 
-func (d *decoder) stringMap(n *yaml.Node, to *map[string]string, path string) {
+// stringMap takes the strings of an object.
+func (d *decoder) stringMap(n *yaml.Node, path string, take func(key string, v str)) {
 	if n.Kind != yaml.MappingNode {
 		d.errorf(n, "Wrong type", "%s of %s must be an object with strings, not %s. Write, for example, app: web below it.", path, d.kind, describe(n))
 		return
 	}
-	*to = map[string]string{}
 	for key, value := range d.fields(n, path) {
 		var v topology.Opt[string]
 		d.into(value, reflect.ValueOf(&v).Elem(), path+"."+key.Value)
 		if v.Set || value.Tag == "!!null" { // which is no text
-			(*to)[key.Value] = v.Value
+			if !v.Set {
+				v.Origin = d.origin(key)
+			}
+			take(key.Value, v)
 		}
 	}
 }

@@ -79,6 +79,7 @@ func (e *exporter) cluster(spec *topology.Spec, lab *topology.Lab) {
 			delete(pods, k)
 		}
 	}
+	e.configMaps(written)
 	list, of := e.workloads(written, order(spec, nodes))
 	for _, p := range written {
 		switch m := of[p]; {
@@ -228,7 +229,7 @@ func (e *exporter) pod(p *topology.Pod, m *made) {
 
 // podSpec is a pod on a node; "": on any.
 func (e *exporter) podSpec(p *topology.Pod, node string) tree {
-	return fields("nodeName", present(node), "hostNetwork", present(p.HostNetwork), "hostname", present(p.Hostname), "subdomain", present(p.Subdomain), "containers", containers(p), "dnsPolicy", e.dnsPolicy(p), "dnsConfig", some(dnsConfigOf(p.DNSConfig)),
+	return fields("nodeName", present(node), "hostNetwork", present(p.HostNetwork), "hostname", present(p.Hostname), "subdomain", present(p.Subdomain), "containers", containers(p), "dnsPolicy", e.dnsPolicy(p), "dnsConfig", some(dnsConfigOf(p.DNSConfig)), "volumes", volumes(p),
 		"restartPolicy", e.only("Always"), "schedulerName", e.only("default-scheduler"), "serviceAccountName", e.only("default"))
 }
 
@@ -248,6 +249,9 @@ func containers(p *topology.Pod) (containers []tree) {
 	}
 	if containers == nil {
 		containers = append(containers, fields("name", "agent", "image", image, "args", []string{"pause"}))
+	}
+	if list := volumeMounts(p); list != nil {
+		containers[0] = append(containers[0], field{"volumeMounts", list})
 	}
 	return containers
 }

@@ -30,6 +30,7 @@ var kinds = map[string]kind{
 	"StatefulSet":           {versions: []string{"apps/v1"}, object: statefulSet{}},
 	"DaemonSet":             {versions: []string{"apps/v1"}, object: daemonSet{}},
 	"Job":                   {versions: []string{"batch/v1"}, object: job{}},
+	"ConfigMap":             {versions: []string{"v1"}, object: configMap{}},
 	"Service":               {versions: []string{"v1"}, object: serviceObject{}},
 	"Endpoints":             {versions: []string{"v1"}, object: endpointsObject{}},
 	"EndpointSlice":         {versions: []string{"discovery.k8s.io/v1"}, object: endpointSlice{}},
@@ -53,7 +54,6 @@ var without = []string{
 
 // reasons say why kinds and fields that matter are not carried over.
 var reasons = map[string]string{
-	"ConfigMap":               "an agent answers on the ports of pods, and reads no files. For a program with files, write command and file blocks",
 	"CronJob":                 "a lab has no clock. Write a Job",
 	"HorizontalPodAutoscaler": "a lab has the replicas that the manifests say",
 	"Kustomization":           "it is an instruction for kubectl. Import what kubectl kustomize prints",
@@ -92,5 +92,5 @@ var tables = func() schemas {
 
 // known are the names of all kinds.
 func known() []string {
-	return slices.Concat(slices.Collect(maps.Keys(kinds)), without, []string{"ConfigMap", "List"})
+	return slices.Concat(slices.Collect(maps.Keys(kinds)), without, []string{"List"})
 }

@@ -100,6 +100,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(many(3))
 	f.Add([]byte("apiVersion: v1\nkind: List\nitems: [{ kind: Pod, apiVersion: v1, metadata: { name: a, ownerReferences: [{}] } }, 3, null]"))
 	f.Add([]byte("{\"apiVersion\": \"v1\", \"kind\": \"Service\", \"metadata\": {\"name\": \"a\"}, \"spec\": {\"ports\": [{}]}}"))
+	f.Add([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c }\ndata: { a: b }\nbinaryData: { d: eA== }\n---\napiVersion: v1\nkind: Pod\nmetadata: { name: a }\nspec: { volumes: [{ name: v, configMap: { name: c, items: [{ key: a, path: x/y, mode: 0600 }] } }, { name: p, projected: { sources: [{ configMap: { name: c } }] } }], containers: [{ volumeMounts: [{ name: v, mountPath: /etc, subPath: x }, { name: p, mountPath: /etc }] }] }"))
 	f.Add([]byte("a: &a [*a]\n---\n<<: *a\nkind: Node\n? [x]\n: y"))
 	f.Fuzz(func(_ *testing.T, src []byte) {
 		var o Objects
@@ -126,5 +127,67 @@ func TestKubectlsHabitsAreRead(t *testing.T) {
 		if len(problems) > 0 || len(lab.Pods) != 2 || lab.Pods[1].Name() != "b" || !lab.Pods[1].HostNetwork.Value || lab.Pods[0].HostNetwork.Value {
 			t.Errorf("%s: %v, %v", name, problems, lab.Pods)
 		}
+	}
+}
+
+// What a volume of ConfigMaps says of paths and modes holds: kubelet's AtomicWriter and subpath
+// make these files, in whichever container.
+func TestConfigMapsAreFilesOfPods(t *testing.T) {
+	const maps = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c }\ndata: { a: one, b: two }\nbinaryData: { d: dGhyZWU= }\n---\n" +
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c, namespace: other }\ndata: { a: elsewhere }\n---\n"
+	for _, x := range []struct{ name, volume, mounts, want string }{
+		{"all keys", "configMap: { name: c }", "{ name: v, mountPath: /etc/app }", "/etc/app/a=one /etc/app/b=two /etc/app/d=three"},
+		{"items", "configMap: { name: c, defaultMode: 0400, items: [{ key: b, path: x/y }, { key: a, path: z, mode: 0o755 }] }", "{ name: v, mountPath: /m/ }", "/m/x/y=two:0400 /m/z=one:0755"},
+		{"modes of JSON", "configMap: { name: c, defaultMode: 256, items: [{ key: b, path: x }] }", "{ name: v, mountPath: /m }", "/m/x=two:0400"},
+		{"a file", "configMap: { name: c }", "{ name: v, mountPath: /etc/my.conf, subPath: b }", "/etc/my.conf=two"},
+		{"a folder", "configMap: { name: c, items: [{ key: a, path: x/y }, { key: b, path: xx }] }", "{ name: v, mountPath: /m, subPath: x }", "/m/y=one"},
+		{"projected", "projected: { defaultMode: 0600, sources: [{ configMap: { name: c } }, { configMap: { name: c, items: [{ key: a, path: b }] } }, { secret: { name: s } }] }",
+			"{ name: v, mountPath: /m }", "/m/a=one:0600 /m/d=three:0600 /m/b=one:0600"},
+		{"twice", "configMap: { name: c, items: [{ key: a, path: a }] }", "{ name: v, mountPath: /m }] }, { volumeMounts: [{ name: v, mountPath: /m }, { name: v, mountPath: /n }", "/m/a=one /n/a=one"},
+		{"not mounted", "configMap: { name: nowhere }", "", ""},
+		{"optional", "configMap: { name: nowhere, optional: true }", "{ name: v, mountPath: /m }", ""},
+		{"of every namespace", "configMap: { name: kube-root-ca.crt }", "{ name: v, mountPath: /m }", ""},
+		{"another volume", "secret: { secretName: c }", "{ name: v, mountPath: /m }", ""},
+	} {
+		var o Objects
+		src := maps + "apiVersion: v1\nkind: Pod\nmetadata: { name: p }\nspec: { volumes: [{ name: v, " + x.volume + " }], containers: [{ volumeMounts: [" + x.mounts + "] }] }\n"
+		problems := o.Read("a.yaml", []byte(src))
+		lab := o.Lab(&topology.Spec{}, 1)
+		var got []string
+		for _, f := range lab.Pods[0].Program.Files {
+			text := f.Path + "=" + f.Content.Value
+			if f.Mode.Set {
+				text += ":" + f.Mode.Value
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, " "); text != x.want || len(problems)+len(lab.Problems)+len(lab.Lost) > 0 {
+			t.Errorf("%s: got %q, want %q; %v %v %v", x.name, text, x.want, problems, lab.Problems, lab.Lost)
+		}
+	}
+}
+
+// Files that no volume can be are named, and the others are exported.
+func TestFilesAreExportedAsConfigMaps(t *testing.T) {
+	files := []topology.File{{Path: "/a:b", Content: "x"}, {Path: "/bin/s", Content: "s", Mode: 0o4755}, {Path: "/c/..x", Content: "1", Mode: 0o644}, {Path: "/d/..x", Content: "2", Mode: 0o644}, {Path: "/e/f", Content: "3", Mode: 0o600}, {Path: "/g/f", Content: "4", Mode: 0o600}}
+	node := &topology.Node{Name: "n"}
+	pod := &topology.Pod{Name: "p", Namespace: "default", Node: node, Serving: true, Program: topology.Program{Files: files}}
+	spec := &topology.Spec{Nodes: []topology.NodeSpec{{Name: "n"}}, Pods: []topology.PodSpec{{Block: "p"}}}
+	text, lost := Manifests(spec, &topology.Lab{Nodes: []*topology.Node{node}, Pods: []*topology.Pod{pod}})
+	if len(lost) != 2 || !strings.Contains(lost[0].Why, "colon") || !strings.Contains(lost[1].Why, "mode") {
+		t.Errorf("lost %v", lost)
+	}
+	var o Objects
+	problems := o.Read("a.yaml", text)
+	got := ""
+	for _, f := range o.Lab(&topology.Spec{}, 1).Pods[0].Program.Files {
+		got += f.Path + "=" + f.Content.Value + f.Mode.Value + " "
+	}
+	if want := "/c/..x=1 /d/..x=2 /e/f=30600 /g/f=40600 "; len(problems) > 0 || got != want {
+		t.Errorf("got %q, want %q: %v\n%s", got, want, problems, text)
+	}
+	pod.Program.Files = []topology.File{{Path: "/a", Content: strings.Repeat("x", maxConfig+1)}}
+	if text, lost := Manifests(spec, &topology.Lab{Nodes: []*topology.Node{node}, Pods: []*topology.Pod{pod}}); len(lost) != 1 || strings.Contains(string(text), "ConfigMap") {
+		t.Errorf("lost %v", lost)
 	}
 }

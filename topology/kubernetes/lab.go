@@ -23,6 +23,7 @@ type Lab struct {
 func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c := &converter{Lab: &Lab{Lost: slices.Clone(o.lost)}, labels: map[string]map[string]bool{}, taints: map[string][]taint{}, named: beside.DNS.Written}
 	c.sort(o)
+	c.configs()
 	c.nodes(beside, nodes)
 	c.workloads()
 	c.services()
@@ -47,6 +48,7 @@ type converter struct {
 	hosts []*nodeObject
 	pods  []*podObject
 	made  []*workload // by controllers that have no pods of their own in the manifests
+	cfg   []*configMap
 	svc   []*serviceObject
 	ends  []*endpointsObject
 	slice []*endpointSlice
@@ -91,6 +93,10 @@ func (c *converter) sort(o *Objects) {
 			continue
 		}
 		seen[key()] = h.at()
+		if m, is := x.(*configMap); is { // no object of the lab, but files of pods
+			c.cfg = append(c.cfg, m)
+			continue
+		}
 		h.order = len(c.all)
 		c.all = append(c.all, h)
 		switch x := x.(type) {

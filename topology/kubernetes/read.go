@@ -226,7 +226,7 @@ func (o *Objects) other(d *decoder, n, at *yaml.Node, kindName, version string) 
 		at = n
 	}
 	name := nameOf(n)
-	if slices.Contains(without, kindName) || kindName == "ConfigMap" && name == " kube-root-ca.crt" { // which every namespace has
+	if slices.Contains(without, kindName) {
 		return
 	}
 	why, explained := reasons[kindName]

@@ -33,6 +33,9 @@ func workloadOf(x any) *workload {
 	case *replicaSet:
 		return &workload{header: &x.header, scaled: x.Spec, count: x.Spec.Replicas}
 	case *statefulSet:
+		for _, claim := range x.Spec.Claims { // each a volume of every pod
+			x.Spec.Template.Spec.Volumes = append(x.Spec.Template.Spec.Volumes, volume{Name: claim.Meta.Name})
+		}
 		return &workload{header: &x.header, scaled: x.Spec.scaled, count: x.Spec.Replicas, first: x.Spec.Ordinals.Start.Value, numbered: true, service: x.Spec.Service}
 	case *daemonSet:
 		return &workload{header: &x.header, scaled: x.Spec.scaled, perNode: true}
@@ -271,6 +274,9 @@ func fingerprint(p topology.PodSpec) string {
 	for _, x := range p.Ports {
 		text += fmt.Sprintf("%q%d%s%d", x.Name, x.Port.Value, x.Protocol.Value, x.HostPort.Value)
 	}
+	for _, f := range p.Program.Files {
+		text += fmt.Sprintf("%q%q%q", f.Path, f.Content.Value, f.Mode.Value)
+	}
 	return text
 }
 
@@ -397,6 +403,7 @@ func (c *converter) pod(namespace str, labels map[string]string, p podSpec) topo
 			containers = append(containers, x)
 		}
 	}
+	out.Program.Files = c.files(namespace.Or(topology.DefaultNamespace), &p, containers)
 	for _, x := range containers {
 		for _, port := range x.Ports {
 			s := topology.PortSpec{Name: port.Name.Value, Port: port.Port, Protocol: unless(lower(port.Protocol), "tcp"), Origin: port.Origin}

@@ -28,7 +28,7 @@ func (r *resolver) program(p *topology.Pod, s topology.PodSpec) topology.Program
 	}
 	if len(p.Command) == 0 {
 		r.idle(p, w)
-		return topology.Program{}
+		return topology.Program{Files: r.files(w.Files)}
 	}
 	out := topology.Program{WorkDir: w.WorkDir.Value, Stdin: w.Stdin.Value, NetAdmin: w.NetAdmin.Value, Ready: r.ready(p, w.Ready)}
 	out.Restart = r.Enum(w.Restart, "restart", "never", []string{"always", "never"}, nil) == "always"
@@ -39,15 +39,21 @@ func (r *resolver) program(p *topology.Pod, s topology.PodSpec) topology.Program
 	if out.WorkDir != "" && !path.IsAbs(out.WorkDir) {
 		r.Errorf(draft.At(w.WorkDir.Origin), "Relative path", "The work_dir %q is not an absolute path. Begin it with \"/\".", draft.Shorten(out.WorkDir))
 	}
+	out.Files = r.files(w.Files)
+	return out
+}
+
+// files resolves file blocks. They need no program: whoever looks from inside of the pod sees them.
+func (r *resolver) files(list []topology.FileSpec) (out []topology.File) {
 	var taken []topology.FileSpec
-	for _, f := range w.Files {
+	for _, f := range list {
 		if r.file(f, taken) {
 			mode, _ := strconv.ParseUint(f.Mode.Or(fileMode), 8, 32)
-			out.Files = append(out.Files, topology.File{Path: f.Path, Content: f.Content.Or(f.Source.Value), Mode: uint32(mode)})
+			out = append(out, topology.File{Path: f.Path, Content: f.Content.Or(f.Source.Value), Mode: uint32(mode)})
 			taken = append(taken, f)
 		}
 	}
-	slices.SortFunc(out.Files, func(a, b topology.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(out, func(a, b topology.File) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 
@@ -76,12 +82,6 @@ func (r *resolver) idle(p *topology.Pod, w topology.ProgramSpec) {
 		what string
 		at   topology.Origin
 	}{{"work_dir", w.WorkDir.Origin}, {"stdin", w.Stdin.Origin}, {"restart", w.Restart.Origin}, {"net_admin", w.NetAdmin.Origin}, {"a ready block", w.Ready.Origin}}
-	for _, f := range w.Files {
-		written = append(written, struct {
-			what string
-			at   topology.Origin
-		}{"a file block", f.Origin})
-	}
 	for _, x := range written {
 		if x.at != (topology.Origin{}) {
 			r.Errorf(draft.At(x.at), "No command", "Pod %q has %s, but runs no program. Add command = [\"…\"] or image = \"…\", or remove it.", p.AgentName(), x.what)

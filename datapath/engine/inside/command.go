@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -71,7 +72,7 @@ func (in *Lab) Start(ns *netns.NS, c Command, files []*os.File) (cmd *exec.Cmd, 
 
 // confine starts it in the cell of the program of its pod, or else in one of its own.
 func (in *Lab) confine(ns *netns.NS, c Command, files []*os.File) (cmd *exec.Cmd, leave func(), err error) {
-	x, pid := occupant.Exec{Name: c.Netns[strings.LastIndexByte(c.Netns, '.')+1:]}, 0
+	x, pid := occupant.Exec{Name: c.Netns[strings.LastIndexByte(c.Netns, '.')+1:], Files: in.filesOf(c.Netns, c.Program)}, 0
 	for _, p := range in.all() {
 		if p.Name == c.Program {
 			x, pid = p.Exec, p.confinedPID()
@@ -108,7 +109,7 @@ func onDebian(program string) string {
 }
 
 // furnish gives the calling thread the files that a user's command sees: those of the
-// program of a pod, or else of the machine.
+// program of a pod, or else of the machine with those of the pod.
 func (in *Lab) furnish(c Command) error {
 	for _, p := range in.all() {
 		if p.Name != c.Program {
@@ -118,8 +119,16 @@ func (in *Lab) furnish(c Command) error {
 			return err
 		}
 	}
-	_ = decorate(in.etcOf(c.Netns, c.Program))
-	return nil
+	files := in.filesOf(c.Netns, c.Program)
+	if len(files) == 0 {
+		_ = decorate(in.etcOf(c.Netns, c.Program))
+		return nil
+	}
+	_, mounts, err := settle(files, in.etcOf(c.Netns, c.Program), 0)
+	if err != nil {
+		return err
+	}
+	return mounts.Close()
 }
 
 // decorate gives the calling thread its own mounts. They are a convenience, so that
@@ -159,4 +168,33 @@ func searchPath(path string) string {
 		path = "/usr/local/bin:/usr/bin:/bin"
 	}
 	return path + ":/usr/local/sbin:/usr/sbin:/sbin"
+}
+
+// furnish notes the files of pods without a program. Nobody reads them but the commands of
+// users, each of which gets mounts of its own: a change is seen by those that start after it.
+func (o *occupants) furnish(add, remove []occupant.PodFiles) {
+	if len(add)+len(remove) == 0 {
+		return
+	}
+	// A clone: running hands out the list.
+	o.files = slices.DeleteFunc(slices.Clone(o.files), func(p occupant.PodFiles) bool {
+		same := func(x occupant.PodFiles) bool { return x.Pod == p.Pod }
+		return slices.ContainsFunc(remove, same) || slices.ContainsFunc(add, same)
+	})
+	o.files = append(o.files, add...)
+	slices.SortFunc(o.files, func(a, b occupant.PodFiles) int { return strings.Compare(a.Pod, b.Pod) })
+}
+
+// filesOf are those of a pod in a namespace that runs no program.
+func (in *Lab) filesOf(netns, pod string) []occupant.File {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if o := in.spaces[netns]; o != nil {
+		for _, p := range o.files {
+			if p.Pod == pod {
+				return p.Files
+			}
+		}
+	}
+	return nil
 }

@@ -57,6 +57,7 @@ type occupants struct {
 	gateway   gateway
 	proxy     *proxy // in user space; nil: none
 	resolvers []occupant.Resolver
+	files     []occupant.PodFiles
 	door      io.Closer // to the API; nil: none
 	visited   bool      // users have run programs here, which may have left others behind
 }
@@ -140,6 +141,7 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 	o.names.change(add.Records, remove.Records)
 	o.gateway.change(add.Routing, remove.Routing)
 	o.resolve(add.Resolvers, remove.Resolvers)
+	o.furnish(add.Files, remove.Files)
 	for _, a := range add.Agents {
 		begin := in.server.Listen
 		if a.DNS {
@@ -257,7 +259,7 @@ func (in *Lab) running(name string, n *plan.Netns) {
 	defer in.mu.Unlock()
 	if o, ok := in.spaces[name]; ok {
 		n.Agents = o.agents
-		n.Records, n.Resolvers, n.Routing = o.names.records, o.resolvers, o.gateway.routes
+		n.Records, n.Resolvers, n.Files, n.Routing = o.names.records, o.resolvers, o.files, o.gateway.routes
 		for _, p := range o.programs {
 			n.Execs = append(n.Execs, p.asPlanned())
 		}

@@ -121,11 +121,7 @@ func (x Exec) Words() string {
 		text += ", reads " + sumOf(x.Stdin)
 	}
 	for _, f := range x.Files {
-		if f.Of != "" {
-			text += fmt.Sprintf(", file %s is %s", shell.Quote(f.Path), shell.Quote(f.Of))
-			continue
-		}
-		text += fmt.Sprintf(", file %s mode %04o %s", shell.Quote(f.Path), f.Mode, sumOf(f.Content))
+		text += ", file " + f.words()
 	}
 	if !x.Ready.same(Ready{Within: x.Ready.Within}) {
 		text += ", ready when it can " + x.Awaits()

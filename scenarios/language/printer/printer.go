@@ -304,7 +304,30 @@ func (p *printer) podBlock(pods []topology.PodSpec) {
 				p.number("host_port", x.HostPort)
 			})
 		}
+		for _, f := range s.Program.Files {
+			p.file(f)
+		}
 	})
+}
+
+// file writes a file block.
+func (p *printer) file(f topology.FileSpec) {
+	p.block("file "+quote(f.Path), func() {
+		p.text("mode", f.Mode)
+		p.line("content = %s", content(f.Content.Value))
+	})
+}
+
+// content is a text as lines, where that is the same text, else as a string.
+func content(s string) string {
+	const end = "EOT"
+	plain := func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsPrint(r) }
+	lines := strings.Split(s, "\n")
+	if len(lines) < 3 || lines[len(lines)-1] != "" || strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) ||
+		slices.ContainsFunc(lines, func(line string) bool { return strings.TrimSpace(line) == end }) {
+		return quote(s)
+	}
+	return "<<" + end + "\n" + strings.NewReplacer("${", "$${", "%{", "%%{").Replace(s) + end
 }
 
 // counted reports instances with the keys of count.

@@ -158,6 +158,3 @@ policy "store-for-carts-only" {
     port { port = "kv" }
   }
 }
-
-# Not carried over:
-#   testdata/manifests/shop.yaml:465: ConfigMap prices: an agent answers on the ports of pods, and reads no files. For a program with files, write command and file blocks.
