@@ -21,7 +21,7 @@ func (l *loader) programAttributes(s *topology.PodSpec) []blocks.Attribute {
 // programBlocks are the blocks about that program.
 func (l *loader) programBlocks(of string) []blocks.Nested {
 	byDefault := "when it listens on all ports of the pod"
-	seen := "; without a command, netlab exec and run blocks see it"
+	seen := "; without a command, netlab exec --confined and run blocks see it"
 	if of != "pod" {
 		seen = ""
 		byDefault = "when it runs, or with kube-proxy when its port for health checks says so"

@@ -24,8 +24,9 @@ func execCommand(u ui) *cobra.Command {
 namespace), and exit with its status. The command sees the files of this machine and the
 network of the target; names of the lab resolve, in a lab with name servers as in its pods: the
 target asks them, or does not. In a pod that runs a program of the scenario
-it also sees the files of that pod. With --confined it sees and may do no more than that
-program: what a scenario starts does not have your files and rights.
+it also sees the files of that pod. With --confined it sees and may do no more than a
+program there: what a scenario starts does not have your files and rights. The files of
+a pod without a program are seen so alone.
 
   netlab exec laptop -- curl node1:31380
   netlab exec -it node1 -- watch ip -s link`,

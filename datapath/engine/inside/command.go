@@ -109,7 +109,9 @@ func onDebian(program string) string {
 }
 
 // furnish gives the calling thread the files that a user's command sees: those of the
-// program of a pod, or else of the machine with those of the pod.
+// program of a pod, or else of the machine. It does not see those of a pod without a program:
+// whoever wrote them may have put them where its loader or its shell looks for instructions, and
+// it has the rights of the user.
 func (in *Lab) furnish(c Command) error {
 	for _, p := range in.all() {
 		if p.Name != c.Program {
@@ -119,16 +121,8 @@ func (in *Lab) furnish(c Command) error {
 			return err
 		}
 	}
-	files := in.filesOf(c.Netns, c.Program)
-	if len(files) == 0 {
-		_ = decorate(in.etcOf(c.Netns, c.Program))
-		return nil
-	}
-	_, mounts, err := settle(files, in.etcOf(c.Netns, c.Program), 0)
-	if err != nil {
-		return err
-	}
-	return mounts.Close()
+	_ = decorate(in.etcOf(c.Netns, c.Program))
+	return nil
 }
 
 // decorate gives the calling thread its own mounts. They are a convenience, so that
