@@ -64,7 +64,7 @@ var (
 	podColumns = []column{nameColumn, shown("Ready", false, podReady), shown("Status", false, podStatus),
 		{name: "Restarts", cell: func(*entry, time.Time) any { return "0" }}, ageColumn,
 		field("IP", true, "status", "podIP"), field("Node", true, "spec", "nodeName"), nothing("Nominated Node"), nothing("Readiness Gates")}
-	accountColumns = []column{nameColumn, {name: "Secrets", cellType: "integer", cell: func(e *entry, _ time.Time) any { data, _ := e.object["data"].(map[string]any); return len(data) }}, ageColumn}
+	accountColumns = []column{nameColumn, {name: "Secrets", cellType: "integer", cell: func(*entry, time.Time) any { return 0 }}, ageColumn}
 	serviceColumns = []column{nameColumn, field("Type", false, "spec", "type"), field("Cluster-IP", false, "spec", "clusterIP"), shown("External-IP", false, externalIP),
 		shown("Port(s)", false, servicePorts), ageColumn, shown("Selector", true, func(o map[string]any) string { return orNone(pairs(at(o, "spec", "selector"))) })}
 	sliceColumns        = []column{nameColumn, field("AddressType", false, "addressType"), shown("Ports", false, slicePorts), shown("Endpoints", false, sliceAddresses), ageColumn}
