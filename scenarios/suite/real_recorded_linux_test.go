@@ -63,19 +63,19 @@ func compareRecorded(t *testing.T, s *language.Scenario) difference {
 	t.Helper()
 	dir := t.TempDir()
 	s.Lab.Proxy.Agent.Env = map[string]string{recordVariable: dir}
+	p, err := datapath.Compile(s.Lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range p.Netns {
+		n := &p.Netns[i]
+		n.Execs = slices.DeleteFunc(n.Execs, func(x occupant.Exec) bool { return !x.Agent })
+		for k := range n.Execs {
+			x := &n.Execs[k]
+			x.Needs = slices.DeleteFunc(x.Needs, func(f string) bool { return slices.Contains(recordedFeatures, feature.Feature(f)) })
+		}
+	}
 	for try := 1; ; try++ {
-		p, err := datapath.Compile(s.Lab)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range p.Netns {
-			n := &p.Netns[i]
-			n.Execs = slices.DeleteFunc(n.Execs, func(x occupant.Exec) bool { return !x.Agent })
-			for k := range n.Execs {
-				x := &n.Execs[k]
-				x.Needs = slices.DeleteFunc(x.Needs, func(f string) bool { return slices.Contains(recordedFeatures, feature.Feature(f)) })
-			}
-		}
 		running := (&built{plan: p}).startWith(t, realMeta(s, p))
 		rules, err := realRules(t.Context(), s, running, dir)
 		if err != nil {

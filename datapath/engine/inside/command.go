@@ -164,9 +164,9 @@ func searchPath(path string) string {
 	return path + ":/usr/local/sbin:/usr/sbin:/sbin"
 }
 
-// furnish notes the files of pods without a program. Nobody reads them but the commands of
+// holdFiles notes the files of pods without a program. Nobody reads them but confined commands of
 // users, each of which gets mounts of its own: a change is seen by those that start after it.
-func (o *occupants) furnish(add, remove []occupant.PodFiles) {
+func (o *occupants) holdFiles(add, remove []occupant.PodFiles) {
 	if len(add)+len(remove) == 0 {
 		return
 	}

@@ -141,7 +141,7 @@ func (in *Lab) enter(here netns.Here, name string, add, remove plan.Netns) error
 	o.names.change(add.Records, remove.Records)
 	o.gateway.change(add.Routing, remove.Routing)
 	o.resolve(add.Resolvers, remove.Resolvers)
-	o.furnish(add.Files, remove.Files)
+	o.holdFiles(add.Files, remove.Files)
 	for _, a := range add.Agents {
 		begin := in.server.Listen
 		if a.DNS {
