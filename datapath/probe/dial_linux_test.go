@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -151,6 +153,27 @@ func TestManyDroppedFlowsCostAboutOneDeadline(t *testing.T) {
 		}
 		if want == flow.Timeout && s.Took < within {
 			t.Fatalf("flow %d gave up after %v, before its deadline", i, s.Took)
+		}
+	}
+}
+
+// A program on the way that takes connections one by one, as on a busy machine, gets no more of
+// them than it can serve: all at once would take twice the deadline.
+func TestConnectionsWaitForAProgramThatIsSlow(t *testing.T) {
+	l := pair(t)
+	const within, many = time.Second, 400
+	var one sync.Mutex
+	l.serveTCP("server", "10.0.2.2:9001", func(c *net.TCPConn) {
+		one.Lock()
+		defer one.Unlock()
+		time.Sleep(2 * within / many)
+		c.Write([]byte("SSH-2.0-x\r\n"))
+		c.Close()
+	})
+	flows := slices.Repeat([]flow.Flow{{From: "client", To: to("10.0.2.2:9001"), Protocol: flow.TCP, Within: within}}, many)
+	for i, s := range l.dial(flows...) {
+		if s.Outcome != flow.Connected {
+			t.Fatalf("flow %d: %s %s after %v", i, s.Outcome, s.Err, s.Took)
 		}
 	}
 }

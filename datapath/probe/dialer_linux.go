@@ -17,16 +17,6 @@ import (
 // DefaultWithin is the deadline of a flow that sets none.
 const DefaultWithin = time.Second
 
-const (
-	// inFlight is how many young connections there may be at once: more gain nothing on
-	// one thread.
-	inFlight = 64
-	// maxAge is how long a connection counts as young. Beyond that it most likely waits for
-	// its deadline, and others start: a thousand dropped connections cost about one
-	// deadline, not sixteen.
-	maxAge = 20 * time.Millisecond
-)
-
 // Dial is the function Dial, except that it also knows which programs connections reach
 // (Watch). Such a program need not answer: a TCP connection counts as soon as data has
 // arrived, a datagram when it has arrived, unless the answer is a refusal.
@@ -114,6 +104,7 @@ type run struct {
 	open      int
 	young     int
 	grown     int // in order: all before it are no longer young
+	pace      pace
 	maxOpen   int
 	deadlines deadlines
 	inside    string // the network namespace that the thread is in
@@ -133,6 +124,7 @@ func newRun(ctx context.Context, seen []flow.Observation) (*run, error) {
 		order:    make([]int, len(seen)),
 		attempts: make([]attempt, len(seen)),
 		maxOpen:  descriptors() / 2, // the agents need the rest
+		pace:     newPace(),
 		began:    time.Now(),
 		woken:    make(chan struct{}),
 	}
@@ -172,7 +164,7 @@ func (r *run) loop(ctx context.Context) error {
 			return fmt.Errorf("dial: %w", context.Cause(ctx))
 		}
 		r.age(time.Since(r.began))
-		for r.next < len(r.order) && r.young < inFlight && r.open < r.maxOpen {
+		for r.next < len(r.order) && r.young < r.pace.window() && r.open < r.maxOpen {
 			if !r.begin(r.next) {
 				break
 			}
@@ -200,7 +192,7 @@ func (r *run) age(now time.Duration) {
 		if a.state == over {
 			continue
 		}
-		if now-a.began < maxAge {
+		if now-a.began < r.pace.age() {
 			break
 		}
 		r.grow(a)
@@ -257,7 +249,7 @@ func (r *run) lookAgain(at int) {
 func (r *run) wait() int {
 	due := r.deadlines.next(r.attempts).time
 	if r.grown < r.next {
-		due = min(due, r.attempts[r.grown].began+maxAge)
+		due = min(due, r.attempts[r.grown].began+r.pace.age())
 	}
 	left := due - time.Since(r.began)
 	return max(0, int((left+time.Millisecond-1)/time.Millisecond))
@@ -312,6 +304,7 @@ func (r *run) end(at int, o flow.Outcome, text string) {
 	}
 	if a.state != waiting {
 		if o == flow.Connected {
+			r.pace.took(s.Took)
 			r.askTCP(at)
 		}
 		unix.Close(a.fd)
