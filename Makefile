@@ -25,6 +25,7 @@ REALS   = $(addprefix $(REAL)/,kubectl kube-proxy kube-proxy-recorded)
 LABS    = 200
 # What only a kernel with IPVS can show: packets, SCTP.
 IPVSLABS = ^../ipvs/|/sctp[.]
+IPVSRANDOM = 4
 VMTEST  = go run ./cmd/vmtest
 
 STATICCHECK = v0.8.2
@@ -88,11 +89,11 @@ $(REALS):
 	@mkdir -p $(REAL)
 	cd $(REALSRC) && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$(go list -m -f '{{.Version}}' k8s.io/kubernetes)" -o $@ ./$(@F)
 
-test-real-ipvs: build $(REAL)/kube-proxy ## rules and packets in mode ipvs, in a virtual machine: scenarios whose path matches IPVSLABS
+test-real-ipvs: build $(REAL)/kube-proxy ## rules and packets in mode ipvs, in a virtual machine: scenarios whose path matches IPVSLABS, and IPVSRANDOM=4 random labs
 	@mkdir -p .test
 	CGO_ENABLED=0 go test -c -ldflags '-s -w' -o .test/suite.test ./scenarios/suite
 	./netlab vm exec --memory 3072 --file $(REAL)/kube-proxy --file scenarios --file .test/suite.test -- \
-		sh -ec 'cd scenarios/suite && NLAB_TEST_REAL=$(REAL) ../../.test/suite.test -test.v -test.run "^TestRealKubeProxyInScenarios$$" -real-modes ipvs -real-only "$(IPVSLABS)" -real-parallel 1'
+		sh -ec 'cd scenarios/suite && NLAB_TEST_REAL=$(REAL) ../../.test/suite.test -test.v -test.run "^TestRealKubeProxy" -test.parallel 1 -real-modes ipvs -real-only "$(IPVSLABS)" -real-parallel 1 -real-labs $(IPVSRANDOM)'
 
 modes: ## every scenario and every question about services on every pod network, and every case of policies in every style, of which the tests take a sample
 	go test ./scenarios -count=1 -timeout 60m -run '^TestScenarios$$' -modes-sample 0

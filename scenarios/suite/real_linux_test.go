@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,11 +110,14 @@ func realScenarios(t *testing.T, path string, modes []string) (list []*suite.Lab
 func compareReal(t *testing.T, list []*suite.Lab, try int) (again []*suite.Lab) {
 	t.Helper()
 	var found sync.Map
+	var done atomic.Int64
 	titled := func(path, title string) string { return path + " [" + title + "]" }
 	runner := suite.New(list, suite.Options{Parallel: *realAtOnce, Meta: func(lab *suite.Lab) engine.Meta { return realMeta(lab.Scenario, lab.Plan) },
 		Finish: func(ctx context.Context, lab *suite.Lab, running *engine.Client, _ bool) error {
 			rules, err := realRules(ctx, lab.Scenario, running, "")
-			found.Store(titled(lab.Path, lab.Scenario.Title()), rules)
+			key := titled(lab.Path, lab.Scenario.Title())
+			found.Store(key, rules)
+			t.Logf("%d of %d: %s", done.Add(1), len(list), key)
 			if err != nil {
 				running.Abandon()
 				return err
