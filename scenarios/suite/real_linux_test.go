@@ -223,29 +223,23 @@ func TestRealKubeProxyInRandomLabs(t *testing.T) {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
 					t.Parallel()
 					b, s := realRandom(t, seed, mode, path)
-					for try := 1; ; try++ {
-						running := b.startWith(t, realMeta(s, b.plan))
-						rules, err := realRules(t.Context(), s, running, "")
-						if err != nil {
-							t.Fatal(err)
-						}
-						if rules.lostAgain(try) {
-							t.Log(rules.lost())
-							continue
-						}
-						if len(rules.lines) > 0 {
-							t.Errorf("-seed %d -real-labs 1 -real-modes %s: other rules:\n\t%s\n%s", seed, mode, rules, b.script)
-						}
-						b.askIn(t, seed, running)
-						return
+					twin, err := datapath.OnPaper(s.Lab, b.plan)
+					if err != nil {
+						t.Fatal(err)
 					}
+					b.world = walk.New(twin)
+					running, rules := b.startReal(t, s, "")
+					if len(rules.lines) > 0 {
+						t.Errorf("-seed %d -real-labs 1 -real-modes %s: other rules:\n\t%s\n%s", seed, mode, rules, b.script)
+					}
+					b.askIn(t, seed, running)
 				})
 			}
 		})
 	}
 }
 
-// realRandom is a random lab with the real kube-proxy.
+// realRandom is a random lab with the real kube-proxy, without a world to walk in.
 func realRandom(t *testing.T, seed uint64, mode, path string) (*built, *language.Scenario) {
 	t.Helper()
 	script := randomIn(seed, datapath.ClusterModes())
@@ -258,11 +252,24 @@ func realRandom(t *testing.T, seed uint64, mode, path string) (*built, *language
 	if err != nil {
 		t.Fatal(err)
 	}
-	twin, err := datapath.OnPaper(s.Lab, p)
-	if err != nil {
-		t.Fatal(err)
+	return &built{script: script, lab: s.Lab, plan: p}, s
+}
+
+// startReal builds a lab with the real kube-proxy, again if that has lost the zone of a node, and
+// returns how its rules differ.
+func (b *built) startReal(t *testing.T, s *language.Scenario, recorded string) (*engine.Client, difference) {
+	t.Helper()
+	for try := 1; ; try++ {
+		running := b.startWith(t, realMeta(s, b.plan))
+		rules, err := realRules(t.Context(), s, running, recorded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !rules.lostAgain(try) {
+			return running, rules
+		}
+		t.Log(rules.lost())
 	}
-	return &built{script, s.Lab, p, walk.New(twin)}, s
 }
 
 // settles is how long kube-proxy may take for what it learns after its first rules, on a machine

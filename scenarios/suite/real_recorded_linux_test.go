@@ -75,18 +75,8 @@ func compareRecorded(t *testing.T, s *language.Scenario) difference {
 			x.Needs = slices.DeleteFunc(x.Needs, func(f string) bool { return slices.Contains(recordedFeatures, feature.Feature(f)) })
 		}
 	}
-	for try := 1; ; try++ {
-		running := (&built{plan: p}).startWith(t, realMeta(s, p))
-		rules, err := realRules(t.Context(), s, running, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rules.lostAgain(try) {
-			t.Log(rules.lost())
-			continue
-		}
-		return rules
-	}
+	_, rules := (&built{plan: p}).startReal(t, s, dir)
+	return rules
 }
 
 // addRecorded adds the virtual servers that were recorded on each node to what was read of a lab, and
