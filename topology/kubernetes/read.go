@@ -71,12 +71,14 @@ func (o *Objects) Read(file string, src []byte) topology.Problems {
 	return all
 }
 
+const templateAdvice = "It looks like a template. Import what it makes, such as what helm template prints."
+
 // advice is what to do about a line that is not YAML.
 func advice(src []byte, line int) string {
 	lines := bytes.SplitN(src, []byte("\n"), line+1)
 	switch at := lines[min(line, len(lines))-1]; {
 	case bytes.Contains(src, []byte("{{")):
-		return "It looks like a template. Import what it makes, such as what helm template prints."
+		return templateAdvice
 	case bytes.HasPrefix(bytes.TrimLeft(at, " "), []byte("\t")):
 		return "Indent with spaces instead of tabs."
 	}
