@@ -344,11 +344,11 @@ type endpointsObject struct {
 }
 
 type endpointAddress struct {
-	IP     str        `k:"ip"`
-	Node   str        `k:"nodeName"`
-	Target *reference `k:"targetRef"`
-	Origin topology.Origin
-	_      struct{} `k:"hostname"`
+	IP       str        `k:"ip"`
+	Hostname str        `k:"hostname"`
+	Node     str        `k:"nodeName"`
+	Target   *reference `k:"targetRef"`
+	Origin   topology.Origin
 }
 
 type endpointSlice struct {
@@ -364,10 +364,11 @@ type endpointSlice struct {
 			ForZones []named `k:"forZones"`
 			ForNodes []named `k:"forNodes"`
 		} `k:"hints"`
-		Node   str        `k:"nodeName"`
-		Target *reference `k:"targetRef"`
-		Origin topology.Origin
-		_      struct{} `k:"deprecatedTopology hostname zone"`
+		Hostname str        `k:"hostname"`
+		Node     str        `k:"nodeName"`
+		Target   *reference `k:"targetRef"`
+		Origin   topology.Origin
+		_        struct{} `k:"deprecatedTopology zone"`
 	} `k:"endpoints"`
 	Ports []endpointPort `k:"ports"`
 	Type  str            `k:"addressType"`

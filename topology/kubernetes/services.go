@@ -99,7 +99,7 @@ func (c *converter) endpoints(s *topology.ServiceSpec, x *serviceObject) {
 			continue
 		}
 		for _, e := range slice.Endpoints {
-			base := topology.EndpointSpec{Node: e.Node, Ready: e.Conditions.Ready, Serving: e.Conditions.Serving, Terminating: e.Conditions.Terminating, Origin: e.Origin}
+			base := topology.EndpointSpec{Node: e.Node, Hostname: unless(e.Hostname, ""), Ready: e.Conditions.Ready, Serving: e.Conditions.Serving, Terminating: e.Conditions.Terminating, Origin: e.Origin}
 			base.ForZones, base.ForNodes = hints(e.Hints.ForZones), hints(e.Hints.ForNodes)
 			for _, a := range e.Addresses {
 				c.endpoint(s, base, a, e.Target, slice.Ports)
@@ -113,7 +113,7 @@ func (c *converter) endpoints(s *topology.ServiceSpec, x *serviceObject) {
 		for _, sub := range e.Subsets {
 			for i, list := range [][]endpointAddress{sub.Addresses, sub.NotReady} {
 				for _, a := range list {
-					base := topology.EndpointSpec{Node: a.Node, Origin: a.Origin}
+					base := topology.EndpointSpec{Node: a.Node, Hostname: unless(a.Hostname, ""), Origin: a.Origin}
 					if i == 1 {
 						base.Ready = flag{Set: true, Origin: a.Origin}
 					}
@@ -215,7 +215,7 @@ func addEndpoint(s *topology.ServiceSpec, e topology.EndpointSpec) {
 // sameEndpoint reports whether two endpoints differ at most in where they are written.
 func sameEndpoint(a, b topology.EndpointSpec) bool {
 	same := func(a, b flag) bool { return a.Set == b.Set && a.Value == b.Value }
-	return a.Pod.Value == b.Pod.Value && a.Port.Value == b.Port.Value && a.PortName.Value == b.PortName.Value &&
+	return a.Pod.Value == b.Pod.Value && a.Hostname.Value == b.Hostname.Value && a.Port.Value == b.Port.Value && a.PortName.Value == b.PortName.Value &&
 		same(a.Ready, b.Ready) && same(a.Serving, b.Serving) && same(a.Terminating, b.Terminating) &&
 		slices.Equal(a.ForZones.Value, b.ForZones.Value) && slices.Equal(a.ForNodes.Value, b.ForNodes.Value)
 }
