@@ -306,7 +306,8 @@ type serviceObject struct {
 		} `k:"ports"`
 		Origin topology.Origin
 		_      struct{} `k:"loadBalancerClass"`
-		_      struct{} `lost:"allocateLoadBalancerNodePorts"`
+
+		AllocateNodePorts flag `k:"allocateLoadBalancerNodePorts"`
 	} `k:"spec"`
 	Status struct {
 		LoadBalancer struct {

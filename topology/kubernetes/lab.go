@@ -23,6 +23,7 @@ type Lab struct {
 func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c := &converter{Lab: &Lab{Lost: slices.Clone(o.lost)}, labels: map[string]map[string]bool{}, taints: map[string][]taint{}, named: beside.DNS.Written}
 	c.sort(o)
+	c.nameService()
 	c.configs()
 	c.nodes(beside, nodes)
 	c.workloads()
@@ -128,6 +129,33 @@ func (c *converter) sort(o *Objects) {
 			c.made = append(c.made, workloadOf(x))
 		}
 	}
+}
+
+// nameService leaves out the name service of a cluster where the scenario has a dns block, which
+// makes one: its service, and the pods behind it.
+func (c *converter) nameService() {
+	var service *serviceObject
+	is := func(x *serviceObject) bool {
+		return x.namespace() == topology.SystemNamespace && x.Meta.Name.Value == topology.DNSService
+	}
+	if i := slices.IndexFunc(c.svc, is); c.named && i >= 0 {
+		service = c.svc[i]
+	}
+	if service == nil {
+		return
+	}
+	behind := func(h *header, labels map[string]string) bool {
+		return h.namespace() == topology.SystemNamespace && len(service.Spec.Selector) > 0 && selects(service.Spec.Selector, labels)
+	}
+	c.svc = slices.DeleteFunc(c.svc, is)
+	c.pods = slices.DeleteFunc(c.pods, func(p *podObject) bool { return behind(&p.header, p.Meta.Labels) })
+	c.made = slices.DeleteFunc(c.made, func(w *workload) bool { return behind(w.header, w.Template.Meta.Labels) })
+	c.slice = slices.DeleteFunc(c.slice, func(e *endpointSlice) bool {
+		return e.namespace() == topology.SystemNamespace && e.Meta.Labels[serviceLabel] == topology.DNSService
+	})
+	c.ends = slices.DeleteFunc(c.ends, func(e *endpointsObject) bool {
+		return e.namespace() == topology.SystemNamespace && e.Meta.Name.Value == topology.DNSService
+	})
 }
 
 // namespace is the namespace of an object.

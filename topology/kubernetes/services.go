@@ -20,6 +20,9 @@ func (c *converter) services() {
 		name := x.Meta.Name.Value
 		label := c.label("service", x.namespace(), name, twice[name])
 		c.carried(&x.header, "service."+label)
+		if o := x.Spec.AllocateNodePorts; o.Set && !o.Value {
+			c.lose("service."+label, o.Origin, "spec.allocateLoadBalancerNodePorts: services of type LoadBalancer always have node ports")
+		}
 		s := c.service(x)
 		s.Name, s.Written, s.Namespace, s.Origin = name, written(label, &x.header), unless(x.Meta.Namespace, topology.DefaultNamespace), x.at()
 		if s.Selector == nil {
