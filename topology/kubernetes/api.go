@@ -31,6 +31,7 @@ type meta struct {
 	Namespace         str               `k:"namespace"`
 	GenerateName      str               `k:"generateName"`
 	Labels            map[string]string `k:"labels"`
+	Annotations       entries           `k:"annotations" of:"Ingress Service"`
 	DeletionTimestamp str               `k:"deletionTimestamp"`
 	Owners            []owner           `k:"ownerReferences"`
 	_                 struct{}          `k:"annotations creationTimestamp deletionGracePeriodSeconds finalizers generation managedFields resourceVersion selfLink uid"`

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -206,7 +207,26 @@ func (c *converter) carried(h *header, block string) {
 		l.Block = block
 		c.Lost = append(c.Lost, l)
 	}
+	for _, key := range slices.Sorted(maps.Keys(h.Meta.Annotations)) {
+		domain, _, _ := strings.Cut(key, "/")
+		switch {
+		case key == "service.kubernetes.io/topology-mode" || key == "service.kubernetes.io/topology-aware-hints":
+			c.lose(block, h.Meta.Annotations[key].Origin, "annotation %s: a lab has no hints by load. Write spec.trafficDistribution", key)
+		case slices.ContainsFunc(controllerAnnotations, func(of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }):
+			c.lose(block, h.Meta.Annotations[key].Origin, "annotation %s: what it does is a matter of one controller", lineOf(key))
+		}
+	}
 }
+
+// controllerAnnotations are the domains, and what is below them, of annotations by which
+// controllers do with connections what the API has no fields for.
+var controllerAnnotations = []string{
+	"ingress.kubernetes.io", "ingress.kubernetes.azure.com", "service.beta.kubernetes.io", "nginx.org", "haproxy.org", "haproxy-ingress.github.io", "konghq.com",
+	"projectcontour.io", "metallb.io", "metallb.universe.tf", "lbipam.cilium.io", "networking.gke.io",
+}
+
+// classAnnotation is the class of an Ingress, as before spec.ingressClassName.
+const classAnnotation = "kubernetes.io/ingress.class"
 
 // dashed is a name with dots as a DNS label, which is what nodes and pods are named by here.
 func dashed(name string) string { return strings.ReplaceAll(name, ".", "-") }
