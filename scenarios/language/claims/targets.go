@@ -162,7 +162,7 @@ func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protoc
 		}
 		hint := ""
 		if strings.HasPrefix(scheme, "http") {
-			hint = fmt.Sprintf(" A block http { path = %q } makes a request of it.", "/"+path)
+			hint = fmt.Sprintf(" A block http { path = %q } makes a request of it%s.", "/"+path, map[bool]string{true: ", with tls = true in it"}[scheme == "https"])
 		}
 		return r.reject(r.at, "URL instead of an address", "%q is a URL, and a connection leads to a name or address with a port. Write %q.%s", s, authority, hint)
 	}
