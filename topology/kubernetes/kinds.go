@@ -4,6 +4,9 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
+
+	"github.com/netlab/netlab/topology"
 )
 
 // kind is a kind of object that is carried over.
@@ -92,4 +95,35 @@ var tables = func() schemas {
 // known are the names of all kinds.
 func known() []string {
 	return slices.Concat(slices.Collect(maps.Keys(kinds)), without, []string{"List"})
+}
+
+// fieldsOf is how manifests write what messages call by the words of scenarios. Of two words that
+// begin alike the longer comes first.
+var fieldsOf = strings.NewReplacer(
+	"subject { namespace_selector = {} }", "subject: { namespaces: {} }",
+	"from { namespace_selector = {} }", "from: [{ namespaces: {} }]",
+	"to { namespace_selector = {} }", "to: [{ namespaces: {} }]",
+	"namespace_selector = {}", "namespaceSelector: {}", "namespace_selector", "namespaceSelector",
+	"pod_selector = {}", "podSelector: {}", "pod_selector", "podSelector",
+	`ip_block { cidr = "…" }`, "ipBlock: { cidr: … }", "ip_block", "ipBlock",
+	"values = [", "values: [", "port = ", "port: ", "key = ", "key: ", "operator = ", "operator: ",
+	"tier = ", "tier: ", "priority = ", "priority: ", "action = ", "action: ", "type = ", "type: ",
+	"end_port", "endPort", "policy_types", "policyTypes", "path_type = ", "pathType: ", "path_type", "pathType",
+	"external_name = ", "externalName: ", "external_name", "externalName", "external_ips", "externalIPs",
+	"external_traffic_policy", "externalTrafficPolicy", "internal_traffic_policy", "internalTrafficPolicy",
+	"cluster_ips", "clusterIPs", "cluster_ip", "clusterIP", "ip_families", "ipFamilies", "ip_family_policy", "ipFamilyPolicy",
+	"target_port", "targetPort", "node_port_range", "node_port_range", "health_check_node_port", "healthCheckNodePort", "node_port", "nodePort", "host_port", "hostPort",
+	"load_balancer_source_ranges", "loadBalancerSourceRanges", "traffic_distribution", "trafficDistribution",
+	"session_affinity", "sessionAffinity", "default_backend", "defaultBackend",
+)
+
+// InFields are problems that name the fields of objects where they are about manifests, instead of
+// the attributes of blocks.
+func (o *Objects) InFields(all topology.Problems) topology.Problems {
+	for i := range all {
+		if o.files[all[i].Origin.File] {
+			all[i].Detail = fieldsOf.Replace(all[i].Detail)
+		}
+	}
+	return all
 }

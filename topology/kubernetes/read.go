@@ -30,6 +30,8 @@ type Lost struct {
 type Objects struct {
 	list []object
 	lost []Lost
+
+	files map[string]bool // that were read
 }
 
 // Empty reports that there is nothing to make a lab of.
@@ -37,6 +39,10 @@ func (o *Objects) Empty() bool { return len(o.list) == 0 }
 
 // Read adds the objects of a file: YAML or JSON, many documents, lists.
 func (o *Objects) Read(file string, src []byte) topology.Problems {
+	if o.files == nil {
+		o.files = map[string]bool{}
+	}
+	o.files[file] = true
 	all := topology.Problems{}
 	fail := func(line int, summary, format string, args ...any) topology.Problems {
 		at := topology.Origin{File: file, Line: line, Column: 1, EndLine: line, EndColumn: 1}
