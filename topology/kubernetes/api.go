@@ -619,8 +619,8 @@ type headerField struct {
 
 type pathFilter struct {
 	Type   str `k:"type"`
-	Full   str `k:"replaceFullPath"`
-	Prefix str `k:"replacePrefixMatch"`
+	Full   given `k:"replaceFullPath"`
+	Prefix given `k:"replacePrefixMatch"`
 	Origin topology.Origin
 }
 

@@ -85,7 +85,11 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	}
 	switch o := v.Addr().Interface().(type) {
 	case *topology.Opt[string]:
-		*o = scalar(d, n, path, "a string", "Put it in quotes.", text)
+		if *o = scalar(d, n, path, "a string", "Put it in quotes.", text); o.Set && o.Value == "" {
+			*o = str{} // as the API has it, and tools write it
+		}
+	case *given:
+		*o = given(scalar(d, n, path, "a string", "Put it in quotes.", text))
 	case *number:
 		*o = number(scalar(d, n, path, "a string or a number", "Write one of them.", textOrNumber))
 	case *topology.Opt[int]:
@@ -113,6 +117,10 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 
 // number is text that may be written as a number: a port, for example.
 type number topology.Opt[string]
+
+// given is text that means something if it is empty, which other text does not: the API has a
+// pointer there.
+type given topology.Opt[string]
 
 // permissions are those of a file, as a number that people write in octal digits.
 type permissions topology.Opt[int]
@@ -203,12 +211,12 @@ func (d *decoder) stringMap(n *yaml.Node, path string, take func(key string, v s
 			d.errorf(key, "Unknown field", "%s has labels and their values, and no matchLabels. Leave the word out.", d.of(path))
 			continue
 		}
-		var v topology.Opt[string]
-		d.into(value, reflect.ValueOf(&v).Elem(), path+"."+key.Value)
-		if v.Set || value.Tag == "!!null" { // which is no text
-			if !v.Set {
-				v.Origin = d.origin(key)
-			}
+		of, leave := d.enter(value)
+		v := str{Origin: d.origin(key)}
+		if of.Tag != "!!null" { // which is no text
+			v = scalar(d, of, path+"."+key.Value, "a string", "Put it in quotes.", text)
+		}
+		if leave(); d.aliased >= 0 && (v.Set || of.Tag == "!!null") {
 			take(key.Value, v)
 		}
 	}

@@ -216,3 +216,22 @@ func TestWorkloadsOfOneNameAreApart(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// What is empty is not there, as in the API, but for labels; and protocols are in upper case.
+func TestEmptyFieldsAreNotThere(t *testing.T) {
+	var o Objects
+	problems := o.Read("a.yaml", []byte(`{ apiVersion: v1, kind: Service, metadata: { name: a, namespace: "", labels: { empty: "" } }, spec: { type: "", clusterIP: "", loadBalancerIP: "",
+  externalName: "", selector: { a: "" }, healthCheckNodePort: 0, ports: [{ name: "", port: 80, nodePort: 0, protocol: "" }, { name: b, port: 81, protocol: tcp }] } }
+`))
+	lab := o.Lab(&topology.Spec{}, 1)
+	if len(problems) > 0 || len(lab.Problems) != 1 || lab.Problems[0].Summary != "Unknown protocol" || lab.Problems[0].Origin.Line != 2 {
+		t.Errorf("got %v and %v", problems, lab.Problems)
+	}
+	s := lab.Services[0]
+	if s.Type.Set || s.ClusterIP.Set || s.LoadBalancerIPs.Set || s.ExternalName.Set || s.HealthCheckNodePort.Set || s.Ports[0].NodePort.Set {
+		t.Errorf("got %+v", s)
+	}
+	if v, is := s.Labels["empty"]; v != "" || !is || len(s.Selector) != 1 {
+		t.Errorf("got labels %v and selector %v", s.Labels, s.Selector)
+	}
+}

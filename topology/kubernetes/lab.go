@@ -294,6 +294,17 @@ func unless[T comparable](o topology.Opt[T], usual T) topology.Opt[T] {
 	return o
 }
 
+// protocol is one in the words of the language; not set for TCP, and for what is reported here: the
+// API knows protocols in upper case only.
+func (c *converter) protocol(o str) str {
+	known := []string{"TCP", "UDP", "SCTP"}
+	if o.Set && !slices.Contains(known, o.Value) {
+		c.errorf(o.Origin, "Unknown protocol", "%q is not a valid protocol.%s Use %s.", lineOf(o.Value), topology.DidYouMean(strings.ToUpper(o.Value), known), topology.OneOf(known))
+		return str{}
+	}
+	return unless(lower(o), "tcp")
+}
+
 // lower is a word in the case that the language has.
 func lower(o str) str {
 	o.Value = strings.ToLower(o.Value)

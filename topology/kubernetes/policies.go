@@ -60,7 +60,7 @@ func (c *converter) rule(r policyRule, peers []policyPeer) topology.PolicyRuleSp
 		out.Peers = append(out.Peers, s)
 	}
 	for _, p := range r.Ports {
-		out.Ports = append(out.Ports, topology.PolicyPortSpec{Port: str(p.Port), EndPort: p.EndPort, Protocol: unless(lower(p.Protocol), "tcp"), Origin: p.Origin})
+		out.Ports = append(out.Ports, topology.PolicyPortSpec{Port: str(p.Port), EndPort: p.EndPort, Protocol: c.protocol(p.Protocol), Origin: p.Origin})
 	}
 	return out
 }
@@ -193,9 +193,9 @@ func (c *converter) clusterRule(kind string, r clusterRule, peers []clusterPeer)
 		switch one := count(p.Number != nil, p.Range != nil, p.Named.Set) == 1; {
 		case !whole(one && (p.Number == nil || p.Number.Port.Set) && (p.Range == nil || p.Range.Start.Set && p.Range.End.Set), p.Origin):
 		case p.Number != nil:
-			add(digits(p.Number.Port), integer{}, lower(p.Number.Protocol).Or("tcp"), p.Origin)
+			add(digits(p.Number.Port), integer{}, c.protocol(p.Number.Protocol).Or("tcp"), p.Origin)
 		case p.Range != nil:
-			add(digits(p.Range.Start), p.Range.End, lower(p.Range.Protocol).Or("tcp"), p.Origin)
+			add(digits(p.Range.Start), p.Range.End, c.protocol(p.Range.Protocol).Or("tcp"), p.Origin)
 		default:
 			everyProtocol(p.Named, p.Origin)
 		}

@@ -37,7 +37,7 @@ func (c *converter) service(x *serviceObject) topology.ServiceSpec {
 	v := &x.Spec
 	s := topology.ServiceSpec{
 		Labels: x.Meta.Labels, Type: unless(v.Type, "ClusterIP"), ClusterIP: v.ClusterIP,
-		ExternalIPs: c.addresses(v.ExternalIPs), ExternalName: v.ExternalName, HealthCheckNodePort: v.HealthCheckNodePort,
+		ExternalIPs: c.addresses(v.ExternalIPs), ExternalName: v.ExternalName, HealthCheckNodePort: unless(v.HealthCheckNodePort, 0),
 		ExternalTrafficPolicy: unless(v.ExternalTrafficPolicy, "Cluster"), InternalTrafficPolicy: unless(v.InternalTrafficPolicy, "Cluster"),
 		IPFamilies: listed(v.IPFamilies), IPFamilyPolicy: v.IPFamilyPolicy, SourceRanges: listed(v.SourceRanges),
 		SessionAffinity: unless(v.SessionAffinity, "None"), AffinitySeconds: v.AffinityConfig.ClientIP.Seconds,
@@ -69,7 +69,7 @@ func (c *converter) service(x *serviceObject) topology.ServiceSpec {
 	for _, p := range v.Ports {
 		s.Ports = append(s.Ports, topology.ServicePortSpec{
 			Name: p.Name.Value, Port: p.Port, TargetPort: unless(topology.Opt[string](p.TargetPort), strconv.Itoa(p.Port.Value)),
-			NodePort: p.NodePort, Protocol: unless(lower(p.Protocol), "tcp"), Origin: p.Origin,
+			NodePort: unless(p.NodePort, 0), Protocol: c.protocol(p.Protocol), Origin: p.Origin,
 		})
 	}
 	return s

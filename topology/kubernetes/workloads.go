@@ -439,9 +439,9 @@ func (c *converter) pod(namespace str, labels map[string]string, p podSpec) topo
 	out.Program.Files = c.files(namespace.Or(topology.DefaultNamespace), &p, containers)
 	for _, x := range containers {
 		for _, port := range x.Ports {
-			s := topology.PortSpec{Name: port.Name.Value, Port: port.Port, Protocol: unless(lower(port.Protocol), "tcp"), Origin: port.Origin}
+			s := topology.PortSpec{Name: port.Name.Value, Port: port.Port, Protocol: c.protocol(port.Protocol), Origin: port.Origin}
 			if !p.HostNetwork.Value { // where it is the port itself
-				s.HostPort = port.HostPort
+				s.HostPort = unless(port.HostPort, 0)
 			}
 			// A name is that of the first port that has it (FindPort in pkg/api/v1/pod).
 			if s.Name == "" || slices.ContainsFunc(out.Ports, func(o topology.PortSpec) bool { return o.Name == s.Name }) {
