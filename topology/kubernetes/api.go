@@ -618,7 +618,7 @@ type headerField struct {
 }
 
 type pathFilter struct {
-	Type   str `k:"type"`
+	Type   str   `k:"type"`
 	Full   given `k:"replaceFullPath"`
 	Prefix given `k:"replacePrefixMatch"`
 	Origin topology.Origin
