@@ -193,7 +193,8 @@ const (
 type Backend struct {
 	Service *Service
 	Port    *ServicePort
-	Weight  int // its share of the requests
+	ByName  bool // the port is written by its name
+	Weight  int  // its share of the requests
 	// Refused: it is of another namespace than the route, and no grant allows that.
 	Refused bool
 }

@@ -345,7 +345,10 @@ type Service struct {
 	// (service.kubernetes.io/service-proxy-name or .../headless).
 	Unmanaged bool
 	Ports     []*ServicePort
-	Origin    Origin
+	// Portless are the endpoints of a headless service without ports, each with port 0: names
+	// lead to them, and nothing else.
+	Portless []*Endpoint
+	Origin   Origin
 }
 
 // LoadBalancerIP is one ingress address of a load balancer (ServiceStatus,
@@ -391,6 +394,7 @@ type Endpoint struct {
 	Addr        netip.AddrPort
 	Pod         *Pod   // nil: not a pod of this lab
 	Node        string // name of the node that it runs on
+	Hostname    string // below the name of a headless service, where it is written; see HostnameIn
 	Ready       bool
 	Serving     bool
 	Terminating bool
@@ -398,6 +402,16 @@ type Endpoint struct {
 	ForZones    []string // hints: the zones that should use it (EndpointHints)
 	ForNodes    []string // hints: the nodes that should use it
 	Weight      int      // where the proxy has virtual servers
+}
+
+// HostnameIn is the name of an endpoint below that of its headless service: the one that is
+// written, else the hostname of its pod if that names the service as its subdomain
+// (ShouldSetHostname in kubernetes/staging/src/k8s.io/endpointslice/util), else none.
+func (e *Endpoint) HostnameIn(s *Service) string {
+	if p := e.Pod; e.Hostname == "" && p != nil && p.Subdomain == s.Name && p.Namespace == s.Namespace {
+		return p.Hostname
+	}
+	return e.Hostname
 }
 
 // Netns is the name of the network namespace of the node in a plan.

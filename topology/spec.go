@@ -367,6 +367,7 @@ type EndpointSpec struct {
 	Address     Opt[netip.Addr]
 	Pod         Opt[string] // namespace/name
 	Node        Opt[string] // of an address that is not a pod's
+	Hostname    Opt[string] // below the name of a headless service
 	Port        Opt[int]    // instead of the target port
 	PortName    Opt[string] // the service port that it serves; empty: all
 	Ready       Opt[bool]

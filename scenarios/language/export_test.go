@@ -214,6 +214,13 @@ func TestAnExportOfManifestsIsTheSameObjects(t *testing.T) {
 				t.Errorf("%s: %v", file, l)
 			}
 		}
+		// ValidateService in kubernetes/pkg/apis/core/validation refuses clusterIPs without clusterIP.
+		if one, all := bytes.Count(objects, []byte("\n  clusterIP: ")), bytes.Count(objects, []byte("\n  clusterIPs:")); one != all {
+			t.Errorf("%s: %d services have clusterIPs, and %d have clusterIP", file, all, one)
+		}
+		if filepath.Base(file) == "ingress.yaml" && !bytes.Contains(objects, []byte("port:\n                  name: http\n")) {
+			t.Errorf("%s: a backend loses the name of its port:\n%s", file, objects)
+		}
 		exported := filepath.Join(t.TempDir(), filepath.Base(file))
 		if err := os.WriteFile(exported, objects, 0o644); err != nil {
 			t.Fatal(err)

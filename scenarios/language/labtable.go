@@ -175,7 +175,7 @@ func (l *loader) fileSchema() blocks.Schema {
 		blocks.Plain("locals", "Any attributes: values that are used as local.NAME.", nil),
 		blocks.Plain("network", "How pods reach each other, and which addresses there are.", func() blocks.Schema { return l.networkTable(new(topology.NetworkSpec)) }),
 		blocks.Plain("proxy", "How nodes implement services.", func() blocks.Schema { return l.proxyTable(new(topology.ProxySpec)) }),
-		blocks.Plain("dns", "Names of services and pods, served by pods in the cluster; without the block every pod finds the names of the lab in its /etc/hosts.", func() blocks.Schema { return dnsTable(new(topology.DNSSpec)) }),
+		blocks.Plain("dns", "Names of services and pods, served by pods in the cluster, instead of the service kube-dns of manifests and the pods behind it; without the block every pod finds the names of the lab in its /etc/hosts.", func() blocks.Schema { return dnsTable(new(topology.DNSSpec)) }),
 		blocks.Plain("policies", "How nodes implement network policies.", func() blocks.Schema { return l.policiesTable(new(topology.PoliciesSpec)) }),
 		blocks.Plain("matrix", "Variations in which netlab test runs the scenario, side by side.", l.matrixTable),
 		blocks.Labeled("subnet", "A link of the underlay beside that of node_cidr, which is subnet.default.", func() blocks.Schema { return subnetTable(new(topology.SubnetSpec)) }),

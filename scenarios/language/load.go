@@ -200,7 +200,7 @@ func (l *loader) evaluate(opts Options) {
 		l.resolved = nil // it was made from an older spec
 	}
 	l.lab()
-	l.Collector.Problems(l.problems)
+	l.Collector.Problems(l.objectsOf.InFields(l.problems))
 	l.Enter(blocks.StageExpects)
 	l.expects, l.faults = claims.Read(l.Reader, l.lab(), l.catalogue.Faults)
 	l.EvalLocals()

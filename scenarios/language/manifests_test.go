@@ -82,6 +82,44 @@ locals { where = namespace.prod.name }
 	}
 }
 
+// What a cluster prints has a name service, which a dns block replaces, and fields that say what
+// labs do anyway.
+func TestADNSBlockReplacesTheNameServiceOfManifests(t *testing.T) {
+	dir := folder(t, map[string]string{"lab.hcl": "dns {}\nnode \"a\" {}\nimport \"*.yaml\" {}\n", "cluster.yaml": `
+apiVersion: v1
+kind: Service
+metadata: { name: kube-dns, namespace: kube-system }
+spec: { selector: { k8s-app: kube-dns }, clusterIP: 10.96.0.10, ports: [{ port: 53, protocol: UDP }] }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: coredns, namespace: kube-system }
+spec:
+  selector: { matchLabels: { k8s-app: kube-dns } }
+  template: { metadata: { labels: { k8s-app: kube-dns } }, spec: { containers: [{ name: c, ports: [{ containerPort: 53, protocol: UDP }] }] } }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: coredns-x, namespace: kube-system, labels: { k8s-app: kube-dns } }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: balanced }
+spec: { type: LoadBalancer, allocateLoadBalancerNodePorts: true, ports: [{ port: 80 }] }
+`})
+	s, diags := Load(filepath.Join(dir, "lab.hcl"), Options{Catalogue: catalogue})
+	if len(diags) > 0 {
+		t.Fatal(diagnosticsText(diags))
+	}
+	var names []string
+	for _, p := range s.Lab.Pods {
+		names = append(names, p.AgentName())
+	}
+	if got := strings.Join(names, " "); got != "kube-system/coredns-0 kube-system/coredns-1" || len(s.Lab.Services) != 2 {
+		t.Errorf("got pods %s and %d services", got, len(s.Lab.Services))
+	}
+}
+
 // A file or a folder of manifests is a scenario, with nodes if it has none.
 func TestManifestsAreAScenario(t *testing.T) {
 	dir := folder(t, map[string]string{"web.yaml": webAndProbe, "notes.txt": "no manifest"})

@@ -77,6 +77,7 @@ func endpointTable(s *topology.EndpointSpec) blocks.Schema {
 		{At: blocks.Noted(&s.Address, "IP address", (*blocks.Reader).Address), Name: "address", Means: "The address of the endpoint."},
 		{At: blocks.Noted(&s.Pod, "pod", (*blocks.Reader).PodName), Name: "pod", Means: "The pod that is the endpoint, instead of an address."},
 		{At: blocks.NameOf("node", &s.Node), Name: "node", Means: "The node of an address that is not a pod's."},
+		{At: &s.Hostname, Name: "hostname", Means: "The name of the endpoint below that of a headless service; by default as its pod, or one that follows from the address."},
 		{At: &s.Port, Name: "port", Means: "The port; by default the target port of the service."},
 		{At: &s.PortName, Name: "port_name", Means: "The port of the service that it serves, all if none is given."},
 		{At: &s.Ready, Name: "ready", Means: "Whether it is ready; by default as its pod."},

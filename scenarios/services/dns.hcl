@@ -72,6 +72,15 @@ service "peers" {
   port "sql" { port = 5432 }
 }
 
+# A headless service needs no port, and its endpoints may have names.
+service "hosts" {
+  cluster_ip = "None"
+  endpoint {
+    address  = client.database.ip
+    hostname = "primary"
+  }
+}
+
 service "alias" {
   type          = "ExternalName"
   external_name = "web.prod.svc.cluster.local"
@@ -167,6 +176,12 @@ expect "unless the service publishes it" {
   from   = pod.shell
   to     = "peers:5432"
   answer = [pod.db[0], pod.db[1], pod.starting]
+}
+
+expect "each endpoint that is written has a name" {
+  from   = pod.shell
+  to     = ["hosts:5432", "primary.hosts:5432"]
+  answer = client.database
 }
 
 expect "an alias" {

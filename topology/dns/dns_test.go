@@ -32,6 +32,8 @@ func lab() *topology.Lab {
 			{Name: "alias", Namespace: "default", Type: topology.ExternalName, ExternalName: "DB.example.com."},
 			{Name: "headless", Namespace: "default", Ports: https(endpoint(ready, true), endpoint(plain, true), endpoint(starting, false))},
 			{Name: "kubernetes", Namespace: "default", ClusterIPs: both, Ports: https(endpoint(ready, true))},
+			{Name: "portless", Namespace: "default", Portless: []*topology.Endpoint{
+				{Addr: netip.MustParseAddrPort("192.0.2.9:0"), Ready: true, Hostname: "far"}, {Addr: netip.MustParseAddrPort("192.0.2.10:0")}}},
 			{Name: "unnamed", Namespace: "prod", ClusterIPs: both[:1], Ports: []*topology.ServicePort{{Protocol: topology.TCP, Port: 80}}},
 		},
 	}
@@ -59,6 +61,10 @@ _https._tcp.headless.default.svc.cluster.local. 30 IN SRV 0 100 8443 my-pet.head
 _https._tcp.headless.default.svc.cluster.local. 30 IN SRV 0 100 8443 10-3-0-101.headless.default.svc.cluster.local.
 100.0.3.10.in-addr.arpa. 30 IN PTR my-pet.headless.default.svc.cluster.local.
 101.0.3.10.in-addr.arpa. 30 IN PTR 10-3-0-101.headless.default.svc.cluster.local.
+
+portless.default.svc.cluster.local. 30 IN A 192.0.2.9
+far.portless.default.svc.cluster.local. 30 IN A 192.0.2.9
+9.2.0.192.in-addr.arpa. 30 IN PTR far.portless.default.svc.cluster.local.
 
 alias.default.svc.cluster.local. 30 IN CNAME db.example.com.
 

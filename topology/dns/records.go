@@ -1,6 +1,7 @@
 package dns
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -108,17 +109,28 @@ func (w *writer) service(s *topology.Service) {
 			continue
 		}
 		for _, e := range p.Endpoints {
-			if !e.Ready {
-				continue // publish_not_ready_addresses makes endpoints ready
+			if one, is := w.endpoint(s, name, e); is {
+				w.srv(p, zone.Record{Name: at, Value: one, Port: e.Addr.Port()})
 			}
-			a := e.Addr.Addr()
-			one := Hostname(e.Pod, s, a) + "." + name
-			w.addresses(name, a)
-			w.addresses(one, a)
-			w.add(zone.Record{Name: Reverse(a), Type: zone.PTR, Value: one})
-			w.srv(p, zone.Record{Name: at, Value: one, Port: e.Addr.Port()})
 		}
 	}
+	for _, e := range s.Portless {
+		w.endpoint(s, name, e)
+	}
+}
+
+// endpoint adds the addresses of a headless service at an endpoint, and returns the name of the
+// endpoint itself, unless it is not ready: publish_not_ready_addresses makes endpoints ready.
+func (w *writer) endpoint(s *topology.Service, name string, e *topology.Endpoint) (one string, is bool) {
+	if !e.Ready {
+		return "", false
+	}
+	a := e.Addr.Addr()
+	one = cmp.Or(e.HostnameIn(s), dashed(a)) + "." + name
+	w.addresses(name, a)
+	w.addresses(one, a)
+	w.add(zone.Record{Name: Reverse(a), Type: zone.PTR, Value: one})
+	return one, true
 }
 
 // srv adds the record of a port, which must have a name.
@@ -139,18 +151,8 @@ func inNamespace(s *topology.Service) string {
 // FQDN is the full name of a service.
 func FQDN(name, namespace, domain string) string { return name + "." + namespace + ".svc." + domain }
 
-// Hostname is the name of an endpoint below that of its headless service: the hostname of its
-// pod if that names the service as its subdomain (ShouldSetHostname in
-// kubernetes/staging/src/k8s.io/endpointslice/util), else one that follows from its address,
-// as CoreDNS makes it. The pod is nil for an address that is none's.
-func Hostname(p *topology.Pod, s *topology.Service, a netip.Addr) string {
-	if p != nil && p.Hostname != "" && p.Subdomain == s.Name && p.Namespace == s.Namespace {
-		return p.Hostname
-	}
-	return dashed(a)
-}
-
-// dashed is an address as a label: 10-244-1-2, or 2001-db8--1.
+// dashed is an address as a label: 10-244-1-2, or 2001-db8--1. CoreDNS calls endpoints so that
+// have no hostname.
 func dashed(a netip.Addr) string {
 	return strings.Map(func(c rune) rune {
 		if c == '.' || c == ':' {

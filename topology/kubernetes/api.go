@@ -31,6 +31,7 @@ type meta struct {
 	Namespace         str               `k:"namespace"`
 	GenerateName      str               `k:"generateName"`
 	Labels            map[string]string `k:"labels"`
+	Annotations       entries           `k:"annotations" of:"Ingress Service"`
 	DeletionTimestamp str               `k:"deletionTimestamp"`
 	Owners            []owner           `k:"ownerReferences"`
 	_                 struct{}          `k:"annotations creationTimestamp deletionGracePeriodSeconds finalizers generation managedFields resourceVersion selfLink uid"`
@@ -306,7 +307,8 @@ type serviceObject struct {
 		} `k:"ports"`
 		Origin topology.Origin
 		_      struct{} `k:"loadBalancerClass"`
-		_      struct{} `lost:"allocateLoadBalancerNodePorts"`
+
+		AllocateNodePorts flag `k:"allocateLoadBalancerNodePorts"`
 	} `k:"spec"`
 	Status struct {
 		LoadBalancer struct {
@@ -344,11 +346,11 @@ type endpointsObject struct {
 }
 
 type endpointAddress struct {
-	IP     str        `k:"ip"`
-	Node   str        `k:"nodeName"`
-	Target *reference `k:"targetRef"`
-	Origin topology.Origin
-	_      struct{} `k:"hostname"`
+	IP       str        `k:"ip"`
+	Hostname str        `k:"hostname"`
+	Node     str        `k:"nodeName"`
+	Target   *reference `k:"targetRef"`
+	Origin   topology.Origin
 }
 
 type endpointSlice struct {
@@ -364,10 +366,11 @@ type endpointSlice struct {
 			ForZones []named `k:"forZones"`
 			ForNodes []named `k:"forNodes"`
 		} `k:"hints"`
-		Node   str        `k:"nodeName"`
-		Target *reference `k:"targetRef"`
-		Origin topology.Origin
-		_      struct{} `k:"deprecatedTopology hostname zone"`
+		Hostname str        `k:"hostname"`
+		Node     str        `k:"nodeName"`
+		Target   *reference `k:"targetRef"`
+		Origin   topology.Origin
+		_        struct{} `k:"deprecatedTopology zone"`
 	} `k:"endpoints"`
 	Ports []endpointPort `k:"ports"`
 	Type  str            `k:"addressType"`
@@ -386,25 +389,36 @@ type selector struct {
 		Origin   topology.Origin
 	} `k:"matchExpressions"`
 	Origin topology.Origin
+	_      struct{} `hint:"Write labels below matchLabels."`
 }
 
 type networkPolicy struct {
 	header
 	Spec struct {
-		PodSelector *selector    `k:"podSelector"`
-		PolicyTypes []str        `k:"policyTypes"`
-		Ingress     []policyRule `k:"ingress"`
-		Egress      []policyRule `k:"egress"`
+		PodSelector *selector     `k:"podSelector"`
+		PolicyTypes []str         `k:"policyTypes"`
+		Ingress     []ingressRule `k:"ingress"`
+		Egress      []egressRule  `k:"egress"`
 		Origin      topology.Origin
 	} `k:"spec"`
 	_ struct{} `k:"status"`
 }
 
 type policyRule struct {
-	From   []policyPeer `k:"from"`
-	To     []policyPeer `k:"to"`
 	Ports  []policyPort `k:"ports"`
 	Origin topology.Origin
+}
+
+type ingressRule struct {
+	policyRule
+	From []policyPeer `k:"from"`
+	_    struct{}     `hint:"Write from: an ingress rule says where connections come from."`
+}
+
+type egressRule struct {
+	policyRule
+	To []policyPeer `k:"to"`
+	_  struct{}     `hint:"Write to: an egress rule says where connections go to."`
 }
 
 type policyPeer struct {
@@ -604,9 +618,9 @@ type headerField struct {
 }
 
 type pathFilter struct {
-	Type   str `k:"type"`
-	Full   str `k:"replaceFullPath"`
-	Prefix str `k:"replacePrefixMatch"`
+	Type   str   `k:"type"`
+	Full   given `k:"replaceFullPath"`
+	Prefix given `k:"replacePrefixMatch"`
 	Origin topology.Origin
 }
 
@@ -614,11 +628,11 @@ type pathFilter struct {
 type clusterPolicy struct {
 	header
 	Spec struct {
-		Tier     str           `k:"tier"`
-		Priority integer       `k:"priority"`
-		Subject  *clusterPeer  `k:"subject"`
-		Ingress  []clusterRule `k:"ingress"`
-		Egress   []clusterRule `k:"egress"`
+		Tier     str              `k:"tier" of:"ClusterNetworkPolicy"`
+		Priority integer          `k:"priority" of:"ClusterNetworkPolicy AdminNetworkPolicy"`
+		Subject  *clusterPeer     `k:"subject"`
+		Ingress  []clusterIngress `k:"ingress"`
+		Egress   []clusterEgress  `k:"egress"`
 	} `k:"spec"`
 	_ struct{} `k:"status"`
 }
@@ -626,11 +640,21 @@ type clusterPolicy struct {
 type clusterRule struct {
 	Name      str               `k:"name"`
 	Action    str               `k:"action"`
-	From      []clusterPeer     `k:"from"`
-	To        []clusterPeer     `k:"to"`
-	Ports     []clusterPort     `k:"ports"`
-	Protocols []clusterProtocol `k:"protocols"`
+	Ports     []clusterPort     `k:"ports" of:"AdminNetworkPolicy BaselineAdminNetworkPolicy"`
+	Protocols []clusterProtocol `k:"protocols" of:"ClusterNetworkPolicy"`
 	Origin    topology.Origin
+}
+
+type clusterIngress struct {
+	clusterRule
+	From []clusterPeer `k:"from"`
+	_    struct{}      `hint:"An ingress rule has from, and protocols, which in AdminNetworkPolicies are ports."`
+}
+
+type clusterEgress struct {
+	clusterRule
+	To []clusterPeer `k:"to"`
+	_  struct{}      `hint:"An egress rule has to, and protocols, which in AdminNetworkPolicies are ports."`
 }
 
 type clusterPeer struct {
@@ -638,6 +662,7 @@ type clusterPeer struct {
 	Pods       *struct {
 		NamespaceSelector *selector `k:"namespaceSelector"`
 		PodSelector       *selector `k:"podSelector"`
+		Origin            topology.Origin
 	} `k:"pods"`
 	Networks []str     `k:"networks"`
 	Nodes    *selector `k:"nodes"`
@@ -674,5 +699,6 @@ type destination struct {
 			Start integer `k:"start"`
 			End   integer `k:"end"`
 		} `k:"range"`
+		Origin topology.Origin
 	} `k:"destinationPort"`
 }

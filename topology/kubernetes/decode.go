@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -84,7 +85,11 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 	}
 	switch o := v.Addr().Interface().(type) {
 	case *topology.Opt[string]:
-		*o = scalar(d, n, path, "a string", "Put it in quotes.", text)
+		if *o = scalar(d, n, path, "a string", "Put it in quotes.", text); o.Set && o.Value == "" {
+			*o = str{} // as the API has it, and tools write it
+		}
+	case *given:
+		*o = given(scalar(d, n, path, "a string", "Put it in quotes.", text))
 	case *number:
 		*o = number(scalar(d, n, path, "a string or a number", "Write one of them.", textOrNumber))
 	case *topology.Opt[int]:
@@ -113,6 +118,10 @@ func (d *decoder) into(n *yaml.Node, v reflect.Value, path string) {
 // number is text that may be written as a number: a port, for example.
 type number topology.Opt[string]
 
+// given is text that means something if it is empty, which other text does not: the API has a
+// pointer there.
+type given topology.Opt[string]
+
 // permissions are those of a file, as a number that people write in octal digits.
 type permissions topology.Opt[int]
 
@@ -126,8 +135,19 @@ func scalar[T any](d *decoder, n *yaml.Node, path, what, fix string, read func(*
 			return topology.Opt[T]{Value: v, Set: true, Origin: d.origin(n)}
 		}
 	}
+	switch {
+	case templated(n):
+		fix = templateAdvice
+	case n.Kind != yaml.ScalarNode:
+		fix = "Write one value there."
+	}
 	d.errorf(n, "Wrong type", "%s of %s must be %s, not %s. %s", path, d.kind, what, describe(n), fix)
 	return topology.Opt[T]{Origin: d.origin(n)}
+}
+
+// templated reports {{ … }}, which is YAML of an object whose key is an object.
+func templated(n *yaml.Node) bool {
+	return n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 && len(n.Content) > 0 && n.Content[0].Kind == yaml.MappingNode
 }
 
 func text(n *yaml.Node) (string, bool) {
@@ -187,12 +207,16 @@ func (d *decoder) stringMap(n *yaml.Node, path string, take func(key string, v s
 		return
 	}
 	for key, value := range d.fields(n, path) {
-		var v topology.Opt[string]
-		d.into(value, reflect.ValueOf(&v).Elem(), path+"."+key.Value)
-		if v.Set || value.Tag == "!!null" { // which is no text
-			if !v.Set {
-				v.Origin = d.origin(key)
-			}
+		if key.Value == "matchLabels" && value.Kind == yaml.MappingNode {
+			d.errorf(key, "Unknown field", "%s has labels and their values, and no matchLabels. Leave the word out.", d.of(path))
+			continue
+		}
+		of, leave := d.enter(value)
+		v := str{Origin: d.origin(key)}
+		if of.Tag != "!!null" { // which is no text
+			v = scalar(d, of, path+"."+key.Value, "a string", "Put it in quotes.", text)
+		}
+		if leave(); d.aliased >= 0 && (v.Set || of.Tag == "!!null") {
 			take(key.Value, v)
 		}
 	}
@@ -270,7 +294,7 @@ func (d *decoder) field(key, value *yaml.Node, v reflect.Value, path string) {
 	of := tables[v.Type()]
 	name := strings.TrimPrefix(path+"."+key.Value, "the object.")
 	switch index, read := of.read[key.Value]; {
-	case read:
+	case read && of.has(key.Value, d.kind):
 		d.into(value, v.FieldByIndex(index), name)
 	case slices.Contains(of.lost, key.Value):
 		if !empty(value) {
@@ -279,11 +303,13 @@ func (d *decoder) field(key, value *yaml.Node, v reflect.Value, path string) {
 	case !slices.Contains(of.ignored, key.Value):
 		known := append(slices.Clone(of.ignored), of.lost...)
 		for k := range of.read {
-			known = append(known, k)
+			if of.has(k, d.kind) {
+				known = append(known, k)
+			}
 		}
 		hint := topology.DidYouMean(key.Value, known)
 		if hint == "" {
-			hint = " Correct it, or remove it."
+			hint = " " + cmp.Or(of.hint, "Correct it, or remove it.")
 		}
 		d.errorf(key, "Unknown field", "%s has no field %q.%s", d.of(path), shorten(key.Value), hint)
 	}
@@ -305,7 +331,15 @@ func empty(n *yaml.Node) bool {
 // schema is what the tags of a struct say.
 type schema struct {
 	read          map[string][]int
+	of            map[string][]string // the kinds that have a field; not there: all that have the struct
 	ignored, lost []string
+	hint          string // what to do about an unknown field
+}
+
+// has reports that a field is there in objects of a kind.
+func (s *schema) has(field, kind string) bool {
+	of, some := s.of[field]
+	return !some || slices.Contains(of, kind)
 }
 
 // schemas are those of the structs that were met.
@@ -319,7 +353,7 @@ func (all schemas) add(t reflect.Type) {
 	if t.Kind() != reflect.Struct || all[t] != nil || t.PkgPath() != "" && t.PkgPath() != own {
 		return
 	}
-	s := &schema{read: map[string][]int{}}
+	s := &schema{read: map[string][]int{}, of: map[string][]string{}}
 	all[t] = s
 	all.fields(s, t, nil)
 }
@@ -333,8 +367,12 @@ func (all schemas) fields(s *schema, t reflect.Type, index []int) {
 			all.fields(s, f.Type, at)
 		case f.Name == "_":
 			s.ignored, s.lost = append(s.ignored, strings.Fields(name)...), append(s.lost, strings.Fields(f.Tag.Get("lost"))...)
+			s.hint = cmp.Or(f.Tag.Get("hint"), s.hint)
 		case name != "":
 			s.read[name] = at
+			if of := f.Tag.Get("of"); of != "" {
+				s.of[name] = strings.Fields(of)
+			}
 			all.add(f.Type)
 		}
 	}

@@ -23,16 +23,18 @@ func (e *exporter) legacy(s *topology.Service) {
 	}
 	var addresses []shared
 	ports := map[shared][]tree{}
-	for _, p := range s.Ports {
+	for _, p := range portsOf(s) {
 		for _, x := range p.Endpoints {
 			if x.Addr.Addr().Is6() != six || x.Terminating {
 				continue
 			}
-			k := shared{addr: x.Addr.Addr(), pod: x.Pod, node: x.Node, ready: x.Ready}
-			if ports[k] == nil {
-				addresses = append(addresses, k)
+			k := shared{addr: x.Addr.Addr(), pod: x.Pod, hostname: x.HostnameIn(s), node: x.Node, ready: x.Ready}
+			if _, seen := ports[k]; !seen {
+				addresses, ports[k] = append(addresses, k), nil
 			}
-			ports[k] = append(ports[k], fields("name", p.Name, "port", int(x.Addr.Port()), "protocol", strings.ToUpper(string(p.Protocol))))
+			if n := x.Addr.Port(); n != 0 {
+				ports[k] = append(ports[k], fields("name", p.Name, "port", int(n), "protocol", strings.ToUpper(string(p.Protocol))))
+			}
 		}
 	}
 	var subsets []*subset
@@ -47,7 +49,7 @@ func (e *exporter) legacy(s *topology.Service) {
 			of = &subset{ports: ports[k]}
 			found[string(text)], subsets = of, append(subsets, of)
 		}
-		address := fields("ip", k.addr.String(), "nodeName", k.node)
+		address := fields("ip", k.addr.String(), "hostname", k.hostname, "nodeName", k.node)
 		if k.pod != nil {
 			address = append(address, field{"targetRef", fields("kind", "Pod", "name", k.pod.Name, "namespace", k.pod.Namespace)})
 		}
@@ -62,6 +64,15 @@ func (e *exporter) legacy(s *topology.Service) {
 		list = append(list, fields("addresses", x.ready, "notReadyAddresses", x.notReady, "ports", x.ports))
 	}
 	e.object("v1", "Endpoints", e.inNamespace(s.Name, s.Namespace, s.Labels), "subsets", list)
+}
+
+// portsOf are the ports of a service, or what stands for them where it has none: an endpoint is
+// there without a port, too.
+func portsOf(s *topology.Service) []*topology.ServicePort {
+	if len(s.Ports) == 0 && len(s.Portless) > 0 {
+		return []*topology.ServicePort{{Endpoints: s.Portless}}
+	}
+	return s.Ports
 }
 
 // classes writes the classes of ingresses: the controller of a lab serves all of them.

@@ -281,6 +281,10 @@ func (e *exporter) service(s *topology.Service, spec topology.ServiceSpec) {
 	if len(clusterIPs) == 0 && s.Type != topology.ExternalName {
 		clusterIPs = []string{"None"}
 	}
+	clusterIP := "" // which clusterIPs may not be without
+	if len(clusterIPs) > 0 {
+		clusterIP = clusterIPs[0]
+	}
 	var ports []tree
 	for _, p := range s.Ports {
 		var target any = p.TargetPort
@@ -296,14 +300,11 @@ func (e *exporter) service(s *topology.Service, spec topology.ServiceSpec) {
 	if e.serves {
 		spec = e.serviceDefaults(s, spec)
 	}
-	body := fields("type", string(s.Type), "selector", s.Selector, "clusterIPs", clusterIPs, "externalName", s.ExternalName, "externalIPs", texts(s.ExternalIPs),
+	body := fields("type", string(s.Type), "selector", s.Selector, "clusterIP", clusterIP, "clusterIPs", clusterIPs, "externalName", s.ExternalName, "externalIPs", texts(s.ExternalIPs),
 		"externalTrafficPolicy", spec.ExternalTrafficPolicy.Value, "internalTrafficPolicy", spec.InternalTrafficPolicy.Value,
 		"ipFamilies", spec.IPFamilies.Value, "ipFamilyPolicy", spec.IPFamilyPolicy.Value, "loadBalancerSourceRanges", spec.SourceRanges.Value,
 		"healthCheckNodePort", present(int(s.HealthCheckNodePort)), "sessionAffinity", map[bool]any{true: "ClientIP", false: e.only("None")}[s.AffinitySeconds > 0], "sessionAffinityConfig", affinity,
 		"trafficDistribution", spec.TrafficDistribution.Value, "publishNotReadyAddresses", present(s.PublishNotReadyAddresses), "ports", ports)
-	if e.serves && len(clusterIPs) > 0 {
-		body = append(body, field{"clusterIP", clusterIPs[0]})
-	}
 	var ingress []tree
 	for _, b := range s.LoadBalancers {
 		ingress = append(ingress, fields("ip", b.Addr.String(), "ipMode", map[bool]string{true: "Proxy", false: "VIP"}[b.Proxy]))
@@ -335,7 +336,7 @@ func (e *exporter) slices(s *topology.Service, spec topology.ServiceSpec) {
 		}
 	}
 	number := 0
-	for _, p := range s.Ports {
+	for _, p := range portsOf(s) {
 		type of struct {
 			port uint16
 			six  bool
@@ -343,16 +344,24 @@ func (e *exporter) slices(s *topology.Service, spec topology.ServiceSpec) {
 		groups := map[of][]tree{}
 		for _, x := range p.Endpoints {
 			k := of{x.Addr.Port(), x.Addr.Addr().Is6()}
-			groups[k] = append(groups[k], e.endpoints.of(x, func() tree { return e.endpoint(x) }))
+			hostname := x.Hostname
+			if e.serves {
+				hostname = x.HostnameIn(s)
+			}
+			groups[k] = append(groups[k], e.endpoints.of(x, hostname, func() tree { return e.endpoint(x, hostname) }))
 		}
 		keys := slices.SortedFunc(maps.Keys(groups), func(a, b of) int {
 			return cmp.Or(cmp.Compare(a.port, b.port), cmp.Compare(fmt.Sprint(a.six), fmt.Sprint(b.six)))
 		})
 		for _, k := range keys {
 			number++
+			var ports []tree
+			if k.port != 0 {
+				ports = []tree{append(e.portName(p.Name), fields("port", int(k.port), "protocol", strings.ToUpper(string(p.Protocol)))...)}
+			}
 			e.object("discovery.k8s.io/v1", "EndpointSlice", append(e.inNamespace(fmt.Sprintf("%s-%d", s.Name, number), s.Namespace, e.sliceLabels(s)), e.ownedBy(s)...),
 				"addressType", map[bool]string{false: "IPv4", true: "IPv6"}[k.six], "endpoints", groups[k],
-				"ports", []tree{append(e.portName(p.Name), fields("port", int(k.port), "protocol", strings.ToUpper(string(p.Protocol)))...)})
+				"ports", ports)
 		}
 	}
 }
@@ -366,7 +375,7 @@ func (e *exporter) portName(name string) tree {
 	return fields("name", name)
 }
 
-func (e *exporter) endpoint(x *topology.Endpoint) tree {
+func (e *exporter) endpoint(x *topology.Endpoint, hostname string) tree {
 	var target tree
 	if x.Pod != nil {
 		target = fields("kind", "Pod", "name", x.Pod.Name, "namespace", x.Pod.Namespace)
@@ -379,7 +388,7 @@ func (e *exporter) endpoint(x *topology.Endpoint) tree {
 		return out
 	}
 	return fields("addresses", []string{x.Addr.Addr().String()},
-		"conditions", fields("ready", x.Ready, "serving", x.Serving, "terminating", x.Terminating), "nodeName", x.Node, "targetRef", target, "zone", e.only(x.Zone),
+		"conditions", fields("ready", x.Ready, "serving", x.Serving, "terminating", x.Terminating), "hostname", hostname, "nodeName", x.Node, "targetRef", target, "zone", e.only(x.Zone),
 		"hints", some(fields("forZones", hint(x.ForZones), "forNodes", hint(x.ForNodes))))
 }
 

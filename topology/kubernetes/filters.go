@@ -64,9 +64,9 @@ func (c *converter) pathChange(x *pathFilter) (out topology.PathChangeSpec) {
 	}
 	switch topology.PathChangeType(x.Type.Value) {
 	case topology.ReplaceFullPath:
-		out.Full = x.Full
+		out.Full = str(x.Full)
 	case topology.ReplacePrefixMatch:
-		out.Prefix = x.Prefix
+		out.Prefix = str(x.Prefix)
 	}
 	if out.Full.Set == out.Prefix.Set || x.Full.Set && x.Prefix.Set {
 		c.errorf(cmp.Or(x.Type.Origin, x.Origin), "Path without type", "A path has the type ReplaceFullPath with the field replaceFullPath, or ReplacePrefixMatch with replacePrefixMatch. Write one of them.")

@@ -17,6 +17,9 @@ func (c *converter) ingresses() {
 		c.carried(&x.header, "ingress."+label)
 		s := topology.IngressSpec{Name: name, Written: written(label, &x.header), Namespace: unless(x.Meta.Namespace, topology.DefaultNamespace),
 			Labels: x.Meta.Labels, Class: x.Spec.Class, Origin: x.at()}
+		if class := x.Meta.Annotations[classAnnotation]; !s.Class.Set {
+			s.Class = class
+		}
 		if b := x.Spec.Default; b != nil {
 			to := c.backend(b, b.Origin)
 			s.Default = &to
@@ -67,6 +70,9 @@ func (c *converter) backend(b *ingressBackend, at topology.Origin) topology.Back
 func (e *exporter) ingress(x *topology.Ingress, addresses []tree) {
 	backend := func(b topology.Backend) tree {
 		port := fields("number", int(b.Port.Port))
+		if b.ByName {
+			port = fields("name", b.Port.Name)
+		}
 		return fields("service", fields("name", b.Service.Name, "port", port))
 	}
 	var rules, secure []tree

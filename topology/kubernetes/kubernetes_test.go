@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,5 +190,48 @@ func TestFilesAreExportedAsConfigMaps(t *testing.T) {
 	pod.Program.Files = []topology.File{{Path: "/a", Content: strings.Repeat("x", maxConfig+1)}}
 	if text, lost := Manifests(spec, &topology.Lab{Nodes: []*topology.Node{node}, Pods: []*topology.Pod{pod}}); len(lost) != 1 || strings.Contains(string(text), "ConfigMap") {
 		t.Errorf("lost %v", lost)
+	}
+}
+
+// Workloads of one name have pods of different names, and those of a StatefulSet are its own.
+func TestWorkloadsOfOneNameAreApart(t *testing.T) {
+	var o Objects
+	src := "apiVersion: v1\nkind: Pod\nmetadata: { name: a }\n"
+	for kind, count := range map[string]string{"apps/v1\nkind: Deployment": "replicas: 2", "apps/v1\nkind: StatefulSet": "replicas: 2", "batch/v1\nkind: Job": "parallelism: 1"} {
+		for _, namespace := range []string{"default", "other"} {
+			src += "---\napiVersion: " + kind + "\nmetadata: { name: a, namespace: " + namespace + " }\n" +
+				"spec: { " + count + ", selector: { matchLabels: { a: b } }, template: { metadata: { labels: { a: b } }, spec: { containers: [{ name: c }] } } }\n"
+		}
+	}
+	if problems := o.Read("a.yaml", []byte(src)); problems.Failed() {
+		t.Fatal(problems)
+	}
+	var names []string
+	for _, p := range o.Lab(&topology.Spec{}, 1).Pods {
+		names = append(names, p.Namespace.Or("default")+"/"+p.Name())
+	}
+	slices.Sort(names)
+	want := "default/a default/a-0 default/a-1 default/a-deployment-0 default/a-deployment-1 default/a-job other/a other/a-0 other/a-1 other/a-deployment-0 other/a-deployment-1"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What is empty is not there, as in the API, but for labels; and protocols are in upper case.
+func TestEmptyFieldsAreNotThere(t *testing.T) {
+	var o Objects
+	problems := o.Read("a.yaml", []byte(`{ apiVersion: v1, kind: Service, metadata: { name: a, namespace: "", labels: { empty: "" } }, spec: { type: "", clusterIP: "", loadBalancerIP: "",
+  externalName: "", selector: { a: "" }, healthCheckNodePort: 0, ports: [{ name: "", port: 80, nodePort: 0, protocol: "" }, { name: b, port: 81, protocol: tcp }] } }
+`))
+	lab := o.Lab(&topology.Spec{}, 1)
+	if len(problems) > 0 || len(lab.Problems) != 1 || lab.Problems[0].Summary != "Unknown protocol" || lab.Problems[0].Origin.Line != 2 {
+		t.Errorf("got %v and %v", problems, lab.Problems)
+	}
+	s := lab.Services[0]
+	if s.Type.Set || s.ClusterIP.Set || s.LoadBalancerIPs.Set || s.ExternalName.Set || s.HealthCheckNodePort.Set || s.Ports[0].NodePort.Set {
+		t.Errorf("got %+v", s)
+	}
+	if v, is := s.Labels["empty"]; v != "" || !is || len(s.Selector) != 1 {
+		t.Errorf("got labels %v and selector %v", s.Labels, s.Selector)
 	}
 }

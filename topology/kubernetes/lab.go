@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ type Lab struct {
 func (o *Objects) Lab(beside *topology.Spec, nodes int) *Lab {
 	c := &converter{Lab: &Lab{Lost: slices.Clone(o.lost)}, labels: map[string]map[string]bool{}, taints: map[string][]taint{}, named: beside.DNS.Written}
 	c.sort(o)
+	c.nameService()
 	c.configs()
 	c.nodes(beside, nodes)
 	c.workloads()
@@ -130,6 +132,33 @@ func (c *converter) sort(o *Objects) {
 	}
 }
 
+// nameService leaves out the name service of a cluster where the scenario has a dns block, which
+// makes one: its service, and the pods behind it.
+func (c *converter) nameService() {
+	var service *serviceObject
+	is := func(x *serviceObject) bool {
+		return x.namespace() == topology.SystemNamespace && x.Meta.Name.Value == topology.DNSService
+	}
+	if i := slices.IndexFunc(c.svc, is); c.named && i >= 0 {
+		service = c.svc[i]
+	}
+	if service == nil {
+		return
+	}
+	behind := func(h *header, labels map[string]string) bool {
+		return h.namespace() == topology.SystemNamespace && len(service.Spec.Selector) > 0 && selects(service.Spec.Selector, labels)
+	}
+	c.svc = slices.DeleteFunc(c.svc, is)
+	c.pods = slices.DeleteFunc(c.pods, func(p *podObject) bool { return behind(&p.header, p.Meta.Labels) })
+	c.made = slices.DeleteFunc(c.made, func(w *workload) bool { return behind(w.header, w.Template.Meta.Labels) })
+	c.slice = slices.DeleteFunc(c.slice, func(e *endpointSlice) bool {
+		return e.namespace() == topology.SystemNamespace && e.Meta.Labels[serviceLabel] == topology.DNSService
+	})
+	c.ends = slices.DeleteFunc(c.ends, func(e *endpointsObject) bool {
+		return e.namespace() == topology.SystemNamespace && e.Meta.Name.Value == topology.DNSService
+	})
+}
+
 // namespace is the namespace of an object.
 func (h *header) namespace() string { return h.Meta.Namespace.Or(topology.DefaultNamespace) }
 
@@ -178,7 +207,26 @@ func (c *converter) carried(h *header, block string) {
 		l.Block = block
 		c.Lost = append(c.Lost, l)
 	}
+	for _, key := range slices.Sorted(maps.Keys(h.Meta.Annotations)) {
+		domain, _, _ := strings.Cut(key, "/")
+		switch {
+		case key == "service.kubernetes.io/topology-mode" || key == "service.kubernetes.io/topology-aware-hints":
+			c.lose(block, h.Meta.Annotations[key].Origin, "annotation %s: a lab has no hints by load. Write spec.trafficDistribution", key)
+		case slices.ContainsFunc(controllerAnnotations, func(of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }):
+			c.lose(block, h.Meta.Annotations[key].Origin, "annotation %s: what it does is a matter of one controller", lineOf(key))
+		}
+	}
 }
+
+// controllerAnnotations are the domains, and what is below them, of annotations by which
+// controllers do with connections what the API has no fields for.
+var controllerAnnotations = []string{
+	"ingress.kubernetes.io", "ingress.kubernetes.azure.com", "service.beta.kubernetes.io", "nginx.org", "haproxy.org", "haproxy-ingress.github.io", "konghq.com",
+	"projectcontour.io", "metallb.io", "metallb.universe.tf", "lbipam.cilium.io", "networking.gke.io",
+}
+
+// classAnnotation is the class of an Ingress, as before spec.ingressClassName.
+const classAnnotation = "kubernetes.io/ingress.class"
 
 // dashed is a name with dots as a DNS label, which is what nodes and pods are named by here.
 func dashed(name string) string { return strings.ReplaceAll(name, ".", "-") }
@@ -244,6 +292,17 @@ func unless[T comparable](o topology.Opt[T], usual T) topology.Opt[T] {
 		return topology.Opt[T]{}
 	}
 	return o
+}
+
+// protocol is one in the words of the language; not set for TCP, and for what is reported here: the
+// API knows protocols in upper case only.
+func (c *converter) protocol(o str) str {
+	known := []string{"TCP", "UDP", "SCTP"}
+	if o.Set && !slices.Contains(known, o.Value) {
+		c.errorf(o.Origin, "Unknown protocol", "%q is not a valid protocol.%s Use %s.", lineOf(o.Value), topology.DidYouMean(strings.ToUpper(o.Value), known), topology.OneOf(known))
+		return str{}
+	}
+	return unless(lower(o), "tcp")
 }
 
 // lower is a word in the case that the language has.

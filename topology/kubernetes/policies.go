@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -23,10 +25,10 @@ func (c *converter) policies() {
 			s.PodSelector = selectorSpec(x.Spec.PodSelector)
 		}
 		for _, r := range x.Spec.Ingress {
-			s.Ingress = append(s.Ingress, c.rule(r, r.From))
+			s.Ingress = append(s.Ingress, c.rule(r.policyRule, r.From))
 		}
 		for _, r := range x.Spec.Egress {
-			s.Egress = append(s.Egress, c.rule(r, r.To))
+			s.Egress = append(s.Egress, c.rule(r.policyRule, r.To))
 		}
 		c.Policies = append(c.Policies, s)
 	}
@@ -58,7 +60,7 @@ func (c *converter) rule(r policyRule, peers []policyPeer) topology.PolicyRuleSp
 		out.Peers = append(out.Peers, s)
 	}
 	for _, p := range r.Ports {
-		out.Ports = append(out.Ports, topology.PolicyPortSpec{Port: str(p.Port), EndPort: p.EndPort, Protocol: unless(lower(p.Protocol), "tcp"), Origin: p.Origin})
+		out.Ports = append(out.Ports, topology.PolicyPortSpec{Port: str(p.Port), EndPort: p.EndPort, Protocol: c.protocol(p.Protocol), Origin: p.Origin})
 	}
 	return out
 }
@@ -85,6 +87,9 @@ func (c *converter) clusterPolicies() {
 		case kindBaseline:
 			s.Tier = str{Value: string(topology.BaselineTier), Set: true, Origin: x.at()}
 			s.Priority = integer{Set: true, Origin: x.at()}
+			if name := x.Meta.Name; name.Value != "default" {
+				c.errorf(cmp.Or(name.Origin, x.at()), "Unusable name", "The only %s of a cluster is called default. Write metadata: { name: default }.", kindBaseline)
+			}
 		}
 		if x.Spec.Subject != nil {
 			s.Subject = c.clusterPeer(*x.Spec.Subject)
@@ -95,13 +100,13 @@ func (c *converter) clusterPolicies() {
 				c.lose("cluster_policy."+label, r.Origin, "the rule, which has no other peer")
 				return
 			}
-			*to = append(*to, c.clusterRule(r, known))
+			*to = append(*to, c.clusterRule(x.Kind.Value, r, known))
 		}
 		for _, r := range x.Spec.Ingress {
-			rules(&s.Ingress, r, r.From)
+			rules(&s.Ingress, r.clusterRule, r.From)
 		}
 		for _, r := range x.Spec.Egress {
-			rules(&s.Egress, r, r.To)
+			rules(&s.Egress, r.clusterRule, r.To)
 		}
 		c.ClusterPolicies = append(c.ClusterPolicies, s)
 	}
@@ -122,7 +127,13 @@ func (c *converter) experimental(p clusterPeer, block string) bool {
 
 func (c *converter) clusterPeer(p clusterPeer) topology.PeerSpec {
 	s := topology.PeerSpec{NamespaceSelector: selectorSpec(p.Namespaces), Origin: p.Origin}
+	if count(p.Namespaces != nil, p.Pods != nil, len(p.Networks) > 0) > 1 {
+		c.errorf(p.Origin, "Peer of several kinds", "Pods are chosen by one of namespaces, pods and networks, and here are several. Write pods for both selectors together, or a peer each.")
+	}
 	if p.Pods != nil {
+		if p.Pods.NamespaceSelector == nil || p.Pods.PodSelector == nil {
+			c.errorf(p.Pods.Origin, "Selector missing", "pods needs both namespaceSelector and podSelector. Write {} for the one that selects all.")
+		}
 		s.NamespaceSelector, s.PodSelector = selectorSpec(p.Pods.NamespaceSelector), selectorSpec(p.Pods.PodSelector)
 	}
 	for _, n := range p.Networks {
@@ -134,10 +145,31 @@ func (c *converter) clusterPeer(p clusterPeer) topology.PeerSpec {
 	return s
 }
 
-func (c *converter) clusterRule(r clusterRule, peers []clusterPeer) topology.PolicyRuleSpec {
+// count is how many are true.
+func count(all ...bool) (n int) {
+	for _, x := range all {
+		if x {
+			n++
+		}
+	}
+	return n
+}
+
+// actionsOf are the actions of each kind of cluster policy, and what a lab calls them.
+var actionsOf = map[string]map[string]topology.PolicyAction{
+	kindCluster:  {"Accept": topology.PolicyAccept, "Deny": topology.PolicyDeny, "Pass": topology.PolicyPass},
+	kindAdmin:    {"Allow": topology.PolicyAccept, "Deny": topology.PolicyDeny, "Pass": topology.PolicyPass},
+	kindBaseline: {"Allow": topology.PolicyAccept, "Deny": topology.PolicyDeny},
+}
+
+func (c *converter) clusterRule(kind string, r clusterRule, peers []clusterPeer) topology.PolicyRuleSpec {
 	out := topology.PolicyRuleSpec{Name: r.Name.Value, Action: r.Action, Origin: r.Origin}
-	if out.Action.Value == "Allow" {
-		out.Action.Value = string(topology.PolicyAccept)
+	if action, known := actionsOf[kind][r.Action.Value]; known {
+		out.Action.Value = string(action)
+	} else if r.Action.Set {
+		all := slices.Sorted(maps.Keys(actionsOf[kind]))
+		c.errorf(r.Action.Origin, "Unknown action", "%q is not an action of %s.%s Use %s.", lineOf(r.Action.Value), kind, topology.DidYouMean(r.Action.Value, all), topology.OneOf(all))
+		out.Action.Set = false
 	}
 	for _, p := range peers {
 		out.Peers = append(out.Peers, c.clusterPeer(p))
@@ -151,17 +183,27 @@ func (c *converter) clusterRule(r clusterRule, peers []clusterPeer) topology.Pol
 			add(name, integer{}, string(protocol), at)
 		}
 	}
+	whole := func(ok bool, at topology.Origin) bool {
+		if !ok {
+			c.errorf(at, "Port without number", "It does not say which port is meant, or says it twice. Write one number, one range with start and end, or one name.")
+		}
+		return ok
+	}
 	for _, p := range r.Ports {
-		switch {
+		switch one := count(p.Number != nil, p.Range != nil, p.Named.Set) == 1; {
+		case !whole(one && (p.Number == nil || p.Number.Port.Set) && (p.Range == nil || p.Range.Start.Set && p.Range.End.Set), p.Origin):
 		case p.Number != nil:
-			add(digits(p.Number.Port), integer{}, lower(p.Number.Protocol).Or("tcp"), p.Origin)
+			add(digits(p.Number.Port), integer{}, c.protocol(p.Number.Protocol).Or("tcp"), p.Origin)
 		case p.Range != nil:
-			add(digits(p.Range.Start), p.Range.End, lower(p.Range.Protocol).Or("tcp"), p.Origin)
+			add(digits(p.Range.Start), p.Range.End, c.protocol(p.Range.Protocol).Or("tcp"), p.Origin)
 		default:
 			everyProtocol(p.Named, p.Origin)
 		}
 	}
 	for _, p := range r.Protocols {
+		if !whole(count(p.TCP != nil, p.UDP != nil, p.SCTP != nil, p.Named.Set) == 1, p.Origin) {
+			continue
+		}
 		if p.Named.Set {
 			everyProtocol(p.Named, p.Origin)
 		}
@@ -173,6 +215,7 @@ func (c *converter) clusterRule(r clusterRule, peers []clusterPeer) topology.Pol
 			case d.to == nil:
 			case d.to.Port == nil:
 				add(str{}, integer{}, string(d.protocol), p.Origin)
+			case !whole(d.to.Port.Number.Set != (d.to.Port.Range != nil && d.to.Port.Range.Start.Set && d.to.Port.Range.End.Set), d.to.Port.Origin):
 			case d.to.Port.Range != nil:
 				add(digits(d.to.Port.Range.Start), d.to.Port.Range.End, string(d.protocol), p.Origin)
 			default:

@@ -30,6 +30,8 @@ type Lost struct {
 type Objects struct {
 	list []object
 	lost []Lost
+
+	files map[string]bool // that were read
 }
 
 // Empty reports that there is nothing to make a lab of.
@@ -37,6 +39,10 @@ func (o *Objects) Empty() bool { return len(o.list) == 0 }
 
 // Read adds the objects of a file: YAML or JSON, many documents, lists.
 func (o *Objects) Read(file string, src []byte) topology.Problems {
+	if o.files == nil {
+		o.files = map[string]bool{}
+	}
+	o.files[file] = true
 	all := topology.Problems{}
 	fail := func(line int, summary, format string, args ...any) topology.Problems {
 		at := topology.Origin{File: file, Line: line, Column: 1, EndLine: line, EndColumn: 1}
@@ -57,8 +63,11 @@ func (o *Objects) Read(file string, src []byte) topology.Problems {
 				break
 			}
 			if err != nil {
+				if at, why, is := brokenJSON(part.text); is {
+					return fail(at+part.line, "Invalid JSON", "The file is not JSON here: %s. Correct it.", why)
+				}
 				line, why := syntax(err)
-				line += part.line
+				line = broken(part.text, line) + part.line
 				return fail(line, "Invalid YAML", "The file is not YAML here: %s. %s", why, advice(src, line))
 			}
 			if len(n.Content) == 1 {
@@ -71,12 +80,14 @@ func (o *Objects) Read(file string, src []byte) topology.Problems {
 	return all
 }
 
+const templateAdvice = "It looks like a template. Import what it makes, such as what helm template prints."
+
 // advice is what to do about a line that is not YAML.
 func advice(src []byte, line int) string {
 	lines := bytes.SplitN(src, []byte("\n"), line+1)
 	switch at := lines[min(line, len(lines))-1]; {
 	case bytes.Contains(src, []byte("{{")):
-		return "It looks like a template. Import what it makes, such as what helm template prints."
+		return templateAdvice
 	case bytes.HasPrefix(bytes.TrimLeft(at, " "), []byte("\t")):
 		return "Indent with spaces instead of tabs."
 	}
@@ -143,6 +154,51 @@ func syntax(err error) (int, string) {
 	}
 	line, _ := strconv.Atoi(m[1])
 	return line, m[2]
+}
+
+const (
+	maxBroken = 64 << 10 // characters of a text in which the line is looked for
+	maxLines  = 200      // lines that are looked at
+)
+
+// broken is the line that makes a text no YAML. The library says where the list or object began
+// that it was reading, or the line before: whatever comes before the line is YAML on its own.
+func broken(text []byte, line int) int {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if len(text) > maxBroken || line > len(lines) {
+		return line
+	}
+	good := line - 1
+	for n := line; n <= min(len(lines), line+maxLines); n++ {
+		if readable(bytes.Join(lines[:n], nil)) {
+			good = n
+		}
+	}
+	if good == min(len(lines), line+maxLines) { // it is further away
+		return line
+	}
+	return good + 1
+}
+
+// brokenJSON is the line that makes a text no JSON, if it is meant to be: it begins with an object
+// whose first key is in quotes.
+func brokenJSON(text []byte) (line int, why string, is bool) {
+	in, object := bytes.CutPrefix(bytes.TrimSpace(text), []byte("{"))
+	var syntax *json.SyntaxError
+	if !object || !bytes.HasPrefix(bytes.TrimSpace(in), []byte(`"`)) || !errors.As(json.Unmarshal(text, new(json.RawMessage)), &syntax) {
+		return 0, "", false
+	}
+	return 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n")), syntax.Error(), true
+}
+
+func readable(text []byte) bool {
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var n yaml.Node
+		if err := documents.Decode(&n); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
 }
 
 // document adds an object, or the items of a list, which may leave version and kind to the list.

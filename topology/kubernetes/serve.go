@@ -76,15 +76,15 @@ type endpoints map[shared]tree
 type shared struct {
 	addr                        netip.Addr
 	pod                         *topology.Pod
-	node, zone                  string
+	hostname, node, zone        string
 	ready, serving, terminating bool
 }
 
-func (all endpoints) of(x *topology.Endpoint, make func() tree) tree {
+func (all endpoints) of(x *topology.Endpoint, hostname string, make func() tree) tree {
 	if all == nil || len(x.ForNodes)+len(x.ForZones) > 0 {
 		return make()
 	}
-	k := shared{x.Addr.Addr(), x.Pod, x.Node, x.Zone, x.Ready, x.Serving, x.Terminating}
+	k := shared{x.Addr.Addr(), x.Pod, hostname, x.Node, x.Zone, x.Ready, x.Serving, x.Terminating}
 	if all[k] == nil {
 		all[k] = tree{{"", raw(make().appendJSON(nil))}}
 	}

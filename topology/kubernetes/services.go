@@ -20,6 +20,9 @@ func (c *converter) services() {
 		name := x.Meta.Name.Value
 		label := c.label("service", x.namespace(), name, twice[name])
 		c.carried(&x.header, "service."+label)
+		if o := x.Spec.AllocateNodePorts; o.Set && !o.Value {
+			c.lose("service."+label, o.Origin, "spec.allocateLoadBalancerNodePorts: services of type LoadBalancer always have node ports")
+		}
 		s := c.service(x)
 		s.Name, s.Written, s.Namespace, s.Origin = name, written(label, &x.header), unless(x.Meta.Namespace, topology.DefaultNamespace), x.at()
 		if s.Selector == nil {
@@ -34,7 +37,7 @@ func (c *converter) service(x *serviceObject) topology.ServiceSpec {
 	v := &x.Spec
 	s := topology.ServiceSpec{
 		Labels: x.Meta.Labels, Type: unless(v.Type, "ClusterIP"), ClusterIP: v.ClusterIP,
-		ExternalIPs: c.addresses(v.ExternalIPs), ExternalName: v.ExternalName, HealthCheckNodePort: v.HealthCheckNodePort,
+		ExternalIPs: c.addresses(v.ExternalIPs), ExternalName: v.ExternalName, HealthCheckNodePort: unless(v.HealthCheckNodePort, 0),
 		ExternalTrafficPolicy: unless(v.ExternalTrafficPolicy, "Cluster"), InternalTrafficPolicy: unless(v.InternalTrafficPolicy, "Cluster"),
 		IPFamilies: listed(v.IPFamilies), IPFamilyPolicy: v.IPFamilyPolicy, SourceRanges: listed(v.SourceRanges),
 		SessionAffinity: unless(v.SessionAffinity, "None"), AffinitySeconds: v.AffinityConfig.ClientIP.Seconds,
@@ -66,7 +69,7 @@ func (c *converter) service(x *serviceObject) topology.ServiceSpec {
 	for _, p := range v.Ports {
 		s.Ports = append(s.Ports, topology.ServicePortSpec{
 			Name: p.Name.Value, Port: p.Port, TargetPort: unless(topology.Opt[string](p.TargetPort), strconv.Itoa(p.Port.Value)),
-			NodePort: p.NodePort, Protocol: unless(lower(p.Protocol), "tcp"), Origin: p.Origin,
+			NodePort: unless(p.NodePort, 0), Protocol: c.protocol(p.Protocol), Origin: p.Origin,
 		})
 	}
 	return s
@@ -99,7 +102,7 @@ func (c *converter) endpoints(s *topology.ServiceSpec, x *serviceObject) {
 			continue
 		}
 		for _, e := range slice.Endpoints {
-			base := topology.EndpointSpec{Node: e.Node, Ready: e.Conditions.Ready, Serving: e.Conditions.Serving, Terminating: e.Conditions.Terminating, Origin: e.Origin}
+			base := topology.EndpointSpec{Node: e.Node, Hostname: unless(e.Hostname, ""), Ready: e.Conditions.Ready, Serving: e.Conditions.Serving, Terminating: e.Conditions.Terminating, Origin: e.Origin}
 			base.ForZones, base.ForNodes = hints(e.Hints.ForZones), hints(e.Hints.ForNodes)
 			for _, a := range e.Addresses {
 				c.endpoint(s, base, a, e.Target, slice.Ports)
@@ -113,7 +116,7 @@ func (c *converter) endpoints(s *topology.ServiceSpec, x *serviceObject) {
 		for _, sub := range e.Subsets {
 			for i, list := range [][]endpointAddress{sub.Addresses, sub.NotReady} {
 				for _, a := range list {
-					base := topology.EndpointSpec{Node: a.Node, Origin: a.Origin}
+					base := topology.EndpointSpec{Node: a.Node, Hostname: unless(a.Hostname, ""), Origin: a.Origin}
 					if i == 1 {
 						base.Ready = flag{Set: true, Origin: a.Origin}
 					}
@@ -215,7 +218,7 @@ func addEndpoint(s *topology.ServiceSpec, e topology.EndpointSpec) {
 // sameEndpoint reports whether two endpoints differ at most in where they are written.
 func sameEndpoint(a, b topology.EndpointSpec) bool {
 	same := func(a, b flag) bool { return a.Set == b.Set && a.Value == b.Value }
-	return a.Pod.Value == b.Pod.Value && a.Port.Value == b.Port.Value && a.PortName.Value == b.PortName.Value &&
+	return a.Pod.Value == b.Pod.Value && a.Hostname.Value == b.Hostname.Value && a.Port.Value == b.Port.Value && a.PortName.Value == b.PortName.Value &&
 		same(a.Ready, b.Ready) && same(a.Serving, b.Serving) && same(a.Terminating, b.Terminating) &&
 		slices.Equal(a.ForZones.Value, b.ForZones.Value) && slices.Equal(a.ForNodes.Value, b.ForNodes.Value)
 }

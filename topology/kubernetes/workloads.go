@@ -71,6 +71,7 @@ type group struct {
 	keys      []string         // of the instances; nil: there is one pod, with no key
 	nodes     []str            // of each
 	own       bool             // their hostnames are their names
+	free      bool             // a cluster adds to their names what it likes
 	order     int              // of the object among all
 	workload  topology.Workload
 	header    *header
@@ -86,6 +87,7 @@ func (c *converter) workloads() {
 		}
 	}
 	slices.SortStableFunc(c.groups, func(a, b group) int { return cmp.Compare(a.order, b.order) })
+	c.apart()
 	twice := several(c.groups, func(g group) string { return g.name })
 	for i := range c.groups {
 		g := &c.groups[i]
@@ -113,6 +115,36 @@ func (c *converter) workloads() {
 				p.Hostname = str{Value: name, Set: true, Origin: g.header.at()}
 			}
 			c.Pods = append(c.Pods, p)
+		}
+	}
+}
+
+// apart renames pods of workloads that have the names of others, as a Deployment and a StatefulSet
+// of one name have: in a cluster their names go on with letters and digits.
+func (c *converter) apart() {
+	taken := map[string]bool{}
+	names := func(g *group) (out []string) {
+		of := g.namespace.Or(topology.DefaultNamespace) + "/" + g.name
+		if g.keys == nil {
+			return []string{of}
+		}
+		for _, k := range g.keys {
+			out = append(out, topology.NameOf(of, k))
+		}
+		return out
+	}
+	for _, free := range []bool{false, true} {
+		for i := range c.groups {
+			g := &c.groups[i]
+			if g.free != free {
+				continue
+			}
+			if g.free && slices.ContainsFunc(names(g), func(n string) bool { return taken[n] }) {
+				g.name += "-" + strings.ToLower(g.header.Kind.Value)
+			}
+			for _, n := range names(g) {
+				taken[n] = true
+			}
 		}
 	}
 }
@@ -284,6 +316,7 @@ func fingerprint(p topology.PodSpec) string {
 func (c *converter) controller(w *workload) {
 	c.selects(w)
 	g := group{workload: workloadNamed(w.Kind.Value, w.Meta.Name.Value), order: w.order, name: dashed(w.Meta.Name.Value), namespace: w.Meta.Namespace, pod: c.pod(w.Meta.Namespace, w.Template.Meta.Labels, w.Template.Spec), header: w.header}
+	g.free = !w.numbered
 	if w.service.Value != "" { // StatefulSet's identity: pkg/controller/statefulset/stateful_set_utils.go
 		g.own, g.pod.Hostname, g.pod.Subdomain = true, str{}, lower(w.service)
 	}
@@ -406,9 +439,9 @@ func (c *converter) pod(namespace str, labels map[string]string, p podSpec) topo
 	out.Program.Files = c.files(namespace.Or(topology.DefaultNamespace), &p, containers)
 	for _, x := range containers {
 		for _, port := range x.Ports {
-			s := topology.PortSpec{Name: port.Name.Value, Port: port.Port, Protocol: unless(lower(port.Protocol), "tcp"), Origin: port.Origin}
+			s := topology.PortSpec{Name: port.Name.Value, Port: port.Port, Protocol: c.protocol(port.Protocol), Origin: port.Origin}
 			if !p.HostNetwork.Value { // where it is the port itself
-				s.HostPort = port.HostPort
+				s.HostPort = unless(port.HostPort, 0)
 			}
 			// A name is that of the first port that has it (FindPort in pkg/api/v1/pod).
 			if s.Name == "" || slices.ContainsFunc(out.Ports, func(o topology.PortSpec) bool { return o.Name == s.Name }) {

@@ -53,6 +53,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch groupVersion, rest := groupAndVersion(path); {
+	case groupVersion+"/"+strings.Join(rest, "/") == reviews:
+		review(w, r)
 	case groupVersion == "":
 		s.about(w, path, reading)
 	case len(rest) == 0:

@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -74,6 +75,7 @@ func TestRefusals(t *testing.T) {
 		{writing, "/apis/apps/v1/namespaces/default/deployments/web/scale", "MethodNotAllowed", 405},
 		{writing, "/apis/apps/v1/namespaces/default/deployments/web/status", "NotFound", 404},
 		{writing, "/api/v1/nodes/node1/log", "NotFound", 404},
+		{writing[1:], "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "MethodNotAllowed", 405},
 		{writing[:1], "/apis/events.k8s.io/v1/namespaces/default/events", "", 201},
 		{writing[2:3], "/api/v1/namespaces/default/events/x", "", 200},
 		{writing[3:], "/api/v1/namespaces/default/events/x", "MethodNotAllowed", 405},
@@ -313,5 +315,39 @@ func TestObjectsAreDecodedWhenAskedFor(t *testing.T) {
 	}
 	if after := c.names("/api/v1/pods"); after != before || before == "" {
 		t.Errorf("got %q, before %q", after, before)
+	}
+}
+
+// Everybody may read, and nobody may write, whether that is asked in JSON or in protobuf.
+func TestWhoMayDoWhat(t *testing.T) {
+	text := func(number byte, of string) string { return string([]byte{number<<3 | 2, byte(len(of))}) + of }
+	binary := func(attributes string) string {
+		return "k8s\x00" + text(1, text(1, "authorization.k8s.io/v1")) + text(2, "\x18\x01"+text(2, attributes))
+	}
+	for body, want := range map[string]string{
+		`{"spec":{"resourceAttributes":{"verb":"list","resource":"pods"}}}`: "true",
+		`{"spec":{"nonResourceAttributes":{"verb":"get","path":"/x"}}}`:     "true",
+		`{"spec":{"resourceAttributes":{"verb":"delete"}}}`:                 "false",
+		`{"spec":{}}`: "false",
+		`{`:           "null",
+		binary(text(1, text(1, "default")+text(2, "watch")+text(4, "v1"))): "true",
+		binary(text(1, text(2, "create"))):                                 "false",
+		binary(text(2, text(1, "/x")+text(2, "get"))):                      "true",
+		"k8s\x00\x12\x7f": "false",
+		"k8s\x00\xff":     "false",
+	} {
+		w := httptest.NewRecorder()
+		New("v1.35.0", born).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", strings.NewReader(body)))
+		var answer struct{ Status any }
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+			t.Fatal(err)
+		}
+		got := "null"
+		if of, is := answer.Status.(map[string]any); is {
+			got = fmt.Sprint(of["allowed"])
+		}
+		if got != want {
+			t.Errorf("%q: got %s, want %s: %s", body, got, want, w.Body)
+		}
 	}
 }

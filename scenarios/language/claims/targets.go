@@ -151,6 +151,21 @@ func portNames(ports []topology.Port) (out []string) {
 // text resolves "address:port" and "name:port".
 func (r *targetReader) text(s string) (t expect.Target, protocol topology.Protocol, ok bool) {
 	t.Name = s
+	if scheme, rest, url := strings.Cut(s, "://"); url {
+		authority, path, _ := strings.Cut(rest, "/")
+		usual := "80"
+		if scheme == "https" {
+			usual = "443"
+		}
+		if _, _, given := names.CutPort(authority); !given {
+			authority = names.WithPort(strings.Trim(authority, "[]"), usual)
+		}
+		hint := ""
+		if strings.HasPrefix(scheme, "http") {
+			hint = fmt.Sprintf(" A block http { path = %q } makes a request of it%s.", "/"+path, map[bool]string{true: ", with tls = true in it"}[scheme == "https"])
+		}
+		return r.reject(r.at, "URL instead of an address", "%q is a URL, and a connection leads to a name or address with a port. Write %q.%s", s, authority, hint)
+	}
 	host, port, found := names.CutPort(s)
 	if !found {
 		host, port = strings.Trim(s, "[]"), r.port

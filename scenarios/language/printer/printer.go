@@ -460,6 +460,7 @@ func (p *printer) endpoint(e topology.EndpointSpec) {
 	if e.Node.Set {
 		p.line("node = %s", ref("node", e.Node.Value, ""))
 	}
+	p.text("hostname", e.Hostname)
 	p.number("port", e.Port)
 	p.text("port_name", e.PortName)
 	p.flag("ready", e.Ready)

@@ -199,6 +199,7 @@ func (r *resolver) backend(x inNamespace, s *topology.BackendSpec) (out topology
 	if out.Port, ok = r.port(out.Service, s); !ok {
 		return out, false
 	}
+	out.ByName = s.Port.Set && s.Port.Value == out.Port.Name
 	for _, e := range out.Port.Endpoints {
 		if e.Pod != nil && e.Pod.Ingress {
 			r.Errorf(draft.At(s.Service.Origin, s.Origin), "Ingress in a circle", "The service %q leads to the ingress controller itself, so that requests would never end. Name another one.", out.Service.Name)

@@ -77,6 +77,21 @@ func (r *resolver) endpoints(s *resolving, p *topology.ServicePort, spec topolog
 	}
 }
 
+// portless are the endpoints of a headless service without ports.
+func (r *resolver) portless(s *resolving) []*topology.Endpoint {
+	p := &topology.ServicePort{TargetPort: "0"}
+	r.writtenEndpoints(s, p)
+	for _, pod := range r.Lab.Pods {
+		if selects(s.Service, pod) {
+			for _, e := range s.endpointsOf(pod, 0) {
+				addEndpoint(p, e)
+			}
+		}
+	}
+	slices.SortFunc(p.Endpoints, func(a, b *topology.Endpoint) int { return a.Addr.Compare(b.Addr) })
+	return p.Endpoints
+}
+
 // endpointsOf are the endpoints of a pod, one per family of the service.
 func (s *resolving) endpointsOf(p *topology.Pod, port uint16) []*topology.Endpoint {
 	var out []*topology.Endpoint

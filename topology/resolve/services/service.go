@@ -154,6 +154,9 @@ func (r *resolver) servicePorts(s *resolving) {
 	if len(s.spec.Ports) == 0 && !s.headless && s.Type != topology.ExternalName && !s.broken {
 		r.Errorf(draft.At(s.Origin), "Service without ports", "Service %q has no port, so no client can connect to it. Add port \"http\" { port = 80 }.", s.Name)
 	}
+	if len(s.spec.Ports) == 0 && s.headless {
+		s.Portless = r.portless(s)
+	}
 	names := map[string]topology.Origin{}
 	numbers := map[numberKey]string{}
 	for _, ps := range s.spec.Ports {

@@ -48,6 +48,9 @@ func (r *resolver) checkEndpointBlock(s *resolving, e topology.EndpointSpec) {
 	if n := e.Port; n.Set && (n.Value < 1 || n.Value > 65535) {
 		r.Errorf(draft.At(n.Origin), "Port out of range", "The port of an endpoint is %d. Use a number from 1 to 65535.", n.Value)
 	}
+	if e.Hostname.Set {
+		r.CheckName("host", e.Hostname.Value, e.Hostname.Origin)
+	}
 	var known []string
 	for _, p := range s.spec.Ports {
 		known = append(known, p.Name)
@@ -99,7 +102,7 @@ func (r *resolver) writtenEndpoints(s *resolving, p *topology.ServicePort) {
 		}
 		var pod *topology.Pod
 		addrs := listOf(e.Address)
-		base := topology.Endpoint{Ready: true, Serving: true, Node: e.Node.Value, Weight: e.Weight.Or(1), ForZones: sortedNames(e.ForZones.Value), ForNodes: sortedNames(e.ForNodes.Value)}
+		base := topology.Endpoint{Ready: true, Serving: true, Node: e.Node.Value, Hostname: e.Hostname.Value, Weight: e.Weight.Or(1), ForZones: sortedNames(e.ForZones.Value), ForNodes: sortedNames(e.ForNodes.Value)}
 		if e.Pod.Set {
 			if pod = r.podNamed(e.Pod.Value); pod == nil {
 				continue

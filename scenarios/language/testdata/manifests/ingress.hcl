@@ -33,6 +33,7 @@ service "blog-web" {
   }
 }
 
+# Not carried over, testdata/manifests/ingress.yaml:46: annotation nginx.ingress.kubernetes.io/proxy-body-size: what it does is a matter of one controller.
 ingress "site" {
   labels             = { app = "web" }
   ingress_class_name = "nginx"
@@ -65,8 +66,9 @@ ingress "site" {
 }
 
 ingress "blog-site" {
-  name      = "site"
-  namespace = namespace.blog
+  name               = "site"
+  namespace          = namespace.blog
+  ingress_class_name = "traefik"
   default_backend {
     service = service.blog-web
     port    = 80

@@ -32,3 +32,12 @@ service "db" {
   }
   endpoint { pod = pod.running }
 }
+
+service "printers" {
+  cluster_ip = "None"
+  endpoint {
+    address  = "192.0.2.9"
+    hostname = "hall"
+  }
+  endpoint { address = "192.0.2.10" }
+}
