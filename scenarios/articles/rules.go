@@ -5,7 +5,7 @@ var rules = Article{
 	Where: "In Chinese, 2019: the rules of one service on a node of Kubernetes 1.14.",
 	Claims: []Claim{
 		{Number: 249, Section: "Concepts", Says: "filter filters, nat translates, mangle changes packets", Verdict: Holds},
-		{Number: 250, Section: "Concepts", Says: "raw switches off the tracking that nat works by", Verdict: Holds, Why: "so that a service's address leads nowhere"},
+		{Number: 250, Section: "Concepts", Says: "raw switches off the tracking that nat works by", Verdict: Holds, Why: "nobody asks the table nat for what is not tracked"},
 		{Number: 251, Section: "Concepts", Says: "security is for mandatory access control", Verdict: Open, Why: "it needs SELinux or the like"},
 		{Number: 252, Section: "Concepts", Says: "Packets to the host, through it and from it take three ways", Verdict: Holds},
 		{Number: 253, Section: "Concepts", Says: "The tables of a hook are asked in the order raw, mangle, filter, security, nat", Verdict: Errs, Why: "nat comes before filter where it chooses the destination: raw, mangle, nat, filter, security in OUTPUT. Only where it is for the source, in INPUT and POSTROUTING, it comes later"},
