@@ -94,7 +94,7 @@ func (r *Rules) judge(v *View) Verdict {
 		}
 		there = true
 		if l.Text != "" {
-			rules = append(rules, l.Text)
+			rules = append(rules, spaced(l.Text))
 		}
 	}
 	if r.Absent {
@@ -137,7 +137,11 @@ func (r *Rules) judge(v *View) Verdict {
 		}
 	}
 	if r.Equals != nil {
-		out.Wrong = append(out.Wrong, differ(rules, r.Equals)...)
+		want := make([]string, len(r.Equals))
+		for i, line := range r.Equals {
+			want[i] = spaced(line)
+		}
+		out.Wrong = append(out.Wrong, differ(rules, want)...)
 	}
 	if r.Counted != nil && out.Wrong == nil {
 		r.judgeCounted(v, &out)
@@ -150,7 +154,7 @@ const doNotCount = "these rules do not count packets: those of iptables do, and 
 // counts reports whether a line is a rule of the claim that counts packets.
 func (r *Rules) counts(l Line) bool {
 	return r.about(l) && l.Chain != "" && l.Text != "" && (l.Tool != "nft" || contains(l.Text, "counter")) &&
-		!slices.ContainsFunc(r.Has, func(h string) bool { return !contains(l.Text, h) })
+		!slices.ContainsFunc(r.Has, func(h string) bool { return !contains(spaced(l.Text), h) })
 }
 
 // judgeCounted judges what the rules counted of a connection.
@@ -251,6 +255,9 @@ func counted(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// spaced is a rule with one space between words: iptables-save prints two in some places.
+func spaced(rule string) string { return strings.Join(strings.Fields(rule), " ") }
 
 // contains reports whether a rule has a part, in whole words.
 func contains(rule, part string) bool {

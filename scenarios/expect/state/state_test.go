@@ -28,6 +28,7 @@ func example() View {
 			{"iptables", "nat", "KUBE-SERVICES", "", `-A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -j KUBE-SVC-A`},
 			{"iptables", "nat", "KUBE-SERVICES", "", `-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -j KUBE-SVC-B`},
 			{"iptables", "filter", "FORWARD", "", ""},
+			{"iptables", "raw", "OUTPUT", "", "-A OUTPUT -m nfacct --nfacct-name  two-spaces -j DROP"},
 			{"nft", "ip kube-proxy", "", "cluster-ips", "10.96.0.1"},
 			{"nft", "ip kube-proxy", "services", "", "jump elsewhere"},
 		},
@@ -59,6 +60,7 @@ var examples = map[string]struct{ right, wrong []Claim }{
 			&Rules{Host: host, Tool: "iptables", Chain: "KUBE-SERVICES", Count: ptr(2)},
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-j KUBE-SVC-A"}, Count: ptr(1)},
 			&Rules{Host: host, Chain: "FORWARD", Count: ptr(0)},
+			&Rules{Host: host, Chain: "OUTPUT", Has: []string{"--nfacct-name two-spaces -j"}, Equals: []string{"-A OUTPUT -m nfacct --nfacct-name  two-spaces -j DROP"}},
 			&Rules{Host: host, Chain: "KUBE-XLB", Absent: true},
 			&Rules{Host: host, Table: "kube-proxy", Set: "cluster-ips", Equals: []string{"10.96.0.1"}},
 			&Rules{Host: host, Table: "ip kube-proxy", Has: []string{"10.96.0.1"}},
@@ -74,6 +76,7 @@ var examples = map[string]struct{ right, wrong []Claim }{
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Lacks: []string{"-d 10.96.0.10"}}, // it is there, with its prefix length
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Lacks: []string{"10.96.0.10"}},
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-d 10.96.0.10"}, Count: ptr(0)},
+			&Rules{Host: host, Chain: "OUTPUT", Lacks: []string{"--nfacct-name two-spaces"}},
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Count: ptr(3)},
 			&Rules{Host: host, Chain: "KUBE-SERVICE", Lacks: []string{"-j DROP"}}, // there is none
 			&Rules{Host: host, Chain: "KUBE-SERVICE", Count: ptr(0)},
