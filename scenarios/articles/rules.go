@@ -20,7 +20,7 @@ var rules = Article{
 		{Number: 262, Section: "The dump", Says: "KUBE-POSTROUTING masquerades what has the mark, by one rule", Verdict: Depends, Why: "as in 1.14; newer versions have three"},
 		{Number: 263, Section: "The dump", Says: "Rules of KUBE-SVC- and KUBE-SEP- have no comments", Verdict: Depends, Why: "a mistake of that version"},
 		{Number: 264, Section: "The dump", Says: "KUBE-SERVICES marks nothing for masquerading", Verdict: Depends, Why: "of what kube-proxy was told about the pods' addresses: with detect_local = \"none\""},
-		{Number: 265, Section: "The dump", Says: "In filter, INPUT leads to KUBE-SERVICES", Verdict: Depends, Why: "as in 1.14; newer versions have that in FORWARD and OUTPUT only"},
+		{Number: 265, Section: "The dump", Says: "In filter, INPUT leads to KUBE-SERVICES", Verdict: Depends, Why: "as in 1.14 and 1.19; newer versions have that in FORWARD and OUTPUT only"},
 		{Number: 266, Section: "The dump", Says: "filter has jumps to KUBE-EXTERNAL-SERVICES, KUBE-FORWARD and KUBE-FIREWALL", Verdict: Holds},
 		{Number: 267, Section: "The dump", Says: "KUBE-FIREWALL drops what has 0x8000", Verdict: Holds},
 		{Number: 268, Section: "The dump", Says: "KUBE-FORWARD accepts what has the mark", Verdict: Holds},
