@@ -16,19 +16,20 @@ import (
 
 // every kind, in the modes in which it can be staged.
 var staged = map[string][]string{
-	"missing-route":      {"vxlan", "host-gw", "wireguard"},
-	"stale-route":        {"vxlan", "host-gw", "wireguard"},
-	"off-link-next-hop":  {"vxlan", "host-gw", "wireguard"},
-	"duplicate-pod-cidr": {"vxlan", "host-gw", "udp", "encrypted", "wireguard"},
-	"strict-rp-filter":   {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
-	"forwarding-off":     {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
-	"closed-forward":     {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
-	"missing-fdb":        {"vxlan"},
-	"missing-neighbour":  {"vxlan"},
+	"missing-route":      {"vxlan", "host-gw", "wireguard", "ipvs"},
+	"stale-route":        {"vxlan", "host-gw", "wireguard", "ipvs"},
+	"off-link-next-hop":  {"vxlan", "host-gw", "wireguard", "ipvs"},
+	"duplicate-pod-cidr": {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipvs"},
+	"strict-rp-filter":   {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp", "ipvs"},
+	"forwarding-off":     {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp", "ipvs"},
+	"closed-forward":     {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp", "ipvs"},
+	"missing-fdb":        {"vxlan", "ipvs"},
+	"missing-neighbour":  {"vxlan", "ipvs"},
 	"dead-daemon":        {"udp", "encrypted", "wireguard", "bgp"},
 	"wrong-key":          {"encrypted", "wireguard", "ipsec"},
-	"blocked-port":       {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"},
-	"wrong-mtu":          {"vxlan", "udp", "encrypted", "wireguard", "ipsec"},
+	"blocked-port":       {"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp", "ipvs"},
+	"missing-addresses":  {"ipvs"},
+	"wrong-mtu":          {"vxlan", "udp", "encrypted", "wireguard", "ipsec", "ipvs"},
 }
 
 func TestFaultsChangeTheirCopyOfThePlan(t *testing.T) {
@@ -36,7 +37,7 @@ func TestFaultsChangeTheirCopyOfThePlan(t *testing.T) {
 		if len(staged[kind.Name]) == 0 {
 			t.Errorf("%s: no mode in which it is staged: add it to %q, in this file", kind.Name, "staged")
 		}
-		for _, mode := range []string{"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp"} {
+		for _, mode := range []string{"vxlan", "host-gw", "udp", "encrypted", "wireguard", "ipsec", "bridge", "bgp", "ipvs"} {
 			lab, p := compiled(t, mode)
 			before := fmt.Sprint(p.Text())
 			f := &topology.Fault{Name: "x", Kind: kind, Node: lab.Nodes[0], Towards: lab.Nodes[1], Protocol: topology.UDP, Port: 8472}
@@ -54,15 +55,23 @@ func TestFaultsChangeTheirCopyOfThePlan(t *testing.T) {
 	}
 }
 
-// compiled is a lab of three nodes in a mode, or with BGP, and its plan.
+// compiled is a lab of three nodes in a network mode, with BGP, or in proxy mode ipvs, and its plan.
 func compiled(t *testing.T, mode string) (*topology.Lab, *plan.Plan) {
 	t.Helper()
 	network := topology.NetworkSpec{BGP: topology.BGPSpec{Written: mode == "bgp"}}
-	if network.BGP.Written {
+	var proxy topology.ProxySpec
+	var services []topology.ServiceSpec
+	switch mode {
+	case "bgp":
 		mode = "routed"
+	case "ipvs", topology.AddressesRoutes:
+		proxy.Mode = topology.Opt[string]{Value: "ipvs", Set: true}
+		proxy.IPVS.Addresses = topology.Opt[string]{Value: mode, Set: mode != "ipvs"}
+		services = append(services, served())
+		mode = "vxlan"
 	}
 	network.Mode = topology.Opt[string]{Value: mode, Set: true}
-	lab, problems := resolve.Lab(&topology.Spec{Name: "x", Network: network, Nodes: []topology.NodeSpec{{Name: "node1"}, {Name: "node2"}, {Name: "node3"}},
+	lab, problems := resolve.Lab(&topology.Spec{Name: "x", Network: network, Proxy: proxy, Services: services, Nodes: []topology.NodeSpec{{Name: "node1"}, {Name: "node2"}, {Name: "node3"}},
 		Pods: []topology.PodSpec{{Block: "a", Node: topology.Opt[string]{Value: "node1", Set: true}}, {Block: "b", Node: topology.Opt[string]{Value: "node2", Set: true}}}}, datapath.Catalogue())
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
@@ -72,6 +81,37 @@ func compiled(t *testing.T, mode string) (*topology.Lab, *plan.Plan) {
 		t.Fatal(err)
 	}
 	return lab, p
+}
+
+// served is a service with a node port, and so with virtual servers at the node's own addresses, too.
+func served() topology.ServiceSpec {
+	return topology.ServiceSpec{Name: "web", Type: topology.Opt[string]{Value: "NodePort", Set: true},
+		Ports: []topology.ServicePortSpec{{Name: "http", Port: topology.Opt[int]{Value: 80, Set: true}}}}
+}
+
+// A node that holds no address of a service to be its own has all others still, and all virtual
+// servers.
+func TestMissingAddressesAreThoseOfServices(t *testing.T) {
+	for _, mode := range []string{"ipvs", topology.AddressesRoutes} {
+		lab, p := compiled(t, mode)
+		f := &topology.Fault{Name: "x", Kind: topology.FaultKind{Name: "missing-addresses"}, Node: lab.Nodes[0]}
+		broken, err := fault.Apply(lab, p, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, is := netnsOf(p, f.Node), netnsOf(broken, f.Node)
+		if got := len(was.Addrs) + len(was.Routes) - len(is.Addrs) - len(is.Routes); got != 1 {
+			t.Errorf("%s: %d addresses and routes are gone, want that of the cluster IP", mode, got)
+		}
+		if len(is.Virtual) != len(was.Virtual) || len(was.Virtual) < 2 {
+			t.Errorf("%s: %d of %d virtual servers are left", mode, len(is.Virtual), len(was.Virtual))
+		}
+	}
+}
+
+func netnsOf(p *plan.Plan, n *topology.Node) *plan.Netns {
+	i := slices.IndexFunc(p.Netns, func(ns plan.Netns) bool { return ns.Name == n.Netns() })
+	return &p.Netns[i]
 }
 
 // The node with the higher address connects: in front of a node's port 179 a firewall ends

@@ -8,6 +8,7 @@ import (
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/bgp"
+	"github.com/netlab/netlab/datapath/plan/ipvs"
 	"github.com/netlab/netlab/datapath/plan/occupant"
 	"github.com/netlab/netlab/datapath/podnet"
 	"github.com/netlab/netlab/topology"
@@ -35,7 +36,27 @@ func routes() []kind {
 			func(d *damage) error { return d.set("net.ipv4.conf.all.rp_filter", "1") }},
 		{topology.FaultKind{Name: "forwarding-off", About: "the node does not forward IPv4 (ip_forward 0): it reaches its pods and other nodes itself, and pods reach only each other on its bridge"},
 			func(d *damage) error { return d.set("net.ipv4.ip_forward", "0") }},
+		{topology.FaultKind{Name: "missing-addresses", About: "the node does not hold the addresses of services to be its own (proxy mode ipvs): it forwards what pods send to them, past its virtual servers"}, (*damage).disown},
 	}
+}
+
+// disown takes away what makes the addresses of virtual servers the node's own: those of devices that
+// are there for nothing else, and local routes.
+func (d *damage) disown() error {
+	n := d.node()
+	serves := func(p netip.Prefix) bool {
+		return p.IsSingleIP() && slices.ContainsFunc(n.Virtual, func(s ipvs.Server) bool { return s.Addr.Addr() == p.Addr() })
+	}
+	dummy := func(link string) bool {
+		return slices.ContainsFunc(n.Links, func(l plan.Link) bool { return l.Name == link && l.Type == plan.Dummy })
+	}
+	var addrs, routes bool
+	n.Addrs, addrs = without(n.Addrs, func(a plan.Addr) bool { return dummy(a.Link) && serves(a.Prefix) })
+	n.Routes, routes = without(n.Routes, func(r plan.Route) bool { return r.Local && serves(r.To) })
+	if !addrs && !routes {
+		return fmt.Errorf("node %q has no virtual server with an address of its own, as proxy mode ipvs makes for services", d.fault.Node.Name)
+	}
+	return nil
 }
 
 // offLink is an address that no lab has (RFC 5737).

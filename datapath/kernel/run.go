@@ -260,10 +260,18 @@ func (r *runner) sysctls(list plan.Sysctls) error {
 			}
 		}
 		if err := r.k.proc.Set(x); err != nil {
-			return err
+			return explained(x, err)
 		}
 	}
 	return nil
+}
+
+// explained says why a setting is not there that the kernel has.
+func explained(x plan.Sysctl, err error) error {
+	if x.OfIPVS() && errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w (the kernel hides the settings of IPVS from user namespaces, one of which the network of a node belongs to where programs of the scenario run confined; if you trust them: --allow-host-programs)", err)
+	}
+	return err
 }
 
 // occupants tells the owner what to start and stop in the namespace here.

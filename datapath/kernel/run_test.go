@@ -4,11 +4,14 @@ package kernel
 
 import (
 	"context"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/netlab/netlab/datapath/plan"
 	"github.com/netlab/netlab/datapath/plan/conntrack"
@@ -98,4 +101,15 @@ func TestPrintedStepsAreCarriedOut(t *testing.T) {
 func find(p *plan.Plan, name string) *plan.Netns {
 	i := slices.IndexFunc(p.Netns, func(n plan.Netns) bool { return n.Name == name })
 	return &p.Netns[i]
+}
+
+// A setting of IPVS that is not there is hidden, and the error says from whom; others are just not
+// there.
+func TestSettingsOfIPVSAreHidden(t *testing.T) {
+	missing := &os.PathError{Op: "open", Path: "x", Err: unix.ENOENT}
+	for key, want := range map[string]bool{"net.ipv4.vs.conntrack": true, "net.ipv4.nothing": false} {
+		if err := explained(plan.Sysctl{Key: key}, missing); !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "--allow-host-programs") != want {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
 }

@@ -21,7 +21,7 @@ var nftRows = []struct {
 	{"ct state established,related accept", []nft.Expr{nft.CTState{States: []string{"related", "established"}}, nft.Verdict{Kind: "accept"}}},
 	{"ct status snat,dnat counter", []nft.Expr{nft.CTStatus{Status: []string{"dnat", "snat"}}, nft.Counter{}}},
 	{"ip saddr 10.0.0.0/8 ip daddr != 10.0.0.1", []nft.Expr{nft.Match{Field: nft.IPSrc, Value: nft.Prefix(prefix("10.1.0.0/8"))}, nft.Match{Field: nft.IPDst, Not: true, Value: nft.Addr(netip.MustParseAddr("10.0.0.1"))}}},
-	{"meta l4proto sctp th dport 80-90", []nft.Expr{nft.Match{Field: nft.L4Proto, Value: nft.Protocol("sctp")}, nft.Match{Field: nft.DPort, Value: nft.Range(80, 90)}}},
+	{"sctp dport 80-90", []nft.Expr{nft.Match{Field: nft.L4Proto, Value: nft.Protocol("sctp")}, nft.Match{Field: nft.DPort, Value: nft.Range(80, 90)}}},
 	{"ip6 saddr fd00::1 drop", []nft.Expr{nft.Match{Field: nft.FamilyOf, Value: nft.Number(10)}, nft.Match{Field: nft.IP6Src, Value: nft.Addr(netip.MustParseAddr("fd00::1"))}, nft.Verdict{Kind: "drop"}}},
 	{"meta nfproto ipv6 drop", []nft.Expr{nft.Match{Field: nft.FamilyOf, Value: nft.Number(10)}, nft.Verdict{Kind: "drop"}}},
 	{"meta mark & 0x00004000 == 0x00004000 meta mark set meta mark | 0x00000001", []nft.Expr{nft.Match{Field: nft.MetaMark, Mask: 0x4000, Value: nft.Number(0x4000)}, nft.OrMark(1)}},

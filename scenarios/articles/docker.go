@@ -116,7 +116,7 @@ pod "b" {
 		{Number: 204, Section: "IPVS", Says: "It forwards hardly faster than iptables", Verdict: Open, Why: "speed is measured, not claimed: netlab bench. With 1,000 services that is so; with 10,000 it is faster"},
 		{Number: 205, Section: "IPVS", Says: "It leaves SNAT to iptables", Verdict: Holds},
 		{Number: 206, Section: "IPVS", Says: "An option of kube-proxy selects it", Verdict: Holds},
-		{Number: 207, Section: "LVS by hand", Says: "The kernel must hold the virtual address to be its own, by a local route", Verdict: Holds},
+		{Number: 207, Section: "LVS by hand", Says: "The kernel must hold the virtual address to be its own, by a local route", Verdict: Holds, Why: "otherwise the packet goes on, past the virtual server"},
 		{Number: 208, Section: "LVS by hand", Says: "Or by an address of a dummy device", Verdict: Holds},
 		{Number: 209, Section: "LVS by hand", Says: "A virtual server for the service, and a real server for each pod", Verdict: Holds},
 		{Number: 210, Section: "LVS by hand", Says: "A pod less is an entry less", Verdict: Holds},

@@ -44,6 +44,7 @@ policies {
       -A INPUT -p udp --dport 7009 -j MARK --set-mark 2
       COMMIT
       *nat
+      -A PREROUTING -p udp -m comment --comment udp
       -A OUTPUT -p udp --dport 7007 -m mark --mark 2 -j MARK --set-mark 3
       -A INPUT -p udp --dport 7009 -m mark --mark 3 -j MARK --set-mark 4
       COMMIT
@@ -57,6 +58,12 @@ policies {
       RULES
       iptables -A INPUT -m comment --comment "no table was named" || exit
       iptables -A INPUT -m comment --comment "rules for 7007: $(iptables -S | grep -c 'dport 7007') of $(iptables-save | grep -c 'dport 7007')" || exit
+      forwarding=
+      for on in 0 1; do
+        sysctl -qw net.ipv4.ip_forward=$on || exit
+        forwarding="$forwarding $(cat /proc/sys/net/ipv4/ip_forward)"
+      done
+      iptables -A INPUT -m comment --comment "forwarding:$forwarding" || exit
       for target in SNAT DNAT; do
         chains=
         for chain in PREROUTING INPUT FORWARD OUTPUT POSTROUTING; do
@@ -282,6 +289,13 @@ expect "the first packet is NEW, the answer ESTABLISHED" {
       counted = rules.value
     }
   }
+  rules { # the table nat sees the first packet alone
+    on      = node.node1
+    table   = "nat"
+    chain   = "PREROUTING"
+    has     = "--comment udp"
+    counted = 1
+  }
 }
 
 expect "an error is RELATED" {
@@ -308,6 +322,13 @@ expect "raw" {
   to       = "${pod.web.ip}:7008"
   protocol = "udp"
   answer   = pod.web
+  rules { # by which a service's address would lead to a pod
+    on      = node.node1
+    table   = "nat"
+    chain   = "PREROUTING"
+    has     = "--comment udp"
+    counted = 0
+  }
   dynamic "rules" {
     for_each = { NEW = 0, ESTABLISHED = 0, RELATED = 0, UNTRACKED = 2 }
     content {
@@ -317,6 +338,17 @@ expect "raw" {
       has     = "--ctstate ${rules.key}"
       counted = rules.value
     }
+  }
+}
+
+expect "forwarding is a setting" {
+  proves = ["articles.59"]
+  rules { # what /proc said after sysctl -w had written 0, and 1
+    on    = node.node1
+    table = "filter"
+    chain = "INPUT"
+    has   = "--comment \"forwarding: 0 1\""
+    count = 1
   }
 }
 

@@ -105,7 +105,7 @@ service "web" {
 		{Number: 61, Section: "iptables", Says: "There are five tables", Verdict: Holds},
 		{Number: 62, Section: "iptables", Says: "filter is the default table", Verdict: Holds},
 		{Number: 63, Section: "iptables", Says: "mangle sets marks that others use", Verdict: Holds},
-		{Number: 64, Section: "iptables", Says: "raw takes packets out of connection tracking", Verdict: Holds, Why: "and with it, a service's address leads nowhere"},
+		{Number: 64, Section: "iptables", Says: "raw takes packets out of connection tracking", Verdict: Holds, Why: "and with that, nobody asks the table nat, by which a service's address leads to a pod"},
 		{Number: 65, Section: "iptables", Says: "security sets marks of SELinux", Verdict: Open, Why: "it needs SELinux; the table itself is there (61)"},
 		{Number: 66, Section: "The rules of a service", Says: "A node port service has a cluster IP, 10.103.46.104, and two endpoints", Verdict: Holds},
 		{Number: 67, Section: "The rules of a service", Says: "The cluster IP is on no interface", Verdict: Holds},

@@ -5,7 +5,7 @@ var rules = Article{
 	Where: "In Chinese, 2019: the rules of one service on a node of Kubernetes 1.14.",
 	Claims: []Claim{
 		{Number: 249, Section: "Concepts", Says: "filter filters, nat translates, mangle changes packets", Verdict: Holds},
-		{Number: 250, Section: "Concepts", Says: "raw switches off the tracking that nat works by", Verdict: Holds, Why: "so that a service's address leads nowhere"},
+		{Number: 250, Section: "Concepts", Says: "raw switches off the tracking that nat works by", Verdict: Holds, Why: "nobody asks the table nat for what is not tracked"},
 		{Number: 251, Section: "Concepts", Says: "security is for mandatory access control", Verdict: Open, Why: "it needs SELinux or the like"},
 		{Number: 252, Section: "Concepts", Says: "Packets to the host, through it and from it take three ways", Verdict: Holds},
 		{Number: 253, Section: "Concepts", Says: "The tables of a hook are asked in the order raw, mangle, filter, security, nat", Verdict: Errs, Why: "nat comes before filter where it chooses the destination: raw, mangle, nat, filter, security in OUTPUT. Only where it is for the source, in INPUT and POSTROUTING, it comes later"},
@@ -20,7 +20,7 @@ var rules = Article{
 		{Number: 262, Section: "The dump", Says: "KUBE-POSTROUTING masquerades what has the mark, by one rule", Verdict: Depends, Why: "as in 1.14; newer versions have three"},
 		{Number: 263, Section: "The dump", Says: "Rules of KUBE-SVC- and KUBE-SEP- have no comments", Verdict: Depends, Why: "a mistake of that version"},
 		{Number: 264, Section: "The dump", Says: "KUBE-SERVICES marks nothing for masquerading", Verdict: Depends, Why: "of what kube-proxy was told about the pods' addresses: with detect_local = \"none\""},
-		{Number: 265, Section: "The dump", Says: "In filter, INPUT leads to KUBE-SERVICES", Verdict: Depends, Why: "as in 1.14; newer versions have that in FORWARD and OUTPUT only"},
+		{Number: 265, Section: "The dump", Says: "In filter, INPUT leads to KUBE-SERVICES", Verdict: Depends, Why: "as in 1.14 and 1.19; newer versions have that in FORWARD and OUTPUT only"},
 		{Number: 266, Section: "The dump", Says: "filter has jumps to KUBE-EXTERNAL-SERVICES, KUBE-FORWARD and KUBE-FIREWALL", Verdict: Holds},
 		{Number: 267, Section: "The dump", Says: "KUBE-FIREWALL drops what has 0x8000", Verdict: Holds},
 		{Number: 268, Section: "The dump", Says: "KUBE-FORWARD accepts what has the mark", Verdict: Holds},

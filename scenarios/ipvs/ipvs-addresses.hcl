@@ -8,7 +8,7 @@
 # What to try: netlab exec node1 -- ip route show table local; the same with addresses =
 # "dummy". Needs the kernel's ip_vs; where that is missing: netlab vm test.
 #
-# The proof: the service answers, and the address has no other port.
+# The proof: "the service answers", and below the fault "what is not for the node goes on".
 
 proxy {
   mode = "ipvs"
@@ -61,4 +61,34 @@ expect "the address has no other port" {
   from    = pod.shell
   to      = "10.96.0.80:81"
   outcome = "refused"
+}
+
+# The virtual server is still there, but the kernel asks IPVS only about packets for the node itself.
+fault "no local route" {
+  kind = "missing-addresses"
+  node = node.node1
+
+  expect "what is not for the node goes on" {
+    proves  = ["articles.207"]
+    from    = pod.shell
+    to      = service.web
+    outcome = "timeout"
+    rules {
+      on    = node.node1
+      tool  = "ipvsadm"
+      has   = "-a -t 10.96.0.80:80 -r ${pod.web.ip}:80 -m -w 1"
+      count = 1
+    }
+    seen {
+      on          = node.node1
+      direction   = "out"
+      destination = "10.96.0.80:80"
+    }
+  }
+
+  expect "on another node it is" {
+    from   = node.node2
+    to     = service.web
+    answer = pod.web
+  }
 }

@@ -90,7 +90,6 @@ expect "a policy is a set of addresses" {
 }
 
 expect "the address is nowhere" {
-  proves = ["articles.59"]
   interface {
     on      = node.node1
     address = service.web.cluster_ip

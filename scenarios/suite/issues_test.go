@@ -180,3 +180,39 @@ func failedOnPaper(t *testing.T, path string, change func(*plan.Plan) int) (fail
 	}
 	return failed
 }
+
+// Shares that an article has wrong are told from the right ones, also those that are just a half
+// away from them.
+func TestSharesAreToldFromWrongOnes(t *testing.T) {
+	for path, c := range map[string]struct {
+		claim string
+		wrong func(p *plan.Plan) int
+	}{
+		// A third, and a half of all instead of what is left.
+		"../tour/05-equal-shares.hcl": {"equal shares", func(p *plan.Plan) (n int) {
+			eachRule(p, func(r *iptables.Rule) {
+				for i, m := range r.Matches {
+					if l, ok := m.(iptables.Random); ok && l.Probability == 0.5 {
+						r.Matches[i] = iptables.Random{Probability: 0.75}
+						n++
+					}
+				}
+			})
+			return n
+		}},
+		// A quarter for each pod: all are asked on each node.
+		"../tour/07-behind-a-balancer.hcl": {"half for one, half for three", func(p *plan.Plan) (n int) {
+			eachRule(p, func(r *iptables.Rule) {
+				if j, ok := r.Target.(iptables.Jump); ok && strings.HasPrefix(j.Chain, "KUBE-SVL-") {
+					r.Target = iptables.Jump{Chain: "KUBE-SVC-" + strings.TrimPrefix(j.Chain, "KUBE-SVL-")}
+					n++
+				}
+			})
+			return n
+		}},
+	} {
+		if failed := failedOnPaper(t, path, c.wrong); !slices.Contains(failed, c.claim) {
+			t.Errorf("%s: %q holds on paper of other shares", path, c.claim)
+		}
+	}
+}

@@ -11,8 +11,8 @@
 # meet FORWARD: br_netfilter shows bridged packets to iptables, or a service's address would
 # not be undone between neighbours.
 #
-# What to try: netlab rules node1 --table filter --counters, before and after netlab exec
-# laptop -- ping -c 1 node1; netlab explain laptop web.
+# What to try: netlab up on this file; netlab rules node1 --table filter --counters, before and
+# after netlab exec laptop -- ping -c 1 node1; netlab explain laptop web.
 #
 # The proof: "to the node", "through the node", "from the node" and "across a bridge".
 

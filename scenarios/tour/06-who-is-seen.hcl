@@ -9,8 +9,8 @@
 #   laptop ──▶ node2:31381 (Local)   ──▶ dropped
 #   shell  ──▶ node2:31381 (Local)   ──▶ web sees the shell
 #
-# What to try: netlab explain laptop node2:31381; netlab rules node2, and look into the chains
-# KUBE-EXT-… of both; netlab test --matrix proxy=iptables,nftables on this file.
+# What to try: netlab explain laptop node2:31381; netlab rules node2 -f and this file, and look
+# into the chains KUBE-EXT-… of both; netlab test --matrix proxy=iptables,nftables on this file.
 #
 # The proof: "Cluster: every node, and the pod sees a node", "Local: the pod sees the client",
 # "Local: a node without a pod drops" and "the shortcut".

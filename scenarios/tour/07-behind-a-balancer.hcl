@@ -54,7 +54,7 @@ expect "half for one, half for three" {
   answer = [pod.one, pod.three[0], pod.three[1], pod.three[2]]
   spread {
     weights   = { "one" = 3, "three-0" = 1, "three-1" = 1, "three-2" = 1 }
-    tolerance = 0.5
+    tolerance = 0.4 # a quarter for each would be within a half
   }
 }
 

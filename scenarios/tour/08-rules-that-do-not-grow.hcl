@@ -1,7 +1,7 @@
 # What you will see: the same service by iptables and by IPVS. iptables has three rules for
-# each endpoint of each service, and a packet to the last service meets those of all others;
-# IPVS has a table of its own, by address and port, and the same 20 rules for 3 pods or for
-# 300. Its scheduler takes turns, where iptables draws lots.
+# each endpoint of each service, and the first packet to the last service is compared with a rule
+# of each other one; IPVS has a table of its own, by address and port, and the same 20 rules for 3
+# pods or for 300. Its scheduler takes turns, where iptables draws lots.
 #
 #   shell ──▶ 10.96.0.80:80 ──▶ KUBE-SVC-… ──lots──▶ web      3 rules per pod
 #   shell ──▶ 10.96.0.80:80 (kube-ipvs0) ──turns──▶ web       1 real server per pod

@@ -36,14 +36,21 @@ func nftDecompile(b []byte, family uint8, sets map[string]known) ([]string, erro
 	}
 	// What fields imply is matched, but not written.
 	for i := len(d.out) - 2; i >= 0; i-- {
-		if d.out[i].expr != nil && d.out[i+1].expr != nil && nft.Implied(d.out[i].expr, d.out[i+1].expr) {
+		if d.out[i].expr == nil || d.out[i+1].expr == nil {
+			continue
+		}
+		header := nft.Header(d.out[i].expr, d.out[i+1].expr)
+		if header != "" {
+			d.out[i+1].header = header
+		}
+		if header != "" || nft.Implied(d.out[i].expr, d.out[i+1].expr) {
 			d.out = slices.Delete(d.out, i, i+1)
 		}
 	}
 	words := make([]string, 0, len(d.out))
 	for _, o := range d.out {
 		if o.expr != nil {
-			words = append(words, nft.Words(o.expr))
+			words = append(words, nft.WordsOf(o.header, o.expr))
 		} else {
 			words = append(words, o.unknown)
 		}
@@ -64,6 +71,7 @@ type content struct {
 
 type decompiled struct {
 	expr    nft.Expr
+	header  string // nft.Header of what was before
 	unknown string
 }
 

@@ -204,15 +204,54 @@ func (r *Rule) appendWords(b []byte) []byte {
 	}
 	start := len(b)
 	for i, e := range r.Exprs {
-		if i+1 < len(r.Exprs) && Implied(e, r.Exprs[i+1]) {
+		if i+1 < len(r.Exprs) && (Header(e, r.Exprs[i+1]) != "" || Implied(e, r.Exprs[i+1])) {
 			continue
 		}
 		if len(b) > start {
 			b = append(b, ' ')
 		}
-		b = e.append(b)
+		header := ""
+		if i > 0 {
+			header = Header(r.Exprs[i-1], e)
+		}
+		b = appendOf(b, header, e)
 	}
 	return appendComment(b, r.Comment)
+}
+
+// appendOf appends an expression whose first field is of a header, if that is not empty.
+func appendOf(b []byte, header string, e Expr) []byte {
+	if header == "" {
+		return e.append(b)
+	}
+	return append(append(b, header...), strings.TrimPrefix(Words(e), anyHeader)...)
+}
+
+// WordsOf is Words of an expression about a port, after a match of the protocol that Header names.
+func WordsOf(header string, e Expr) string { return string(appendOf(nil, header, e)) }
+
+// anyHeader begins the fields SPort and DPort.
+const anyHeader = "th"
+
+// Header is the header in which the next expression looks for a port, if a condition says no more
+// than that it is there; "": it says something else. nft writes both as one: tcp dport 80.
+func Header(x, next Expr) string {
+	m, ok := x.(Match)
+	if !ok || m.Field != L4Proto || m.Not || m.Mask != 0 || m.Value.First != m.Value.Last {
+		return ""
+	}
+	if fields, _ := LookedUp(next); len(fields) != 1 || fields[0] != SPort && fields[0] != DPort {
+		return ""
+	}
+	switch m.Value.First {
+	case 6:
+		return "tcp"
+	case 17:
+		return "udp"
+	case 132:
+		return "sctp"
+	}
+	return ""
 }
 
 func appendComment(b []byte, comment string) []byte {

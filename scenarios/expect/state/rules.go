@@ -16,7 +16,8 @@ func Tools() []string { return []string{"iptables", "ip6tables", "ipset", "ipvsa
 type Rules struct {
 	Host
 	Tool, Table, Chain, Set string // which rules; "": all
-	// Has are parts of rules, in whole words, each of which is in some rule; Lacks, of none.
+	// Has are parts of rules, in whole words, each of which is in some rule; Lacks are mentioned in
+	// none.
 	Has, Lacks []string
 	Equals     []string // all the rules, in their order; nil: not claimed
 	Count      *int     // of rules that have Has, or of all
@@ -93,7 +94,7 @@ func (r *Rules) judge(v *View) Verdict {
 		}
 		there = true
 		if l.Text != "" {
-			rules = append(rules, l.Text)
+			rules = append(rules, spaced(l.Text))
 		}
 	}
 	if r.Absent {
@@ -106,9 +107,9 @@ func (r *Rules) judge(v *View) Verdict {
 		return Verdict{Shown: "absent", Wrong: []string{r.missing(v.Lines)}}
 	}
 	out := Verdict{Shown: counted(len(rules), "rule")}
-	matching := func(part string) (n int) {
+	matching := func(part string, in func(rule, part string) bool) (n int) {
 		for _, rule := range rules {
-			if contains(rule, part) {
+			if in(rule, part) {
 				n++
 			}
 		}
@@ -116,7 +117,11 @@ func (r *Rules) judge(v *View) Verdict {
 	}
 	n := len(rules)
 	for _, h := range r.Has {
-		if n = matching(h); n == 0 && (r.Count == nil || *r.Count > 0) {
+		in := contains
+		if r.Count != nil && *r.Count == 0 {
+			in = mentions
+		}
+		if n = matching(h, in); n == 0 && (r.Count == nil || *r.Count > 0) {
 			out.Wrong = append(out.Wrong, fmt.Sprintf("no rule has %q", h)+nearest(h, rules))
 		}
 	}
@@ -125,14 +130,18 @@ func (r *Rules) judge(v *View) Verdict {
 	}
 	for _, l := range r.Lacks {
 		for _, rule := range rules {
-			if contains(rule, l) {
+			if mentions(rule, l) {
 				out.Wrong = append(out.Wrong, fmt.Sprintf("there is %q", rule))
 				break
 			}
 		}
 	}
 	if r.Equals != nil {
-		out.Wrong = append(out.Wrong, differ(rules, r.Equals)...)
+		want := make([]string, len(r.Equals))
+		for i, line := range r.Equals {
+			want[i] = spaced(line)
+		}
+		out.Wrong = append(out.Wrong, differ(rules, want)...)
 	}
 	if r.Counted != nil && out.Wrong == nil {
 		r.judgeCounted(v, &out)
@@ -145,7 +154,7 @@ const doNotCount = "these rules do not count packets: those of iptables do, and 
 // counts reports whether a line is a rule of the claim that counts packets.
 func (r *Rules) counts(l Line) bool {
 	return r.about(l) && l.Chain != "" && l.Text != "" && (l.Tool != "nft" || contains(l.Text, "counter")) &&
-		!slices.ContainsFunc(r.Has, func(h string) bool { return !contains(l.Text, h) })
+		!slices.ContainsFunc(r.Has, func(h string) bool { return !contains(spaced(l.Text), h) })
 }
 
 // judgeCounted judges what the rules counted of a connection.
@@ -247,15 +256,46 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// spaced is a rule with one space between words: iptables-save prints two in some places.
+func spaced(rule string) string { return strings.Join(strings.Fields(rule), " ") }
+
 // contains reports whether a rule has a part, in whole words.
 func contains(rule, part string) bool {
+	return has(rule, part, func(before, after string) bool {
+		return (before == "" || before[len(before)-1] == ' ') && (after == "" || after[0] == ' ')
+	})
+}
+
+// mentions reports whether a rule has a part, in whole words or in such as are written with more
+// around: an address with its prefix length or port, a word of a comment or of a list. Who claims
+// that no rule has it does not mean that one has it so.
+func mentions(rule, part string) bool {
+	return has(rule, part, func(before, after string) bool {
+		length, _, _ := strings.Cut(after, " ")
+		switch {
+		case before != "" && ofName(before[len(before)-1]), after != "" && ofName(after[0]):
+			return false // a longer name or number
+		case strings.HasPrefix(length, "/"):
+			return length == "/32" || length == "/128"
+		}
+		return true
+	})
+}
+
+// ofName reports whether a byte goes on with the name, number or IPv4 address beside it.
+func ofName(c byte) bool {
+	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
+}
+
+// has reports whether a rule has a part with such text before and after it.
+func has(rule, part string, fits func(before, after string) bool) bool {
 	for from := 0; part != ""; {
 		i := strings.Index(rule[from:], part)
 		if i < 0 {
 			return false
 		}
 		start, end := from+i, from+i+len(part)
-		if (start == 0 || rule[start-1] == ' ') && (end == len(rule) || rule[end] == ' ') {
+		if fits(rule[:start], rule[end:]) {
 			return true
 		}
 		from = start + 1

@@ -28,6 +28,7 @@ func example() View {
 			{"iptables", "nat", "KUBE-SERVICES", "", `-A KUBE-SERVICES -d 10.96.0.1/32 -p tcp -j KUBE-SVC-A`},
 			{"iptables", "nat", "KUBE-SERVICES", "", `-A KUBE-SERVICES -d 10.96.0.10/32 -p tcp -j KUBE-SVC-B`},
 			{"iptables", "filter", "FORWARD", "", ""},
+			{"iptables", "raw", "OUTPUT", "", "-A OUTPUT -m nfacct --nfacct-name  two-spaces -j DROP"},
 			{"nft", "ip kube-proxy", "", "cluster-ips", "10.96.0.1"},
 			{"nft", "ip kube-proxy", "services", "", "jump elsewhere"},
 		},
@@ -54,9 +55,12 @@ var examples = map[string]struct{ right, wrong []Claim }{
 	"rules": {
 		[]Claim{
 			&Rules{Host: host, Table: "nat", Chain: "KUBE-SERVICES", Has: []string{"-d 10.96.0.1/32 -p tcp"}, Lacks: []string{"-d 10.96.0.2/32"}},
+			&Rules{Host: host, Chain: "KUBE-SERVICES", Lacks: []string{"-d 10.96.0", "-j KUBE-SVC", "96.0.1", "-d 10.96.0.1/3", "-d 10.96.0.100"}}, // no rule is about them
+			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-d 10.96.0"}, Count: ptr(0)},
 			&Rules{Host: host, Tool: "iptables", Chain: "KUBE-SERVICES", Count: ptr(2)},
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-j KUBE-SVC-A"}, Count: ptr(1)},
 			&Rules{Host: host, Chain: "FORWARD", Count: ptr(0)},
+			&Rules{Host: host, Chain: "OUTPUT", Has: []string{"--nfacct-name two-spaces -j"}, Equals: []string{"-A OUTPUT -m nfacct --nfacct-name  two-spaces -j DROP"}},
 			&Rules{Host: host, Chain: "KUBE-XLB", Absent: true},
 			&Rules{Host: host, Table: "kube-proxy", Set: "cluster-ips", Equals: []string{"10.96.0.1"}},
 			&Rules{Host: host, Table: "ip kube-proxy", Has: []string{"10.96.0.1"}},
@@ -69,6 +73,10 @@ var examples = map[string]struct{ right, wrong []Claim }{
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-j KUBE-SVC"}},      // so is this
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-p tcp", "-p udp"}}, // one of them
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Lacks: []string{"-d 10.96.0.10/32"}},
+			&Rules{Host: host, Chain: "KUBE-SERVICES", Lacks: []string{"-d 10.96.0.10"}}, // it is there, with its prefix length
+			&Rules{Host: host, Chain: "KUBE-SERVICES", Lacks: []string{"10.96.0.10"}},
+			&Rules{Host: host, Chain: "KUBE-SERVICES", Has: []string{"-d 10.96.0.10"}, Count: ptr(0)},
+			&Rules{Host: host, Chain: "OUTPUT", Lacks: []string{"--nfacct-name two-spaces"}},
 			&Rules{Host: host, Chain: "KUBE-SERVICES", Count: ptr(3)},
 			&Rules{Host: host, Chain: "KUBE-SERVICE", Lacks: []string{"-j DROP"}}, // there is none
 			&Rules{Host: host, Chain: "KUBE-SERVICE", Count: ptr(0)},
@@ -255,6 +263,31 @@ func TestAMisspeltNameIsSuggested(t *testing.T) {
 	} {
 		if got := r.Unknown(lines); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// What a rule says with more around it, it says: who claims that none does would be told a
+// falsehood otherwise.
+func TestMentions(t *testing.T) {
+	for _, c := range []struct {
+		rule, part string
+		want       bool
+	}{
+		{"-A A -p tcp -j DNAT --to-destination 10.244.2.1:8080", "10.244.2.1", true},
+		{"-A A -p tcp -j DNAT --to-destination 10.244.2.1:8080", "--to-destination 10.244.2", false},
+		{"-A A -p tcp -j DNAT --to-destination 110.244.2.1:8080", "10.244.2.1", false},
+		{"-A A -d 10.0.0.0/8 -j DROP", "-d 10.0.0.0", false},
+		{"-A A -d fd00::1/128 -j DROP", "-d fd00::1", true},
+		{"-A A -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT", "ESTABLISHED", true},
+		{`-A A -m comment --comment "default/web: has no endpoints" -j REJECT`, "default/web", true},
+		{`-A A -m comment --comment "default/web-2" -j REJECT`, "default/web", false},
+		{"-A A -p tcp --dport 8080 -j DROP", "--dport 80", false},
+		{"-A A -j DOCKER-USER", "-j DOCKER", false},
+		{"tcp dport { 80, 443 } drop", "80", true},
+	} {
+		if got := mentions(c.rule, c.part); got != c.want {
+			t.Errorf("%q mentions %q: %v, want %v", c.rule, c.part, got, c.want)
 		}
 	}
 }

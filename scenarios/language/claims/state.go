@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -199,7 +200,7 @@ func (s *stateReader) rules() state.Claim {
 		s.Errorf(c.absent.NameRange, "What is absent?", "absent is about a table, a chain, a set or all that a tool lists. Add chain = \"NAME\".")
 	case len(r.Has) > 1 && (r.Count != nil || r.Counted != nil):
 		s.Errorf(c.has.Expr.Range(), "Several texts to count", "count and counted are about the rules that have one text. Write one, or another block.")
-	case !r.Absent && r.Has == nil && r.Lacks == nil && r.Equals == nil && r.Count == nil && r.Counted == nil && c.has == nil && c.lacks == nil && c.equals == nil && c.count == nil && c.counted == nil:
+	case !r.Absent && s.idle(true, c.has, c.lacks) && s.idle(false, c.equals, c.count, c.counted):
 		s.Errorf(s.b.KindRange, "Nothing claimed", "The rules block claims nothing. Add has = \"…\", or lacks, equals, count, counted or absent.")
 	}
 	var ok bool
@@ -207,6 +208,18 @@ func (s *stateReader) rules() state.Claim {
 		return nil
 	}
 	return r
+}
+
+// idle reports whether attributes say nothing: none is there but as null, or, where that says
+// nothing either, as an empty list.
+func (s *stateReader) idle(list bool, all ...*hcl.Attribute) bool {
+	return !slices.ContainsFunc(all, func(a *hcl.Attribute) bool {
+		if a == nil || s.IsNull(a, s.sc) {
+			return false
+		}
+		v, ok := s.Eval(a.Expr, s.sc)
+		return !ok || !list || !blocks.IsList(v) || len(blocks.Elements(v)) > 0
+	})
 }
 
 // lines reads rules, a line each.
@@ -265,6 +278,8 @@ func (s *stateReader) run() state.Claim {
 		var err error
 		if r.Matches, err = regexp.Compile(t.Value); err != nil {
 			s.Errorf(source.RangeOf(t.Origin), "Invalid regular expression", "%s. Write one as in Go, where a backslash in quotes is \\\\.", sentence(err.Error()))
+		} else if matchesAll(t.Value) {
+			s.Errorf(source.RangeOf(t.Origin), "Matches anything", "Every output matches this, even an empty one. Write what must be in it, or remove matches.")
 		}
 	}
 	switch {
@@ -287,6 +302,35 @@ func (s *stateReader) run() state.Claim {
 		}
 	}
 	return r
+}
+
+// matchesAll reports whether a regular expression is sure to match any text, since nothing of it
+// has to be there and only one end of the text, or neither, is named.
+func matchesAll(pattern string) bool {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return false
+	}
+	all := func(end syntax.Op) bool {
+		var empty func(re *syntax.Regexp) bool
+		empty = func(re *syntax.Regexp) bool {
+			switch re.Op {
+			case syntax.OpEmptyMatch, syntax.OpStar, syntax.OpQuest, end:
+				return true
+			case syntax.OpRepeat:
+				return re.Min == 0 || empty(re.Sub[0])
+			case syntax.OpPlus, syntax.OpCapture:
+				return empty(re.Sub[0])
+			case syntax.OpConcat:
+				return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !empty(sub) })
+			case syntax.OpAlternate:
+				return slices.ContainsFunc(re.Sub, empty)
+			}
+			return false
+		}
+		return empty(re)
+	}
+	return all(syntax.OpBeginText) || all(syntax.OpEndText)
 }
 
 // sentence is what a library says, as the beginning of a sentence.

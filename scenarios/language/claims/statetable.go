@@ -40,7 +40,7 @@ func (b *rulesBody) table() blocks.Schema {
 		{At: blocks.AsWritten(&b.chain, "string"), Name: "chain", Means: "Only those of this chain."},
 		{At: blocks.AsWritten(&b.set, "string"), Name: "set", Means: "Only the members of this set of ipset, or of this set or map of nft."},
 		{At: blocks.AsWritten(&b.has, "string, or list of strings"), Name: "has", Means: "Parts of rules, in whole words as the tool prints them, each of which is in one of the rules."},
-		{At: blocks.AsWritten(&b.lacks, "string, or list of strings"), Name: "lacks", Means: "Parts of rules, in whole words, that are in none of the rules."},
+		{At: blocks.AsWritten(&b.lacks, "string, or list of strings"), Name: "lacks", Means: "Parts of rules that are in none of the rules; an address with its prefix length or port has the address, and a list or comment its words."},
 		{At: blocks.AsWritten(&b.equals, "text, or list of strings"), Name: "equals", Means: "All the rules in their order, a line each; empty lines and those that begin with # do not count."},
 		{At: blocks.AsWritten(&b.count, "number"), Name: "count", Means: "How many rules there are, or how many that have what has says."},
 		{At: blocks.AsWritten(&b.counted, "number or \"some\""), Name: "counted", Means: "How many packets of each connection the rules count together, or those that have what has says; paper knows the number in the table nat, which sees the first packet, and of datagrams."},
