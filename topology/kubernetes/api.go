@@ -70,8 +70,9 @@ type podObject struct {
 	Spec   podSpec `k:"spec"`
 	Status struct {
 		Phase      str           `k:"phase"`
+		IP         str           `k:"podIP"`
 		Conditions []conditionOf `k:"conditions"`
-		_          struct{}      `k:"allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message nominatedNodeName nodeAllocatableResourceClaimStatuses observedGeneration podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime"`
+		_          struct{}      `k:"allocatedResources containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message nominatedNodeName nodeAllocatableResourceClaimStatuses observedGeneration podIPs qosClass reason resize resourceClaimStatuses resources startTime"`
 	} `k:"status"`
 }
 

@@ -235,3 +235,23 @@ func TestEmptyFieldsAreNotThere(t *testing.T) {
 		t.Errorf("got labels %v and selector %v", s.Labels, s.Selector)
 	}
 }
+
+// Pods get other addresses in a lab, so that a block with some of those that they had is told.
+func TestAddressesOfPodsAreNotCarriedOver(t *testing.T) {
+	var o Objects
+	src := "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: { name: np }\nspec:\n  podSelector: {}\n  ingress:\n  - from:\n" +
+		"    - ipBlock: { cidr: 10.244.1.5/32 }\n    - ipBlock: { cidr: 10.244.0.0/16, except: [10.244.2.0/28] }\n    - ipBlock: { cidr: 10.244.1.0/24 }\n    - ipBlock: { cidr: 10.0.0.0/8 }\n    - ipBlock: { cidr: 192.0.2.0/24 }\n"
+	for name, status := range map[string]string{"a": "10.244.1.5", "b": "10.244.2.5"} {
+		src += "---\napiVersion: v1\nkind: Pod\nmetadata: { name: " + name + " }\nstatus: { podIP: " + status + " }\n"
+	}
+	if problems := o.Read("a.yaml", []byte(src)); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var lines []int
+	for _, l := range o.Lab(&topology.Spec{}, 1).Lost {
+		lines = append(lines, l.Origin.Line)
+	}
+	if !slices.Equal(lines, []int{8, 9}) {
+		t.Errorf("told of lines %v", lines)
+	}
+}

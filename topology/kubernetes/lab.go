@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -66,6 +67,7 @@ type converter struct {
 	homes  []topology.NodeSpec        // where pods can be
 	taints map[string][]taint         // of nodes
 	groups []group
+	had    map[netip.Addr]string // the pods that had an address in the cluster
 }
 
 func (c *converter) errorf(o topology.Origin, summary, format string, args ...any) {

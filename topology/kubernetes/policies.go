@@ -12,6 +12,12 @@ import (
 
 // policies adds network policies of all kinds.
 func (c *converter) policies() {
+	c.had = map[netip.Addr]string{}
+	for _, p := range c.pods {
+		if a, err := netip.ParseAddr(p.Status.IP.Value); err == nil && !p.Spec.HostNetwork.Value {
+			c.had[a] = p.Meta.Name.Value
+		}
+	}
 	twice := several(c.np, func(p *networkPolicy) string { return p.Meta.Name.Value })
 	for _, x := range c.np {
 		name := x.Meta.Name.Value
@@ -29,6 +35,11 @@ func (c *converter) policies() {
 		}
 		for _, r := range x.Spec.Egress {
 			s.Egress = append(s.Egress, c.rule(r.policyRule, r.To))
+		}
+		for _, r := range slices.Concat(s.Ingress, s.Egress) {
+			for _, p := range r.Peers {
+				c.addressed("policy."+label, p.Block, p.Except)
+			}
 		}
 		c.Policies = append(c.Policies, s)
 	}
@@ -63,6 +74,33 @@ func (c *converter) rule(r policyRule, peers []policyPeer) topology.PolicyRuleSp
 		out.Ports = append(out.Ports, topology.PolicyPortSpec{Port: str(p.Port), EndPort: p.EndPort, Protocol: c.protocol(p.Protocol), Origin: p.Origin})
 	}
 	return out
+}
+
+// addressed notes addresses that some pods of a node have and others have not: pods get other ones
+// in a lab. A node has a block of 24 bits of IPv4, or 64 of IPv6.
+func (c *converter) addressed(block string, of topology.Opt[netip.Prefix], except []topology.Opt[netip.Prefix]) {
+	covered := func(a netip.Addr) bool {
+		return of.Value.Contains(a) && !slices.ContainsFunc(except, func(e topology.Opt[netip.Prefix]) bool { return e.Value.Contains(a) })
+	}
+	within := func(o topology.Opt[netip.Prefix]) bool {
+		return o.Value.Bits() > 64 || o.Value.Bits() > 24 && o.Value.Addr().Is4()
+	}
+	if !within(of) && !slices.ContainsFunc(except, within) {
+		return
+	}
+	in, out := "", false
+	for a, pod := range c.had {
+		switch {
+		case !of.Set || a.Is4() != of.Value.Addr().Is4():
+		case !covered(a):
+			out = true
+		case in == "" || pod < in:
+			in = pod
+		}
+	}
+	if in != "" && (out || of.Value.IsSingleIP()) {
+		c.lose(block, of.Origin, "%s has the address of pod %s, and not of all pods: they have other addresses in a lab. Write a podSelector", of.Value, lineOf(in))
+	}
 }
 
 func (c *converter) prefix(o str) topology.Opt[netip.Prefix] {
@@ -101,6 +139,11 @@ func (c *converter) clusterPolicies() {
 				return
 			}
 			*to = append(*to, c.clusterRule(x.Kind.Value, r, known))
+			for _, p := range (*to)[len(*to)-1].Peers {
+				for _, n := range p.Networks.Value {
+					c.addressed("cluster_policy."+label, topology.Opt[netip.Prefix]{Value: n, Set: true, Origin: p.Networks.Origin}, nil)
+				}
+			}
 		}
 		for _, r := range x.Spec.Ingress {
 			rules(&s.Ingress, r.clusterRule, r.From)

@@ -208,6 +208,9 @@ func Labs(u *command.UI, args []string, o Options) (labs []*suite.Lab, invalid [
 		if err != nil {
 			return nil, nil, err
 		}
+		if len(varied) > 0 && len(varied[0].Scenario.Expects) == 0 {
+			u.Say("netlab: %s has no expectations, so nothing is proved\n  see: netlab help language expect, and for manifests: netlab init shop-manifests", path)
+		}
 		for _, lab := range varied {
 			if len(focus) > 0 {
 				if lab.Scenario.Expects = focused(lab.Scenario, focus); len(lab.Scenario.Expects) == 0 {
