@@ -34,15 +34,25 @@ func lab() *topology.Lab {
 			{Name: "kubernetes", Namespace: "default", ClusterIPs: both, Ports: https(endpoint(ready, true))},
 			{Name: "portless", Namespace: "default", Portless: []*topology.Endpoint{
 				{Addr: netip.MustParseAddrPort("192.0.2.9:0"), Ready: true, Hostname: "far"}, {Addr: netip.MustParseAddrPort("192.0.2.10:0")}}},
+			{Name: "kube-dns", Namespace: "kube-system", ClusterIPs: []netip.Addr{netip.MustParseAddr("10.3.0.10")}},
 			{Name: "unnamed", Namespace: "prod", ClusterIPs: both[:1], Ports: []*topology.ServicePort{{Protocol: topology.TCP, Port: 80}}},
 		},
 	}
 }
 
-// The records are those of the specification, section by section.
+// The records are those of the specification, section by section, after those of the zones
+// themselves, which are CoreDNS's.
 func TestRecordsAreThoseOfTheSpecification(t *testing.T) {
 	want := `
 dns-version.cluster.local. 30 IN TXT "1.1.0"
+
+cluster.local. 30 IN SOA ns.dns.cluster.local. hostmaster.cluster.local. 1 7200 1800 86400 30
+cluster.local. 30 IN NS kube-dns.kube-system.svc.cluster.local.
+ns.dns.cluster.local. 30 IN A 10.3.0.10
+in-addr.arpa. 30 IN SOA ns.dns.in-addr.arpa. hostmaster.in-addr.arpa. 1 7200 1800 86400 30
+ip6.arpa. 30 IN SOA ns.dns.ip6.arpa. hostmaster.ip6.arpa. 1 7200 1800 86400 30
+kube-dns.kube-system.svc.cluster.local. 30 IN A 10.3.0.10
+10.0.3.10.in-addr.arpa. 30 IN PTR kube-dns.kube-system.svc.cluster.local.
 
 kubernetes.default.svc.cluster.local. 30 IN A 10.3.0.1
 kubernetes.default.svc.cluster.local. 30 IN AAAA 2001:db8::1

@@ -18,10 +18,14 @@ const schema = "1.1.0"
 // weight is that of all SRV records of a name: any client may choose any of them.
 const weight = 100
 
+// primary is before the name of a zone in that of the server that its SOA record names.
+const primary = "ns.dns."
+
 // Records are those that the name servers of a lab have, sorted.
 func Records(lab *topology.Lab) []zone.Record {
 	w := &writer{domain: lab.Domain(), taken: map[zone.Record]bool{}}
 	w.add(zone.Record{Name: "dns-version." + w.domain, Type: zone.TXT, Value: schema})
+	w.zones(lab)
 	// Of several with one name, the first counts, as in expectations.
 	plain := map[string]bool{}
 	outside := func(kind, name string, o topology.Origin, addrs []netip.Addr) {
@@ -55,6 +59,25 @@ func Records(lab *topology.Lab) []zone.Record {
 	}
 	slices.SortFunc(w.records, zone.Record.Compare)
 	return w.records
+}
+
+// zones adds the records of the zones themselves, as CoreDNS makes them with its plugin kubernetes
+// for the zones that kubeadm gives it (plugin/kubernetes/ns.go; plugin.SOA): the name servers of
+// the domain are the services with their addresses.
+func (w *writer) zones(lab *topology.Lab) {
+	if lab.DNS == nil {
+		return
+	}
+	w.origin = originOf("dns", w.domain, lab.DNS.Origin)
+	for _, name := range []string{w.domain, "in-addr.arpa", "ip6.arpa"} {
+		w.add(zone.Record{Name: name, Type: zone.SOA, Value: primary + name})
+	}
+	for _, s := range lab.Services {
+		if slices.ContainsFunc(s.ClusterIPs, func(a netip.Addr) bool { return slices.Contains(lab.DNS.Servers, a) }) {
+			w.add(zone.Record{Name: w.domain, Type: zone.NS, Value: FQDN(s.Name, s.Namespace, w.domain)})
+		}
+	}
+	w.addresses(primary+w.domain, lab.DNS.Servers...)
 }
 
 func originOf(kind, name string, o topology.Origin) origin.Ref {

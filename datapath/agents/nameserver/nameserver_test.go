@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
+
 	"github.com/netlab/netlab/datapath/plan/zone"
 )
 
@@ -90,5 +92,49 @@ func TestTheNextServerIsAskedWithoutAnAnswer(t *testing.T) {
 	}
 	if got := ask(); !strings.Contains(got, "no name server") {
 		t.Errorf("without servers: %s", got)
+	}
+}
+
+// A zone has an SOA record and name servers, and what is not in it is denied in its name.
+func TestAZoneSpeaksForItself(t *testing.T) {
+	s, at := serve(t, []zone.Record{
+		{Name: "cluster.local", Type: zone.SOA, Value: "ns.dns.cluster.local"},
+		{Name: "cluster.local", Type: zone.NS, Value: "kube-dns.kube-system.svc.cluster.local"},
+		{Name: "kube-dns.kube-system.svc.cluster.local", Type: zone.A, Value: "10.96.0.10"},
+		{Name: "n1", Type: zone.A, Value: "192.0.2.1"},
+	})
+	s.mu.Lock()
+	s.serial = 7
+	s.mu.Unlock()
+	const soa = "cluster.local. 30 IN SOA ns.dns.cluster.local. hostmaster.cluster.local. 7 7200 1800 86400 30"
+	const root = ". 30 IN SOA ns.dns. hostmaster. 7 7200 1800 86400 30"
+	for _, row := range []struct {
+		name                      string
+		of                        uint16
+		answer, authority, beside string
+		code                      int
+	}{
+		{"cluster.local.", dns.TypeSOA, soa, "", "", dns.RcodeSuccess},
+		{"cluster.local.", dns.TypeNS, "cluster.local. 30 IN NS kube-dns.kube-system.svc.cluster.local.", "", "kube-dns.kube-system.svc.cluster.local. 30 IN A 10.96.0.10", dns.RcodeSuccess},
+		{"cluster.local.", dns.TypeA, "", soa, "", dns.RcodeSuccess},
+		{"svc.cluster.local.", dns.TypeSOA, "", soa, "", dns.RcodeSuccess},
+		{"nobody.cluster.local.", dns.TypeA, "", soa, "", dns.RcodeNameError},
+		{"n1.", dns.TypeAAAA, "", root, "", dns.RcodeSuccess},
+		{"example.com.", dns.TypeA, "", root, "", dns.RcodeNameError},
+	} {
+		m, _, err := (&dns.Client{Timeout: patience}).Exchange(new(dns.Msg).SetQuestion(row.name, row.of), at.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := func(list []dns.RR) string {
+			var out []string
+			for _, rr := range list {
+				out = append(out, strings.ReplaceAll(rr.String(), "\t", " "))
+			}
+			return strings.Join(out, "\n")
+		}
+		if text(m.Answer) != row.answer || text(m.Ns) != row.authority || text(m.Extra) != row.beside || m.Rcode != row.code {
+			t.Errorf("%s %s:\n%s\nwant %s: %q, authority %q, additional %q", row.name, dns.TypeToString[row.of], m, dns.RcodeToString[row.code], row.answer, row.authority, row.beside)
+		}
 	}
 }

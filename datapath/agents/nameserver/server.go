@@ -15,8 +15,9 @@ import (
 
 // Server is a running name server.
 type Server struct {
-	mu    sync.RWMutex
-	index zone.Index
+	mu     sync.RWMutex
+	index  zone.Index
+	serial uint32 // of all zones: the time of the last change, in seconds since 1970, as CoreDNS has it
 
 	udp, tcp *dns.Server
 	accepted *listener
@@ -45,6 +46,7 @@ func (s *Server) Change(add, remove []zone.Record) {
 	defer s.mu.Unlock()
 	s.index.Remove(remove)
 	s.index.Add(add)
+	s.serial = uint32(time.Now().Unix())
 }
 
 // Close closes the sockets and resets connections: one in FIN_WAIT would keep its network
@@ -101,8 +103,8 @@ func (l *listener) reset() {
 	}
 }
 
-// answer answers one query. A name without records of the type gets the SOA record, as
-// negative answers have it (RFC 2308).
+// answer answers one query. A name without records of the type gets the SOA record of its zone, as
+// negative answers have it (RFC 2308); one in no zone that of the root.
 func (s *Server) answer(w dns.ResponseWriter, q *dns.Msg) {
 	m := new(dns.Msg)
 	m.SetReply(q)
@@ -136,9 +138,10 @@ const largest = 1232
 func (s *Server) fill(m *dns.Msg, q dns.Question) {
 	s.mu.RLock()
 	a := s.index.Answer(q.Name, zone.Type(dns.TypeToString[q.Qtype]))
+	serial := s.serial
 	s.mu.RUnlock()
 	for i, r := range a.Records {
-		rr := message(r)
+		rr := message(r, serial)
 		if i == 0 {
 			rr.Header().Name = q.Name // in the case of the question: some resolvers compare it (0x20)
 		}
@@ -147,13 +150,17 @@ func (s *Server) fill(m *dns.Msg, q dns.Question) {
 		}
 	}
 	for _, r := range a.More {
-		m.Extra = append([]dns.RR{message(r)}, m.Extra...)
+		m.Extra = append([]dns.RR{message(r, serial)}, m.Extra...)
 	}
 	if a.Missing {
 		m.Rcode = dns.RcodeNameError
 	}
 	if len(m.Answer) == 0 {
-		m.Ns = append(m.Ns, &dns.SOA{Hdr: header(".", dns.TypeSOA), Ns: "ns.dns.", Mbox: "hostmaster.", Serial: 1, Refresh: 7200, Retry: 1800, Expire: 86400, Minttl: zone.TTL})
+		of := &zone.Record{Type: zone.SOA, Value: "ns.dns"}
+		if a.Zone != nil {
+			of = a.Zone
+		}
+		m.Ns = append(m.Ns, message(*of, serial))
 	}
 }
 
@@ -161,8 +168,8 @@ func header(name string, of uint16) dns.RR_Header {
 	return dns.RR_Header{Name: name, Rrtype: of, Class: dns.ClassINET, Ttl: zone.TTL}
 }
 
-// message is a record as messages have it.
-func message(r zone.Record) dns.RR {
+// message is a record as messages have it, of a zone with a serial number.
+func message(r zone.Record, serial uint32) dns.RR {
 	h := header(dns.Fqdn(r.Name), dns.StringToType[string(r.Type)])
 	switch r.Type {
 	case zone.A:
@@ -171,8 +178,12 @@ func message(r zone.Record) dns.RR {
 		return &dns.AAAA{Hdr: h, AAAA: net.ParseIP(r.Value)}
 	case zone.CNAME:
 		return &dns.CNAME{Hdr: h, Target: dns.Fqdn(r.Value)}
+	case zone.NS:
+		return &dns.NS{Hdr: h, Ns: dns.Fqdn(r.Value)}
 	case zone.PTR:
 		return &dns.PTR{Hdr: h, Ptr: dns.Fqdn(r.Value)}
+	case zone.SOA:
+		return &dns.SOA{Hdr: h, Ns: dns.Fqdn(r.Value), Mbox: dns.Fqdn(r.Mailbox()), Serial: serial, Refresh: zone.Refresh, Retry: zone.Retry, Expire: zone.Expire, Minttl: zone.TTL}
 	case zone.SRV:
 		return &dns.SRV{Hdr: h, Weight: r.Weight, Port: r.Port, Target: dns.Fqdn(r.Value)}
 	default:

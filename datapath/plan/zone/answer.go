@@ -69,6 +69,9 @@ type Answer struct {
 	Records []Record
 	// More are the addresses of names in Records (the additional section).
 	More []Record
+	// Zone is the SOA record of the innermost zone that the name is in, or to which aliases lead
+	// from it; nil: it is in none.
+	Zone *Record
 }
 
 // maxAliases bounds a chain of aliases, as resolvers do.
@@ -95,10 +98,11 @@ func (x *Index) Answer(name string, of Type) (out Answer) {
 		name = strings.ToLower(alias)
 	}
 	out.Missing = len(x.records[name]) == 0 && x.inner[name] == 0 && name != ""
-	if of == SRV {
+	out.Zone = x.zone(name)
+	if of == SRV || of == NS {
 		var told []string
 		for _, r := range out.Records {
-			if r.Type != SRV || slices.Contains(told, r.Value) {
+			if r.Type != of || slices.Contains(told, r.Value) {
 				continue
 			}
 			told = append(told, r.Value)
@@ -110,6 +114,18 @@ func (x *Index) Answer(name string, of Type) (out Answer) {
 		}
 	}
 	return out
+}
+
+// zone is the SOA record of the innermost zone that a name is in, or nil.
+func (x *Index) zone(name string) *Record {
+	for ; name != ""; name = above(name) {
+		for _, r := range x.records[name] {
+			if r.Type == SOA {
+				return &r
+			}
+		}
+	}
+	return nil
 }
 
 // Values are those of the records of a type in the answer.

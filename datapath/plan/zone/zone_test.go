@@ -14,6 +14,8 @@ func records() []Record {
 		{Name: "alias.default.svc.cluster.local", Type: CNAME, Value: "web.default.svc.cluster.local"},
 		{Name: "lost.default.svc.cluster.local", Type: CNAME, Value: "nowhere.example.com"},
 		{Name: "round.default.svc.cluster.local", Type: CNAME, Value: "about.default.svc.cluster.local"},
+		{Name: "cluster.local", Type: NS, Value: "web.default.svc.cluster.local"},
+		{Name: "cluster.local", Type: SOA, Value: "ns.dns.cluster.local"},
 		{Name: "about.default.svc.cluster.local", Type: CNAME, Value: "round.default.svc.cluster.local"},
 	}
 }
@@ -48,8 +50,19 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s %s: %q, missing %v; want %q, %v", row.name, row.of, text, a.Missing, row.want, row.missing)
 		}
 	}
-	if more := x.Answer("_http._tcp.web.default.svc.cluster.local", SRV).More; len(more) != 2 {
-		t.Errorf("with the SRV record come %v, want both addresses", more)
+	for name, of := range map[string]Type{"_http._tcp.web.default.svc.cluster.local": SRV, "cluster.local": NS} {
+		if a := x.Answer(name, of); len(a.Records) != 1 || len(a.More) != 2 {
+			t.Errorf("%s %s: %v with %v, want one record and both addresses", name, of, a.Records, a.More)
+		}
+	}
+	for name, want := range map[string]string{"cluster.local": "cluster.local", "nobody.svc.Cluster.local": "cluster.local", "mycluster.local": "", "local": "", "": "", "lost.default.svc.cluster.local": ""} {
+		got := ""
+		if z := x.Answer(name, A).Zone; z != nil {
+			got = z.Name
+		}
+		if got != want {
+			t.Errorf("%q is in zone %q, want %q", name, got, want)
+		}
 	}
 	if n := len(x.Answer("round.default.svc.cluster.local", A).Records); n == 0 || n > maxAliases {
 		t.Errorf("a circle of aliases has %d records", n)
