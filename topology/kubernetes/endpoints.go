@@ -1,10 +1,98 @@
 package kubernetes
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netlab/netlab/topology"
 )
+
+// batch is endpoints of one family that have the same ports: those of an EndpointSlice, or of a
+// subset of Endpoints.
+type batch struct {
+	six       bool
+	ports     []target // none: they are there without a port
+	endpoints []*topology.Endpoint
+}
+
+// target is a port of a service and its number at endpoints.
+type target struct {
+	of     *topology.ServicePort
+	number uint16
+}
+
+func (t target) protocol() string { return strings.ToUpper(string(t.of.Protocol)) }
+
+// batches puts the endpoints of a service together that have the same ports, as the EndpointSlice
+// controller does (getEndpointPorts and newPortMapKey in kubernetes/staging/src/k8s.io/endpointslice).
+// Endpoints for which identity says the same are one, with the ports of all; one with two numbers
+// for a port is in two batches, since a port is in a slice once. Endpoints without identity are
+// left out.
+func batches(s *topology.Service, identity func(*topology.Endpoint) (shared, bool)) (list []*batch) {
+	type member struct {
+		*topology.Endpoint
+		ports []target
+	}
+	var members []*member
+	found := map[shared][]*member{}
+	for _, p := range portsOf(s) {
+		for _, x := range p.Endpoints {
+			k, in := identity(x)
+			if !in {
+				continue
+			}
+			i := slices.IndexFunc(found[k], func(m *member) bool { return m.ports[len(m.ports)-1].of != p })
+			if i < 0 {
+				i = len(found[k])
+				m := &member{Endpoint: x}
+				found[k], members = append(found[k], m), append(members, m)
+			}
+			found[k][i].ports = append(found[k][i].ports, target{p, x.Addr.Port()})
+		}
+	}
+	of := map[string]*batch{}
+	for _, m := range members {
+		key := fmt.Append(nil, m.Addr.Addr().Is6())
+		for _, t := range m.ports {
+			key = fmt.Appendf(key, " %d %s/%s", t.number, t.of.Protocol, t.of.Name)
+		}
+		b := of[string(key)]
+		if b == nil {
+			b = &batch{six: m.Addr.Addr().Is6(), ports: slices.DeleteFunc(m.ports, func(t target) bool { return t.number == 0 })}
+			of[string(key)], list = b, append(list, b)
+		}
+		b.endpoints = append(b.endpoints, m.Endpoint)
+	}
+	return list
+}
+
+// slices writes the endpoints of a service: a slice per family and ports that they have.
+func (e *exporter) slices(s *topology.Service, spec topology.ServiceSpec) {
+	for _, x := range spec.Endpoints {
+		if x.Weight.Set {
+			e.lose(x.Weight.Origin, "weight of an endpoint of service %s: the API has none", s.Name)
+		}
+	}
+	identity := func(x *topology.Endpoint) shared {
+		if e.serves {
+			return sharedOf(x, x.HostnameIn(s))
+		}
+		return sharedOf(x, x.Hostname)
+	}
+	for i, b := range batches(s, func(x *topology.Endpoint) (shared, bool) { return identity(x), true }) {
+		var ports, list []tree
+		for _, t := range b.ports {
+			ports = append(ports, append(e.portName(t.of.Name), fields("port", int(t.number), "protocol", t.protocol())...))
+		}
+		for _, x := range b.endpoints {
+			k := identity(x)
+			list = append(list, e.endpoints.of(k, func() tree { return e.endpoint(x, k.hostname) }))
+		}
+		e.object("discovery.k8s.io/v1", "EndpointSlice", append(e.inNamespace(fmt.Sprintf("%s-%d", s.Name, i+1), s.Namespace, e.sliceLabels(s)), e.ownedBy(s)...),
+			"addressType", familyOf(b.six), "endpoints", list, "ports", ports)
+	}
+}
 
 // legacy writes the Endpoints of a service, which came before slices: addresses of its first
 // family, together where they have the same ports (RepackSubsets in pkg/api/v1/endpoints).
@@ -17,51 +105,27 @@ func (e *exporter) legacy(s *topology.Service) {
 	if len(s.ClusterIPs) > 0 {
 		six = s.ClusterIPs[0].Is6()
 	}
-	type subset struct {
-		ports           []tree
-		ready, notReady []tree
-	}
-	var addresses []shared
-	ports := map[shared][]tree{}
-	for _, p := range portsOf(s) {
-		for _, x := range p.Endpoints {
-			if x.Addr.Addr().Is6() != six || x.Terminating {
-				continue
-			}
-			k := shared{addr: x.Addr.Addr(), pod: x.Pod, hostname: x.HostnameIn(s), node: x.Node, ready: x.Ready}
-			if _, seen := ports[k]; !seen {
-				addresses, ports[k] = append(addresses, k), nil
-			}
-			if n := x.Addr.Port(); n != 0 {
-				ports[k] = append(ports[k], fields("name", p.Name, "port", int(n), "protocol", strings.ToUpper(string(p.Protocol))))
-			}
-		}
-	}
-	var subsets []*subset
-	found := map[string]*subset{}
-	for _, k := range addresses {
-		var text []byte
-		for _, p := range ports[k] {
-			text = p.appendJSON(text)
-		}
-		of := found[string(text)]
-		if of == nil {
-			of = &subset{ports: ports[k]}
-			found[string(text)], subsets = of, append(subsets, of)
-		}
-		address := fields("ip", k.addr.String(), "hostname", k.hostname, "nodeName", k.node)
-		if k.pod != nil {
-			address = append(address, field{"targetRef", fields("kind", "Pod", "name", k.pod.Name, "namespace", k.pod.Namespace)})
-		}
-		if k.ready {
-			of.ready = append(of.ready, address)
-		} else {
-			of.notReady = append(of.notReady, address)
-		}
-	}
 	var list []tree
-	for _, x := range subsets {
-		list = append(list, fields("addresses", x.ready, "notReadyAddresses", x.notReady, "ports", x.ports))
+	for _, b := range batches(s, func(x *topology.Endpoint) (shared, bool) {
+		k := shared{addr: x.Addr.Addr(), pod: x.Pod, hostname: x.HostnameIn(s), node: x.Node, ready: x.Ready}
+		return k, k.addr.Is6() == six && !x.Terminating
+	}) {
+		var ports, ready, notReady []tree
+		for _, t := range b.ports {
+			ports = append(ports, fields("name", t.of.Name, "port", int(t.number), "protocol", t.protocol()))
+		}
+		for _, x := range b.endpoints {
+			address := fields("ip", x.Addr.Addr().String(), "hostname", x.HostnameIn(s), "nodeName", x.Node)
+			if x.Pod != nil {
+				address = append(address, field{"targetRef", fields("kind", "Pod", "name", x.Pod.Name, "namespace", x.Pod.Namespace)})
+			}
+			if x.Ready {
+				ready = append(ready, address)
+			} else {
+				notReady = append(notReady, address)
+			}
+		}
+		list = append(list, fields("addresses", ready, "notReadyAddresses", notReady, "ports", ports))
 	}
 	e.object("v1", "Endpoints", e.inNamespace(s.Name, s.Namespace, s.Labels), "subsets", list)
 }

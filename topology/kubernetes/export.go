@@ -2,9 +2,7 @@ package kubernetes
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -325,44 +323,6 @@ func (e *exporter) service(s *topology.Service, spec topology.ServiceSpec) {
 	}
 	if e.serves {
 		e.legacy(s)
-	}
-}
-
-// slices writes the endpoints of a service: a slice per port, number and family.
-func (e *exporter) slices(s *topology.Service, spec topology.ServiceSpec) {
-	for _, x := range spec.Endpoints {
-		if x.Weight.Set {
-			e.lose(x.Weight.Origin, "weight of an endpoint of service %s: the API has none", s.Name)
-		}
-	}
-	number := 0
-	for _, p := range portsOf(s) {
-		type of struct {
-			port uint16
-			six  bool
-		}
-		groups := map[of][]tree{}
-		for _, x := range p.Endpoints {
-			k := of{x.Addr.Port(), x.Addr.Addr().Is6()}
-			hostname := x.Hostname
-			if e.serves {
-				hostname = x.HostnameIn(s)
-			}
-			groups[k] = append(groups[k], e.endpoints.of(x, hostname, func() tree { return e.endpoint(x, hostname) }))
-		}
-		keys := slices.SortedFunc(maps.Keys(groups), func(a, b of) int {
-			return cmp.Or(cmp.Compare(a.port, b.port), cmp.Compare(fmt.Sprint(a.six), fmt.Sprint(b.six)))
-		})
-		for _, k := range keys {
-			number++
-			var ports []tree
-			if k.port != 0 {
-				ports = []tree{append(e.portName(p.Name), fields("port", int(k.port), "protocol", strings.ToUpper(string(p.Protocol)))...)}
-			}
-			e.object("discovery.k8s.io/v1", "EndpointSlice", append(e.inNamespace(fmt.Sprintf("%s-%d", s.Name, number), s.Namespace, e.sliceLabels(s)), e.ownedBy(s)...),
-				"addressType", map[bool]string{false: "IPv4", true: "IPv6"}[k.six], "endpoints", groups[k],
-				"ports", ports)
-		}
 	}
 }
 

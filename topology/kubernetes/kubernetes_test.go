@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -253,5 +254,55 @@ func TestAddressesOfPodsAreNotCarriedOver(t *testing.T) {
 	}
 	if !slices.Equal(lines, []int{8, 9}) {
 		t.Errorf("told of lines %v", lines)
+	}
+}
+
+// Endpoints are in one slice with all ports that they have: one that has another number, another
+// state on a port, two numbers for it, or not all ports, is in another.
+func TestEndpointsWithTheSamePortsAreTogether(t *testing.T) {
+	at := func(addr string, ready bool) *topology.Endpoint {
+		return &topology.Endpoint{Addr: netip.MustParseAddrPort(addr), Ready: ready}
+	}
+	near := at("10.0.0.8:80", true)
+	near.ForZones = []string{"a"}
+	s := &topology.Service{Ports: []*topology.ServicePort{
+		{Name: "dns", Protocol: topology.UDP, Endpoints: []*topology.Endpoint{
+			at("10.0.0.1:53", true), at("10.0.0.2:53", true), at("10.0.0.3:5353", true), at("10.0.0.4:53", true), at("10.0.0.5:53", false), at("10.0.0.6:53", true), at("10.0.0.6:54", true), at("[fd00::1]:53", true), at("[fd00::2]:53", true)}},
+		{Name: "dns-tcp", Protocol: topology.TCP, Endpoints: []*topology.Endpoint{
+			at("10.0.0.1:53", true), at("10.0.0.2:53", true), at("10.0.0.3:53", true), at("10.0.0.5:53", true), at("10.0.0.6:53", true), at("[fd00::1]:53", true), at("[fd00::2]:53", true)}},
+		{Name: "http", Protocol: topology.TCP, Endpoints: []*topology.Endpoint{at("10.0.0.7:80", true), near}},
+		{Name: "more", Protocol: topology.TCP, Endpoints: []*topology.Endpoint{at("10.0.0.7:80", true), at("10.0.0.8:80", true)}},
+	}}
+	var got []string
+	for _, b := range batches(s, func(x *topology.Endpoint) (shared, bool) { return sharedOf(x, ""), true }) {
+		line := familyOf(b.six)
+		for _, p := range b.ports {
+			line += fmt.Sprintf(" %s:%d/%s", p.of.Name, p.number, p.protocol())
+		}
+		for _, x := range b.endpoints {
+			line += " " + x.Addr.Addr().String()
+			if !x.Ready {
+				line += "!"
+			}
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"IPv4 dns:53/UDP dns-tcp:53/TCP 10.0.0.1 10.0.0.2 10.0.0.6",
+		"IPv4 dns:5353/UDP dns-tcp:53/TCP 10.0.0.3",
+		"IPv4 dns:53/UDP 10.0.0.4 10.0.0.5!",
+		"IPv4 dns:54/UDP 10.0.0.6",
+		"IPv6 dns:53/UDP dns-tcp:53/TCP fd00::1 fd00::2",
+		"IPv4 dns-tcp:53/TCP 10.0.0.5",
+		"IPv4 http:80/TCP more:80/TCP 10.0.0.7",
+		"IPv4 http:80/TCP 10.0.0.8",
+		"IPv4 more:80/TCP 10.0.0.8",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	s = &topology.Service{Portless: []*topology.Endpoint{at("10.0.0.1:0", true)}}
+	if list := batches(s, func(x *topology.Endpoint) (shared, bool) { return sharedOf(x, ""), true }); len(list) != 1 || len(list[0].ports) != 0 || len(list[0].endpoints) != 1 {
+		t.Errorf("without ports: %v", list)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"strings"
 
 	"github.com/netlab/netlab/topology"
 )
@@ -72,19 +73,27 @@ func (e *exporter) time(given string) string {
 // endpoints of many services are often the same: a server writes each once.
 type endpoints map[shared]tree
 
-// shared is what an endpoint of a slice says, unless it has hints.
+// shared is what an endpoint of a slice says.
 type shared struct {
 	addr                        netip.Addr
 	pod                         *topology.Pod
 	hostname, node, zone        string
 	ready, serving, terminating bool
+	hints                       string // for zones and nodes
 }
 
-func (all endpoints) of(x *topology.Endpoint, hostname string, make func() tree) tree {
-	if all == nil || len(x.ForNodes)+len(x.ForZones) > 0 {
+func sharedOf(x *topology.Endpoint, hostname string) shared {
+	k := shared{addr: x.Addr.Addr(), pod: x.Pod, hostname: hostname, node: x.Node, zone: x.Zone, ready: x.Ready, serving: x.Serving, terminating: x.Terminating}
+	if len(x.ForZones)+len(x.ForNodes) > 0 {
+		k.hints = strings.Join(x.ForZones, " ") + "/" + strings.Join(x.ForNodes, " ")
+	}
+	return k
+}
+
+func (all endpoints) of(k shared, make func() tree) tree {
+	if all == nil {
 		return make()
 	}
-	k := shared{x.Addr.Addr(), x.Pod, hostname, x.Node, x.Zone, x.Ready, x.Serving, x.Terminating}
 	if all[k] == nil {
 		all[k] = tree{{"", raw(make().appendJSON(nil))}}
 	}

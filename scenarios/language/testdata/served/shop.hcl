@@ -53,6 +53,10 @@ service "web" {
     port        = 80
     target_port = "http"
   }
+  port "https" {
+    port        = 443
+    target_port = 8443
+  }
 }
 service "peers" {
   namespace  = "shop"
