@@ -67,7 +67,11 @@ func batches(s *topology.Service, identity func(*topology.Endpoint) (shared, boo
 	return list
 }
 
-// slices writes the endpoints of a service: a slice per family and ports that they have.
+// perSlice is how many endpoints a slice has at most (--max-endpoints-per-slice of
+// kube-controller-manager; the API server refuses more than 1,000).
+const perSlice = 100
+
+// slices writes the endpoints of a service: slices per family and ports that they have.
 func (e *exporter) slices(s *topology.Service, spec topology.ServiceSpec) {
 	for _, x := range spec.Endpoints {
 		if x.Weight.Set {
@@ -80,17 +84,22 @@ func (e *exporter) slices(s *topology.Service, spec topology.ServiceSpec) {
 		}
 		return sharedOf(x, x.Hostname)
 	}
-	for i, b := range batches(s, func(x *topology.Endpoint) (shared, bool) { return identity(x), true }) {
-		var ports, list []tree
+	number := 0
+	for _, b := range batches(s, func(x *topology.Endpoint) (shared, bool) { return identity(x), true }) {
+		var ports []tree
 		for _, t := range b.ports {
 			ports = append(ports, append(e.portName(t.of.Name), fields("port", int(t.number), "protocol", t.protocol())...))
 		}
-		for _, x := range b.endpoints {
-			k := identity(x)
-			list = append(list, e.endpoints.of(k, func() tree { return e.endpoint(x, k.hostname) }))
+		for some := range slices.Chunk(b.endpoints, perSlice) {
+			var list []tree
+			for _, x := range some {
+				k := identity(x)
+				list = append(list, e.endpoints.of(k, func() tree { return e.endpoint(x, k.hostname) }))
+			}
+			number++
+			e.object("discovery.k8s.io/v1", "EndpointSlice", append(e.inNamespace(fmt.Sprintf("%s-%d", s.Name, number), s.Namespace, e.sliceLabels(s)), e.ownedBy(s)...),
+				"addressType", familyOf(b.six), "endpoints", list, "ports", ports)
 		}
-		e.object("discovery.k8s.io/v1", "EndpointSlice", append(e.inNamespace(fmt.Sprintf("%s-%d", s.Name, i+1), s.Namespace, e.sliceLabels(s)), e.ownedBy(s)...),
-			"addressType", familyOf(b.six), "endpoints", list, "ports", ports)
 	}
 }
 
