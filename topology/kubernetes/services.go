@@ -28,6 +28,7 @@ func (c *converter) services() {
 		if s.Selector == nil {
 			c.endpoints(&s, x)
 		}
+		c.unnamed(&s)
 		c.Services = append(c.Services, s)
 	}
 	c.orphans()
@@ -73,6 +74,24 @@ func (c *converter) service(x *serviceObject) topology.ServiceSpec {
 		})
 	}
 	return s
+}
+
+// unnamed lets ports name what no pod has: a cluster takes them, and gives them no endpoints.
+func (c *converter) unnamed(s *topology.ServiceSpec) {
+	for i := range s.Ports {
+		sp := &s.Ports[i]
+		if _, err := strconv.Atoi(sp.TargetPort.Value); !sp.TargetPort.Set || err == nil || s.Selector == nil {
+			continue
+		}
+		if !slices.ContainsFunc(c.Pods, func(p topology.PodSpec) bool {
+			return p.Namespace.Or(topology.DefaultNamespace) == s.Namespace.Or(topology.DefaultNamespace) && selects(s.Selector, p.Labels) &&
+				slices.ContainsFunc(p.Ports, func(o topology.PortSpec) bool {
+					return o.Name == sp.TargetPort.Value && o.Protocol.Or("tcp") == sp.Protocol.Or("tcp")
+				})
+		}) {
+			sp.Required = flag{Set: true, Origin: sp.TargetPort.Origin}
+		}
+	}
 }
 
 // addresses are addresses as an attribute.
