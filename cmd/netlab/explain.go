@@ -94,6 +94,7 @@ type explainOptions struct {
 }
 
 func (u ui) explain(ctx context.Context, o explainOptions) error {
+	o.flags.Looking = true
 	path, running, err := u.explainable(ctx, &o)
 	if err != nil {
 		return err
@@ -134,6 +135,7 @@ func (u ui) compare(ctx context.Context, o explainOptions, variations []language
 	if o.mermaid {
 		return command.Usage(errors.New("a diagram is of one variation"), "leave out --mermaid, or give --matrix one value")
 	}
+	o.flags.Looking = true
 	path, _, err := u.explainable(ctx, &o)
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@
 #
 #   laptop ──▶ node0:30180 ──▶ KUBE-NODEPORTS ──▶ KUBE-SVC-4N57TFCL4MD7ZTDA ──▶ KUBE-SEP-…
 #
-# What to try: netlab test on this file with --var layout=1.19, and see what changed in five
-# versions.
+# What to try: netlab rules node0 -f and this file, the same with --var layout=1.19, and see what
+# changed in five versions.
 #
 # The proof: "the table nat", "the table filter" and "the node port".
 

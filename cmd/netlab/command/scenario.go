@@ -40,6 +40,9 @@ type ScenarioFlags struct {
 	// Real is a kube-proxy of this machine that does the work of the proxy mode, where it has that
 	// mode; "": none.
 	Real string
+	// Looking is for verbs that show what is in a plan, and try no expectation: one that speaks of what
+	// the plan has not is a warning, whose remedy is to look.
+	Looking bool
 	// Variation is the combination of a matrix to load.
 	Variation language.Variation
 	// declared are the variables of all scenarios of a run; nil: there is one scenario.
@@ -306,7 +309,13 @@ func (u *UI) Compile(path string, f ScenarioFlags) (*language.Scenario, *plan.Pl
 			return Usage(err, "change "+path)
 		}
 		if fault == nil {
-			return u.tell(mistakes(s, p))
+			wrong := mistakes(s, p)
+			for i := range wrong {
+				if f.Looking {
+					wrong[i].Severity = source.Warning
+				}
+			}
+			return u.tell(wrong)
 		}
 		if p, err = (&suite.Lab{Scenario: s, Plan: p}).During(fault); err != nil {
 			return Usage(fmt.Errorf("the fault %q cannot be staged: %w", fault.Name, err), "choose another one of "+path)

@@ -106,6 +106,7 @@ func (u ui) rules(c *cobra.Command, o rulesOptions) error {
 // file the first two are the plan.
 func (u ui) rulesOf(c *cobra.Command, o rulesOptions) (have, want *plan.Plan, counted []plan.Counted, netns string, err error) {
 	if o.file != "" {
+		o.flags.Looking = true
 		s, p, err := u.Compile(o.file, o.flags)
 		if err != nil {
 			return nil, nil, nil, "", err

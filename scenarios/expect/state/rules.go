@@ -267,10 +267,10 @@ func contains(rule, part string) bool {
 }
 
 // mentions reports whether a rule has a part, in whole words or in such as are written with more
-// around: an address with its prefix length or port, a word of a comment or of a list. Who claims
-// that no rule has it does not mean that one has it so.
+// around: an address with its prefix length or port, a word of a comment or of a list, a comment in
+// quotes. Who claims that no rule has it does not mean that one has it so.
 func mentions(rule, part string) bool {
-	return has(rule, part, func(before, after string) bool {
+	return has(unquoted(rule), unquoted(part), func(before, after string) bool {
 		length, _, _ := strings.Cut(after, " ")
 		switch {
 		case before != "" && ofName(before[len(before)-1]), after != "" && ofName(after[0]):
@@ -281,6 +281,8 @@ func mentions(rule, part string) bool {
 		return true
 	})
 }
+
+func unquoted(rule string) string { return strings.ReplaceAll(rule, `"`, "") }
 
 // ofName reports whether a byte goes on with the name, number or IPv4 address beside it.
 func ofName(c byte) bool {

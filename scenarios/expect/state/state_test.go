@@ -282,6 +282,7 @@ func TestMentions(t *testing.T) {
 		{"-A A -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT", "ESTABLISHED", true},
 		{`-A A -m comment --comment "default/web: has no endpoints" -j REJECT`, "default/web", true},
 		{`-A A -m comment --comment "default/web-2" -j REJECT`, "default/web", false},
+		{`-A A -m comment --comment "kubernetes service portals" -j B`, "--comment kubernetes service portals", true},
 		{"-A A -p tcp --dport 8080 -j DROP", "--dport 80", false},
 		{"-A A -j DOCKER-USER", "-j DOCKER", false},
 		{"tcp dport { 80, 443 } drop", "80", true},

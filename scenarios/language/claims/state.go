@@ -341,10 +341,14 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
+// linkTypes are the types of interfaces that a host may have, its own agents' too (ip-link(8)).
+var linkTypes = []string{"bond", "bridge", "dummy", "erspan", "geneve", "gre", "gretap", "ifb", "ip6erspan", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "ipvlan", "ipvtap",
+	"macsec", "macvlan", "macvtap", "netkit", "nlmon", "sit", "tun", "veth", "vlan", "vrf", "vti", "vti6", "vxlan", "wireguard", "xfrm"}
+
 func (s *stateReader) link() state.Claim {
 	c := &interfaceBody{}
 	c.Content = s.Read(s.b, c.table())
-	i := &state.Interface{Link: s.Text(c.name, s.sc).Value, Type: s.Text(c.kind, s.sc).Value, Master: s.Text(c.master, s.sc).Value,
+	i := &state.Interface{Link: s.Text(c.name, s.sc).Value, Type: s.Word(c.kind, "type of interface", s.sc, "", linkTypes, nil), Master: s.Text(c.master, s.sc).Value,
 		Addrs: s.prefixes(c.address), MTU: s.between(c.mtu, s.sc, "MTU", 68, 65535), Absent: s.Boolean(c.absent, s.sc).Value}
 	if b := s.Boolean(c.up, s.sc); b.Set {
 		i.Up = &b.Value

@@ -37,6 +37,7 @@ func Resolve(d *draft.Draft) {
 	o.Live = r.Enum(s.Live, "live setting", "keep", []string{"keep", "cut"}, nil)
 	o.HostEgress = r.Enum(s.HostEgress, "host_egress setting", "allow", []string{"allow", "enforce"}, nil) == "enforce"
 	o.Origin = s.Origin
+	r.ignored()
 	seen := map[string]topology.Origin{}
 	for _, p := range r.Spec.Policies {
 		r.policy(p, seen)
@@ -51,6 +52,23 @@ func Resolve(d *draft.Draft) {
 	})
 	r.Of("policy", "", "")
 	r.ambiguous()
+}
+
+// ignored warns of options of policies that nothing enforces.
+func (r *resolver) ignored() {
+	s, style := &r.Spec.PolicyOptions, r.Lab.PolicyOptions.Style
+	if !style.Ignores {
+		return
+	}
+	enforcing := r.Catalogue.StylesThat(func(s topology.PolicyStyle) bool { return !s.Exec && !s.Ignores })
+	for _, x := range []struct {
+		name string
+		at   topology.Opt[string]
+	}{{"deny", s.Deny}, {"live", s.Live}, {"host_egress", s.HostEgress}} {
+		if x.at.Set {
+			r.Warnf(draft.At(x.at.Origin, s.Origin), "Option without effect", "%s has no effect, since nothing enforces policies in style %s. Remove it, or use style %s.", x.name, style.Name, topology.OneOf(enforcing))
+		}
+	}
 }
 
 // policyName reports a name that is not a DNS subdomain, as Kubernetes requires.
