@@ -76,21 +76,34 @@ func (c *converter) service(x *serviceObject) topology.ServiceSpec {
 	return s
 }
 
-// unnamed lets ports name what no pod has: a cluster takes them, and gives them no endpoints.
+// unnamed lets ports name what no selected pod has: a cluster takes them, without endpoints.
 func (c *converter) unnamed(s *topology.ServiceSpec) {
 	for i := range s.Ports {
 		sp := &s.Ports[i]
-		if _, err := strconv.Atoi(sp.TargetPort.Value); !sp.TargetPort.Set || err == nil || s.Selector == nil {
+		name := sp.TargetPort
+		if _, err := strconv.Atoi(name.Value); !name.Set || err == nil || s.Selector == nil {
 			continue
 		}
-		if !slices.ContainsFunc(c.Pods, func(p topology.PodSpec) bool {
-			return p.Namespace.Or(topology.DefaultNamespace) == s.Namespace.Or(topology.DefaultNamespace) && selects(s.Selector, p.Labels) &&
-				slices.ContainsFunc(p.Ports, func(o topology.PortSpec) bool {
-					return o.Name == sp.TargetPort.Value && o.Protocol.Or("tcp") == sp.Protocol.Or("tcp")
-				})
-		}) {
-			sp.Required = flag{Set: true, Origin: sp.TargetPort.Origin}
+		selected, known := false, []string{}
+		for _, p := range c.Pods {
+			if p.Namespace.Or(topology.DefaultNamespace) != s.Namespace.Or(topology.DefaultNamespace) || !selects(s.Selector, p.Labels) {
+				continue
+			}
+			selected = true
+			for _, o := range p.Ports {
+				if o.Protocol.Or("tcp") == sp.Protocol.Or("tcp") {
+					known = append(known, o.Name)
+				}
+			}
 		}
+		if !selected || slices.Contains(known, name.Value) {
+			continue
+		}
+		sp.Required = flag{Set: true, Origin: name.Origin}
+		why := fmt.Sprintf("none of the pods that it selects has a %s port named %q, so its port %d has no endpoints", sp.Protocol.Or("tcp"), shorten(name.Value), sp.Port.Value)
+		c.Notes = append(c.Notes, Lost{"service." + s.Written.Block, why, name.Origin})
+		c.Problems = append(c.Problems, topology.Problem{Summary: "No pod has that port", Origin: name.Origin, Warning: true,
+			Detail: fmt.Sprintf("Service %q: %s.%s Name a port of the pods, or leave it if you want no endpoints.", s.Name, why, topology.DidYouMean(name.Value, known))})
 	}
 }
 

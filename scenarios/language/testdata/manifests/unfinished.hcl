@@ -43,6 +43,7 @@ service "partner" {
   port "" { port = 443 }
 }
 
+# none of the pods that it selects has a tcp port named "redis", so its port 6379 has no endpoints.
 service "cache" {
   selector   = { app = "cache" }
   cluster_ip = "10.96.0.20"
