@@ -101,7 +101,7 @@ func (c *converter) unnamed(s *topology.ServiceSpec) {
 		}
 		sp.Required = flag{Set: true, Origin: name.Origin}
 		why := fmt.Sprintf("none of the pods that it selects has a %s port named %q, so its port %d has no endpoints", sp.Protocol.Or("tcp"), shorten(name.Value), sp.Port.Value)
-		c.Notes = append(c.Notes, Lost{"service." + s.Written.Block, why, name.Origin})
+		c.Notes = append(c.Notes, Lost{Block: "service." + s.Written.Block, Why: why, Origin: name.Origin})
 		c.Problems = append(c.Problems, topology.Problem{Summary: "No pod has that port", Origin: name.Origin, Warning: true,
 			Detail: fmt.Sprintf("Service %q: %s.%s Name a port of the pods, or leave it if you want no endpoints.", s.Name, why, topology.DidYouMean(name.Value, known))})
 	}
@@ -302,7 +302,7 @@ func (c *converter) listeners() {
 				p.Ports = append(p.Ports, x)
 				if note := fmt.Sprintf("%s/%s", p.Block, s.Name); !noted[note] {
 					noted[note] = true
-					c.Notes = append(c.Notes, Lost{"pod." + p.Block, fmt.Sprintf("its containers declare no port: service %s sends connections here", s.Name), sp.Origin})
+					c.Notes = append(c.Notes, Lost{Block: "pod." + p.Block, Why: fmt.Sprintf("its containers declare no port: service %s sends connections here", s.Name), Origin: sp.Origin})
 				}
 			}
 		}
