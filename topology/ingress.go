@@ -163,7 +163,7 @@ type HTTPRoute struct {
 type HTTPRouteRule struct {
 	Matches  []HTTPRouteMatch // at least one
 	Filters  HTTPFilters
-	Backends []Backend // none with a redirect
+	Backends []Backend // none with a redirect; else none is status 500
 }
 
 // HTTPRouteMatch is what a request must have, all of it.

@@ -388,11 +388,13 @@ func (e *EndpointSpec) State(ready, serving, terminating, publish bool) (isReady
 }
 
 // ServicePortSpec is one port of a service. TargetPort is a number or a name,
-// as text; left out it is Port.
+// as text; left out it is Port. Required, which is the default, is whether a selected pod must
+// have a port of that name.
 type ServicePortSpec struct {
 	Name       string
 	Port       Opt[int]
 	TargetPort Opt[string]
+	Required   Opt[bool]
 	NodePort   Opt[int]
 	Protocol   Opt[string]
 	Origin     Origin

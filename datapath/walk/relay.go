@@ -188,6 +188,9 @@ func (r *run) ingress(t *talk, f *fate, who *occupant.Agent) trace.Branch {
 		b.Header = request.Changed(t.flow.Look, b.Header, route.Filters.Response)
 		return b
 	}
+	if len(route.Backends) == 0 {
+		return own(500, route.Where()+" leads nowhere: it has no backend")
+	}
 	backend := r.weighted(route.Backends)
 	if backend == nil {
 		return own(500, route.Words()+" leads nowhere: no weight is above 0")

@@ -39,7 +39,8 @@ type Options struct {
 	Stageable func(*topology.Lab, []*topology.Fault) []error
 	// Nodes is how many nodes the objects of manifests get if no node is written for them; 0: DefaultNodes.
 	Nodes int
-	// Strict makes an error of everything that is not carried over from manifests.
+	// Strict makes an error of everything that is not carried over from manifests, unless it
+	// is nothing in the cluster either, such as a pod that has ended.
 	Strict bool
 	// Progress follows the load, for who bounds it from outside; nil: nobody does.
 	Progress *source.Progress

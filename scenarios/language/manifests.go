@@ -120,7 +120,7 @@ func (l *loader) adopt(opts Options) {
 	l.composed()
 	problems := l.adopted.Problems
 	for _, lost := range l.adopted.Lost {
-		problems = append(problems, topology.Problem{Summary: "Not carried over", Detail: lost.Why + ".", Origin: lost.Origin, Warning: !opts.Strict})
+		problems = append(problems, topology.Problem{Summary: "Not carried over", Detail: lost.Why + ".", Origin: lost.Origin, Warning: !opts.Strict || lost.Absent})
 	}
 	l.Collector.Problems(problems)
 	if l.adopted.DNS.Written {

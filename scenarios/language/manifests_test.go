@@ -348,6 +348,26 @@ func TestManyWarningsAreNoMistake(t *testing.T) {
 	}
 }
 
+// What is no pod in the cluster either is told, and strictly read manifests may have it.
+func TestStrictImportsTakeWhatHasEnded(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: { name: a }\nspec: { containers: [{ name: c }] }\n---\n"
+	for name, row := range map[string]struct {
+		text    string
+		refused bool
+	}{
+		"an ended pod":     {"apiVersion: v1\nkind: Pod\nmetadata: { name: b }\nspec: { containers: [{ name: c }] }\nstatus: { phase: Succeeded }\n", false},
+		"a failed pod":     {"apiVersion: v1\nkind: Pod\nmetadata: { name: b }\nspec: { containers: [{ name: c }] }\nstatus: { phase: Failed }\n", false},
+		"a suspended job":  {"apiVersion: batch/v1\nkind: Job\nmetadata: { name: b }\nspec: { suspend: true, template: { spec: { restartPolicy: Never, containers: [{ name: c }] } } }\n", false},
+		"a pod that waits": {"apiVersion: v1\nkind: Pod\nmetadata: { name: b }\nspec: { containers: [{ name: c }] }\nstatus: { phase: Pending, conditions: [{ type: PodScheduled, status: \"False\" }] }\n", true},
+		"a cron job":       {"apiVersion: batch/v1\nkind: CronJob\nmetadata: { name: b }\n", true},
+	} {
+		_, diags := Load(folder(t, map[string]string{"a.yaml": pod + row.text}), Options{Catalogue: catalogue, Strict: true})
+		if text := diagnosticsText(diags); diags.HasErrors() != row.refused || !strings.Contains(text, "Not carried over") {
+			t.Errorf("%s: got\n%s", name, text)
+		}
+	}
+}
+
 // Manifests without anything that a lab has are no lab, as a scenario without blocks is none.
 func TestManifestsWithoutAnObjectAreRefused(t *testing.T) {
 	for name, text := range map[string]string{"empty.yaml": "# nothing\n---\n", "kustomization.yaml": "resources: [a.yaml]\n", "secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: { name: a }\n"} {

@@ -107,6 +107,7 @@ func servicePortTable(s *topology.ServicePortSpec) blocks.Schema {
 	return blocks.Schema{Kind: "service port", Attrs: []blocks.Attribute{
 		{At: &s.Port, Name: "port", Means: "The port of the service."},
 		{At: blocks.As(&s.TargetPort, "port number or name", (*blocks.Reader).TargetPort), Name: "target_port", Means: "The port of the endpoints; by default the same."},
+		{At: &s.Required, Name: "required", Default: `true`, Means: "Whether a selected pod must have the port that target_port names; where none has it, there are no endpoints."},
 		{At: &s.NodePort, Name: "node_port", Means: "The port of the nodes; netlab chooses one if it is not set."},
 		{At: &s.Protocol, Name: "protocol", Default: `"tcp"`, Means: "The protocol: tcp, udp or sctp."},
 		{Name: "app_protocol"},

@@ -10,7 +10,7 @@
 #
 # The proof: "three of four", "a header chooses", "a query parameter, a pattern of a parameter or of
 # the path" and "what matches none of them", "a wildcard stands for any number of labels", and "a
-# rule without weight".
+# rule without weight", "a rule without backend".
 
 node "node1" {}
 node "node2" {}
@@ -47,6 +47,9 @@ http_route "shop" {
       service = service.stable
       weight  = 0
     }
+  }
+  rule {
+    match { path = "/gone" }
   }
 }
 
@@ -195,6 +198,16 @@ expect "a rule without weight" {
   answer = "ingress/ingress-controller-0"
   http {
     path   = "/off"
+    status = 500
+  }
+}
+
+expect "a rule without backend" {
+  from   = client.laptop
+  to     = "shop.example:80"
+  answer = "ingress/ingress-controller-0"
+  http {
+    path   = "/gone/too"
     status = 500
   }
 }

@@ -1,7 +1,8 @@
 # What you will see: a target port that is a name. Each pod defines its number, so that
 # versions of a program may differ; a pod without such a port is not an endpoint.
 #
-#   shell ──▶ cluster IP:80 ──▶ v1:8080 or v2:9090
+#   shell ──▶ cluster IP:80   ──▶ v1:8080 or v2:9090
+#   shell ──▶ cluster IP:6060 ──▶ refused: no pod has that port
 #
 # What to try: set target_port = 8080; half of the connections are refused.
 #
@@ -42,6 +43,11 @@ service "web" {
     port        = 9100
     target_port = "metrics"
   }
+  port "debug" {
+    port        = 6060
+    target_port = "debug"
+    required    = false
+  }
 }
 
 expect "both versions answer" {
@@ -57,4 +63,11 @@ expect "only one has the other port" {
   port   = "metrics"
   answer = pod.other
   count  = 20
+}
+
+expect "no pod has the third" {
+  from    = pod.shell
+  to      = service.web
+  port    = "debug"
+  outcome = "refused"
 }

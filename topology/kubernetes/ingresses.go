@@ -145,6 +145,9 @@ func (c *converter) routes() {
 			}
 			s.Rules = append(s.Rules, rule)
 		}
+		if len(s.Rules) == 0 { // as the API server fills it in
+			s.Rules = []topology.HTTPRouteRuleSpec{{Origin: x.at()}}
+		}
 		c.HTTPRoutes = append(c.HTTPRoutes, s)
 	}
 }

@@ -75,7 +75,12 @@ func (c *converter) errorf(o topology.Origin, summary, format string, args ...an
 }
 
 func (c *converter) lose(block string, o topology.Origin, format string, args ...any) {
-	c.Lost = append(c.Lost, Lost{block, fmt.Sprintf(format, args...), o})
+	c.Lost = append(c.Lost, Lost{Block: block, Why: fmt.Sprintf(format, args...), Origin: o})
+}
+
+// absent notes an object that is not in the lab because it has no pod in the cluster either.
+func (c *converter) absent(o topology.Origin, format string, args ...any) {
+	c.Lost = append(c.Lost, Lost{Why: fmt.Sprintf(format, args...), Origin: o, Absent: true})
 }
 
 // sort sorts the objects by kind. The same object twice is an error, as it is for kubectl where

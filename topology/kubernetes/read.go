@@ -24,6 +24,7 @@ type Lost struct {
 	Block  string // the block that has the rest of it, such as pod.web; "": there is none
 	Why    string
 	Origin topology.Origin
+	Absent bool // the cluster has no pod of it either, so that the network has all of it
 }
 
 // Objects are those of manifests, in their order.

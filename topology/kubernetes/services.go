@@ -28,6 +28,7 @@ func (c *converter) services() {
 		if s.Selector == nil {
 			c.endpoints(&s, x)
 		}
+		c.unnamed(&s)
 		c.Services = append(c.Services, s)
 	}
 	c.orphans()
@@ -73,6 +74,37 @@ func (c *converter) service(x *serviceObject) topology.ServiceSpec {
 		})
 	}
 	return s
+}
+
+// unnamed lets ports name what no selected pod has: a cluster takes them, without endpoints.
+func (c *converter) unnamed(s *topology.ServiceSpec) {
+	for i := range s.Ports {
+		sp := &s.Ports[i]
+		name := sp.TargetPort
+		if _, err := strconv.Atoi(name.Value); !name.Set || err == nil || s.Selector == nil {
+			continue
+		}
+		selected, known := false, []string{}
+		for _, p := range c.Pods {
+			if p.Namespace.Or(topology.DefaultNamespace) != s.Namespace.Or(topology.DefaultNamespace) || !selects(s.Selector, p.Labels) {
+				continue
+			}
+			selected = true
+			for _, o := range p.Ports {
+				if o.Protocol.Or("tcp") == sp.Protocol.Or("tcp") {
+					known = append(known, o.Name)
+				}
+			}
+		}
+		if !selected || slices.Contains(known, name.Value) {
+			continue
+		}
+		sp.Required = flag{Set: true, Origin: name.Origin}
+		why := fmt.Sprintf("none of the pods that it selects has a %s port named %q, so its port %d has no endpoints", sp.Protocol.Or("tcp"), shorten(name.Value), sp.Port.Value)
+		c.Notes = append(c.Notes, Lost{Block: "service." + s.Written.Block, Why: why, Origin: name.Origin})
+		c.Problems = append(c.Problems, topology.Problem{Summary: "No pod has that port", Origin: name.Origin, Warning: true,
+			Detail: fmt.Sprintf("Service %q: %s.%s Name a port of the pods, or leave it if you want no endpoints.", s.Name, why, topology.DidYouMean(name.Value, known))})
+	}
 }
 
 // addresses are addresses as an attribute.
@@ -270,7 +302,7 @@ func (c *converter) listeners() {
 				p.Ports = append(p.Ports, x)
 				if note := fmt.Sprintf("%s/%s", p.Block, s.Name); !noted[note] {
 					noted[note] = true
-					c.Notes = append(c.Notes, Lost{"pod." + p.Block, fmt.Sprintf("its containers declare no port: service %s sends connections here", s.Name), sp.Origin})
+					c.Notes = append(c.Notes, Lost{Block: "pod." + p.Block, Why: fmt.Sprintf("its containers declare no port: service %s sends connections here", s.Name), Origin: sp.Origin})
 				}
 			}
 		}

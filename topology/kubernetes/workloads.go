@@ -214,6 +214,10 @@ func (c *converter) written() {
 	}
 	for _, p := range c.pods {
 		name := dashed(p.Meta.Name.Value)
+		if phase := p.Status.Phase.Value; phase == "Succeeded" || phase == "Failed" {
+			c.absent(p.at(), "Pod %s: it has ended", lineOf(name))
+			continue
+		}
 		block, key, byOther := madeBy(p)
 		spec := c.pod(p.Meta.Namespace, p.Meta.Labels, p.Spec)
 		waits := false
@@ -227,12 +231,9 @@ func (c *converter) written() {
 				waits = no && !p.Spec.NodeName.Set
 			}
 		}
-		switch phase := p.Status.Phase; {
+		switch {
 		case waits:
 			c.lose("", p.at(), "Pod %s: no node runs it yet", lineOf(name))
-			continue
-		case phase.Value == "Succeeded" || phase.Value == "Failed":
-			c.lose("", p.at(), "Pod %s: it has ended", lineOf(name))
 			continue
 		case p.Meta.DeletionTimestamp.Set:
 			spec.Terminating = flag{Value: true, Set: true, Origin: p.Meta.DeletionTimestamp.Origin}
@@ -325,7 +326,7 @@ func (c *converter) controller(w *workload) {
 	}
 	block := "pod." + g.name
 	if w.idle != "" {
-		c.lose("", w.at(), "%s %s: %s", w.Kind.Value, lineOf(w.Meta.Name.Value), w.idle)
+		c.absent(w.at(), "%s %s: %s", w.Kind.Value, lineOf(w.Meta.Name.Value), w.idle)
 		return
 	}
 	if w.perNode {
@@ -346,7 +347,7 @@ func (c *converter) controller(w *workload) {
 		return
 	}
 	if count == 0 {
-		c.lose("", w.at(), "%s %s: it has no replicas, so there is no pod", w.Kind.Value, lineOf(w.Meta.Name.Value))
+		c.absent(w.at(), "%s %s: it has no replicas, so there is no pod", w.Kind.Value, lineOf(w.Meta.Name.Value))
 	}
 	g.nodes = c.place(w.Template.Spec, count, block, len(c.groups))
 	if count > 1 || w.numbered {

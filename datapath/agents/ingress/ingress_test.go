@@ -85,7 +85,8 @@ func get(t *testing.T, at, host, path string, header ...string) (int, string) {
 func TestRequestsArePassedOnByHostAndPath(t *testing.T) {
 	e := echo(t)
 	x, at, _ := start(t, Config{}, httproute.Route{Host: "shop.example", Path: "/api", Match: httproute.Prefix, Backends: to(e)},
-		httproute.Route{Host: "empty.example", Path: "/", Match: httproute.Prefix, Backends: to()})
+		httproute.Route{Host: "empty.example", Path: "/", Match: httproute.Prefix, Backends: to()},
+		httproute.Route{Host: "gone.example", Path: "/", Match: httproute.Prefix})
 	if status, body := get(t, at, "shop.example", "/api/v1?x=1", "X-Forwarded-For: 192.0.2.1"); status != 200 || !strings.Contains(body, `"X-Forwarded-For":["127.0.0.1"]`) ||
 		!strings.Contains(body, `"host":"shop.example"`) || !strings.Contains(body, `"path":"/api/v1"`) || strings.Contains(body, "192.0.2.1") {
 		t.Errorf("%d %s", status, body)
@@ -93,7 +94,7 @@ func TestRequestsArePassedOnByHostAndPath(t *testing.T) {
 	for _, row := range []struct {
 		host, path string
 		status     int
-	}{{"shop.example", "/apis", 404}, {"other.example", "/api", 404}, {"empty.example", "/", 503}} {
+	}{{"shop.example", "/apis", 404}, {"other.example", "/api", 404}, {"empty.example", "/", 503}, {"gone.example", "/", 500}} {
 		if status, body := get(t, at, row.host, row.path); status != row.status || body != "controller sees 127.0.0.1" {
 			t.Errorf("%s%s: %d %s", row.host, row.path, status, body)
 		}

@@ -56,7 +56,7 @@ type Route struct {
 	Default  bool      `json:"default,omitempty"`
 	TLS      bool      `json:"tls,omitempty"` // the host has a certificate
 	Filters  Filters   `json:"filters,omitzero"`
-	Backends []Backend `json:"backends"` // none of a redirect
+	Backends []Backend `json:"backends"` // none of a redirect; else none is status 500
 	// Object is what the route is part of: ingress default/shop.
 	Object string     `json:"object"`
 	Origin origin.Ref `json:"origin,omitzero"`
@@ -163,6 +163,9 @@ func (r *Route) Words() string {
 	}
 	if filters := r.Filters.Words(); filters != "" {
 		text += ", " + filters
+	}
+	if len(r.Backends) == 0 && r.Filters.Redirect == nil {
+		text += ": no backend"
 	}
 	for i, b := range r.Backends {
 		text += [...]string{": ", "; "}[min(i, 1)] + b.Service

@@ -431,6 +431,7 @@ func (p *printer) service(s topology.ServiceSpec) {
 			p.block("port "+quote(x.Name), func() {
 				p.number("port", x.Port)
 				p.port("target_port", x.TargetPort)
+				p.flag("required", x.Required)
 				p.number("node_port", x.NodePort)
 				p.text("protocol", x.Protocol)
 			})

@@ -56,10 +56,13 @@ func (r *resolver) routes() {
 	r.Of("http_route", "", "")
 }
 
+// routeRule resolves a rule. One that neither passes requests on nor redirects them is answered with
+// status 500 (HTTPRouteRule in sigs.k8s.io/gateway-api/apis/v1, and the conformance test
+// HTTPRouteNoBackendRefs).
 func (r *resolver) routeRule(x *topology.HTTPRoute, s topology.HTTPRouteRuleSpec) {
 	var out topology.HTTPRouteRule
-	if len(s.Backends) == 0 && s.Filters.Redirect == nil {
-		r.Errorf(draft.At(s.Origin), "Rule without backend", "This rule of the http_route %q leads nowhere. Add backend { service = service.NAME }.", x.Name)
+	if len(s.Backends)+len(s.Matches) == 0 && s.Filters.Redirect == nil {
+		r.Warnf(draft.At(s.Origin), "Rule without backend", "This rule of the http_route %q answers every request with status 500. Add backend { service = service.NAME }, or leave it if that is what you want.", x.Name)
 	}
 	for i := range s.Backends {
 		b := &s.Backends[i]

@@ -66,7 +66,7 @@ func (r *resolver) endpoints(s *resolving, p *topology.ServicePort, spec topolog
 	slices.Sort(known)
 	known = slices.Compact(known)
 	switch {
-	case byName && named == 0:
+	case byName && named == 0 && spec.Required.Or(true):
 		r.Errorf(where, "No pod has that port",
 			"None of the pods that service %q selects has a %s port named %q.%s Name one of their ports, or give a number.",
 			s.Name, p.Protocol, draft.Shorten(p.TargetPort), draft.HintPorts(p.TargetPort, known))

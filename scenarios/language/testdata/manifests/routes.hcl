@@ -82,6 +82,9 @@ http_route "shop" {
     }
   }
   rule {
+    match { path = "/gone" }
+  }
+  rule {
     match { path = "/old" }
     redirect {
       scheme   = "https"

@@ -1,5 +1,7 @@
 # Imported from testdata/manifests/unfinished.yaml.
 
+network { service_cidr = "10.96.0.0/16" }
+
 node "node1" {}
 
 namespace "shop" {}
@@ -39,6 +41,21 @@ service "partner" {
   namespace  = namespace.shop
   cluster_ip = "None"
   port "" { port = 443 }
+}
+
+# none of the pods that it selects has a tcp port named "redis", so its port 6379 has no endpoints.
+service "cache" {
+  selector   = { app = "cache" }
+  cluster_ip = "10.96.0.20"
+  port "metrics" {
+    port        = 9100
+    target_port = "metrics"
+  }
+  port "cache" {
+    port        = 6379
+    target_port = "redis"
+    required    = false
+  }
 }
 
 # Not carried over, testdata/manifests/unfinished.yaml:43: nodes: peers that are nodes are experimental in the API. Write their addresses as networks.
