@@ -94,6 +94,7 @@ func (s script) load(t testing.TB, v language.Variation) (*language.Scenario, er
 // dice makes a random scenario.
 type dice struct {
 	*rand.Rand
+	behind    string // the proxy mode; "": any
 	dual      bool
 	ipvs      bool
 	podRoutes bool
@@ -115,11 +116,16 @@ type dice struct {
 func randomScript(seed uint64) script { return randomIn(seed, datapath.Modes()) }
 
 // randomIn is such a lab in one of some pod-network modes.
-func randomIn(seed uint64, modes []podnet.Mode) script {
-	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0)), host: rand.New(rand.NewPCG(seed, 2))}
+func randomIn(seed uint64, modes []podnet.Mode) script { return randomBehind(seed, modes, "") }
+
+// randomBehind is such a lab with a proxy mode; "" takes any.
+func randomBehind(seed uint64, modes []podnet.Mode, proxy string) script {
+	d := &dice{Rand: rand.New(rand.NewPCG(seed, 0)), host: rand.New(rand.NewPCG(seed, 2)), behind: proxy}
 	d.dual, d.nodes, d.clients, d.pods = d.one(4), 2+d.IntN(3), d.IntN(3), 1+d.IntN(8)
 	mode := modes[seed%uint64(len(modes))].NetworkMode
-	d.dual = d.dual && !mode.OnlyIPv4
+	d.dual = d.dual && !mode.OnlyIPv4 && !(mode.PodRoutes && slices.ContainsFunc(datapath.Catalogue().Proxies, func(m topology.ProxyMode) bool {
+		return m.Name == proxy && m.VirtualServers // what is ambiguous, see proxy
+	}))
 	d.podRoutes, d.shared = mode.PodRoutes, mode.SharedCIDR
 	d.cidr = cmp.Or(mode.DefaultCIDR, "10.244.0.0/16")
 	s := script{d.network(mode)}
@@ -189,6 +195,9 @@ func (d *dice) proxy() block {
 	// address of a service.
 	ambiguous := d.dual && d.podRoutes
 	mode := pick(d, slices.DeleteFunc(datapath.Catalogue().Proxies, func(m topology.ProxyMode) bool {
+		if d.behind != "" {
+			return m.Name != d.behind
+		}
 		return m.Exec || m.Translates == idle || ambiguous && m.VirtualServers
 	})...)
 	b.add("mode = %q", mode.Name)

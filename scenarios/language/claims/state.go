@@ -342,8 +342,8 @@ func sentence(text string) string {
 }
 
 // linkTypes are the types of interfaces that a host may have, its own agents' too (ip-link(8)).
-var linkTypes = []string{"bond", "bridge", "dummy", "erspan", "geneve", "gre", "gretap", "ifb", "ip6erspan", "ip6gre", "ip6gretap", "ip6tnl", "ipip", "ipvlan", "ipvtap",
-	"macsec", "macvlan", "macvtap", "netkit", "nlmon", "sit", "tun", "veth", "vlan", "vrf", "vti", "vti6", "vxlan", "wireguard", "xfrm"}
+var linkTypes = strings.Fields(`bond bridge dummy erspan geneve gre gretap ifb ip6erspan ip6gre ip6gretap ip6tnl ipip ipvlan ipvtap
+	macsec macvlan macvtap netkit nlmon sit tun veth vlan vrf vti vti6 vxlan wireguard xfrm`)
 
 func (s *stateReader) link() state.Claim {
 	c := &interfaceBody{}
