@@ -165,7 +165,8 @@ func (c *Client) Read(ctx context.Context) (have, want *plan.Plan, err error) {
 	return c.read(ctx, request{Verb: verbRead})
 }
 
-// ReadAll is Read with all that agents of the scenario have made.
+// ReadAll is Read with all that agents and programs of the scenario have made, also links that nobody
+// planned.
 func (c *Client) ReadAll(ctx context.Context) (have, want *plan.Plan, err error) {
 	return c.read(ctx, request{Verb: verbRead, All: true})
 }

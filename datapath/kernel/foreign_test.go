@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -65,5 +66,44 @@ func TestForeignObjectsAreDrift(t *testing.T) {
 			}
 			asPlanned(t, k, want)
 		})
+	}
+}
+
+// Who asks for all is told of links that nobody planned, with their addresses: a claim that there is
+// none would hold otherwise.
+func TestAllLinksAreRead(t *testing.T) {
+	want := small()
+	k := applied(t, want)
+	ns, err := k.Namespace("node.n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(ns, exec.Command("sh", "-ec", "ip link add foreign mtu 1400 type bridge; ip address add 192.0.2.1/24 dev foreign")); err != nil {
+		t.Fatal(err)
+	}
+	found := func(p *plan.Plan, err error) (list []string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range p.Netns {
+			for _, l := range n.Links {
+				if l.Name != "foreign" {
+					continue
+				}
+				for _, a := range n.Addrs {
+					if a.Link == l.Name {
+						list = append(list, fmt.Sprint(n.Name, l.Type, l.MTU, l.Down, a.Prefix))
+					}
+				}
+			}
+		}
+		return list
+	}
+	if got := found(k.Read(t.Context(), want)); got != nil {
+		t.Errorf("read %q", got)
+	}
+	if got, want := found(k.ReadAll(t.Context(), want)), []string{"node.n1bridge1400 true 192.0.2.1/24"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

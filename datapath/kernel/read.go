@@ -34,7 +34,8 @@ func (k *Kernel) Read(ctx context.Context, want *plan.Plan) (*plan.Plan, error) 
 	return k.read(ctx, want, scope{})
 }
 
-// ReadAll is Read with all that agents of the scenario have made.
+// ReadAll is Read with all that agents and programs of the scenario have made, also links that nobody
+// planned.
 func (k *Kernel) ReadAll(ctx context.Context, want *plan.Plan) (*plan.Plan, error) {
 	return k.read(ctx, want, scope{all: true})
 }
@@ -175,7 +176,7 @@ func (r *reader) namespace(h netns.Here, name string, want *plan.Netns) (plan.Ne
 	}
 	defer sock.Close()
 	d := deviations.Of(&n)
-	devices, err := links.Read(sock, &links.Known{Want: want, Applied: r.applied[name], UserSpace: s.userSpace, Fresh: r.k.pristine}, &n)
+	devices, err := links.Read(sock, &links.Known{Want: want, Applied: r.applied[name], UserSpace: s.userSpace, Fresh: r.k.pristine, All: r.all}, &n)
 	if err != nil {
 		return n, err
 	}

@@ -57,7 +57,25 @@ func predictState(w world, forecasts []trial.Forecast, c state.Claim) (state.Ver
 	if r, ok := c.(*state.Rules); ok && agentWrites(w.plan, c) && (r.Absent || len(v.Wrong) > 0) {
 		return state.Verdict{Unknown: "what the agent on " + r.Name + " writes"}, len(views)
 	}
+	if madeInside(w.plan, c, len(v.Wrong) > 0) {
+		return state.Verdict{Unknown: "what programs on " + c.On().Name + " make"}, len(views)
+	}
 	return v, len(views)
+}
+
+// madeInside reports whether a claim about interfaces or routes that holds since something is not in
+// the plan, or does not hold, may be otherwise by what a program makes.
+func madeInside(built *plan.Plan, c state.Claim, wrong bool) bool {
+	switch c := c.(type) {
+	case *state.Interface:
+		wrong = wrong || c.Absent
+	case *state.ToRoute:
+		wrong = wrong || c.Absent
+	default:
+		return false
+	}
+	n := netnsOf(built, c.On().Netns)
+	return wrong && n != nil && n.ChangedFromInside()
 }
 
 // agentWrites reports whether a claim is about the rules of a host where an agent writes some that

@@ -23,6 +23,7 @@ type Known struct {
 	Want, Applied *plan.Netns     // Applied may be nil
 	UserSpace     map[string]bool // links that are TUN devices in place of WireGuard's
 	Fresh         *settings.Pristine
+	All           bool // add also those that nobody planned
 }
 
 // Read adds the links of a network namespace, and notes where they are not as planned.
@@ -60,7 +61,9 @@ func Read(sock *socket.Socket, known *Known, n *plan.Netns) (Devices, error) {
 		}
 		if !Planned(want, a.Name) && (old == nil || !Planned(old, a.Name)) {
 			d.stranger(x)
-			continue
+			if !known.All {
+				continue
+			}
 		}
 		link := plan.Link{Name: a.Name, Type: plan.LinkType(l.Type()), MTU: a.MTU, Master: names[a.MasterIndex], Down: down}
 		copy(link.MAC[:], a.HardwareAddr)
