@@ -5,6 +5,7 @@ package suite
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/formatter"
@@ -22,6 +23,13 @@ func (r *Runner) Run(ctx context.Context) bool {
 	r.Specs()
 	r.Start(ctx)
 	ginkgo.RunSpecs(&t, "netlab", suite, reporter)
+	if t.failed && r.Report().NotRun > 0 {
+		// Ginkgo has caught a signal, and may be told of it before ctx is.
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
 	return !t.failed && ctx.Err() == nil
 }
 
