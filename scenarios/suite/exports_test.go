@@ -91,7 +91,7 @@ func quoted(s string) string {
 // exported compares a lab with what becomes of it, unless it has what objects cannot say.
 func exported(t *testing.T, seed uint64, name string, s script) bool {
 	t.Helper()
-	lab, err := s.load(t, nil)
+	lab, err := s.load(t)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,10 +66,10 @@ type built struct {
 	world  *walk.World
 }
 
-// build loads a scenario as a user's file.
+// build loads a scenario and makes its plan.
 func (s script) build(t testing.TB) (*built, error) {
 	t.Helper()
-	loaded, err := s.load(t, nil)
+	loaded, err := s.load(t)
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +77,14 @@ func (s script) build(t testing.TB) (*built, error) {
 	return &built{s, loaded.Lab, p, walk.New(p)}, err
 }
 
-// load loads a variation of it.
-func (s script) load(t testing.TB, v language.Variation) (*language.Scenario, error) {
+// load loads it as a user's file.
+func (s script) load(t testing.TB) (*language.Scenario, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "random.hcl")
 	if err := os.WriteFile(path, []byte(s.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue(), Variation: v})
+	loaded, diags := language.Load(path, language.Options{Catalogue: datapath.Catalogue()})
 	if diags.HasErrors() {
 		return nil, fmt.Errorf("%s\n%s", diags.JSON(), s)
 	}

@@ -243,7 +243,7 @@ func TestRealKubeProxyInRandomLabs(t *testing.T) {
 func realRandom(t *testing.T, seed uint64, mode, path string) (*built, *language.Scenario) {
 	t.Helper()
 	script := randomBehind(seed, datapath.ClusterModes(), mode)
-	s, err := script.load(t, nil)
+	s, err := script.load(t)
 	if err != nil {
 		t.Fatal(err)
 	}

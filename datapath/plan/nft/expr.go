@@ -203,16 +203,18 @@ func (r *Rule) appendWords(b []byte) []byte {
 		return append(b, r.Raw...)
 	}
 	start := len(b)
+	next := "" // the header that an expression names for the one after it
 	for i, e := range r.Exprs {
-		if i+1 < len(r.Exprs) && (Header(e, r.Exprs[i+1]) != "" || Implied(e, r.Exprs[i+1])) {
-			continue
+		header := next
+		next = ""
+		if i+1 < len(r.Exprs) {
+			next = Header(e, r.Exprs[i+1])
+			if next != "" || Implied(e, r.Exprs[i+1]) {
+				continue
+			}
 		}
 		if len(b) > start {
 			b = append(b, ' ')
-		}
-		header := ""
-		if i > 0 {
-			header = Header(r.Exprs[i-1], e)
 		}
 		b = appendOf(b, header, e)
 	}
